@@ -1,0 +1,286 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Train a flower classifier
+#
+# From TFRecords to macro F1 and a submission. A backbone that has seen ImageNet looks at every
+# photo once; a small head learns to tell the flowers apart from what it saw; then, if asked, the
+# whole network is fine-tuned. The same notebook runs on a laptop and on Kaggle's TPU: the cell
+# below is all there is to change, from here, from the command line
+# (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`) or at a push.
+
+# %% tags=["parameters"]
+data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
+image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
+backbone = "EfficientNetB0"  # a name of petals.backbones.BACKBONES
+weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
+fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
+head_epochs = 30  # >= 0: passes over the stored features
+views = 1  # >= 1: views of each photo for the head; from the second on augmented
+epochs = 5  # >= 0: passes over the photos while fine-tuning
+batch_size = 32  # >= 1: images for each replica
+augment = "light"  # none | flip | light | strong: what fine-tuning does to photos
+mix = "none"  # none | mixup | cutmix: blending photos and their labels
+dropout = 0.3  # [0, 1): share of the features left out while training
+label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
+weight_decay = 0.0  # >= 0: AdamW's decay of weights
+schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate's shape
+learning_rate = 0.0  # >= 0: its peak for one replica; 0 = what suits the phase
+tta = 1  # >= 1: views averaged at prediction time
+accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
+dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
+custom_loop = False  # fine-tune with the loop spelt out in petals.training
+on_corrupt = "stop"  # stop | skip: what to do about damaged images
+seed = 0  # >= 0: the same seed gives the same run on a CPU
+limit = 0  # >= 0: images a split, for trying things out; 0 = all
+time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
+output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
+
+# %%
+try:
+    from petals.accelerator import detect
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "the package petals did not travel with this notebook. Push it with "
+        "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
+    ) from None
+
+device = detect(accelerator, dtype)
+print(device)
+
+# %% [markdown]
+# ## The photos
+#
+# Shards are found on Kaggle's mounts, in a bucket or in a folder; away from Kaggle, flowers that
+# the kit draws itself stand in for photos.
+
+# %%
+import time
+
+from IPython.display import display
+
+from petals import augment as augmentation
+from petals import (
+    evaluation,
+    features,
+    inputs,
+    inspection,
+    models,
+    pipeline,
+    plots,
+    schedules,
+    training,
+)
+from petals import weights as pretrained
+from petals.backbones import find
+from petals.progress import Progress
+from petals.run_folder import RunFolder
+
+run = RunFolder(output)
+deadline = time.monotonic() + 60 * time_limit if time_limit else None
+training.set_seed(seed, repeatable=device.kind == "cpu")
+
+source = inputs.find(data, image_size)
+names = source.class_names
+train, val, test = (
+    pipeline.Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
+)
+skipped = 0
+if on_corrupt == "skip":
+    (train, val, test), skipped = inspection.intact((train, val, test), inputs.cache_folder())
+print(
+    f"{source}: {len(names)} classes; {train.count:,} train, {val.count:,} val, {test.count:,} test"
+)
+
+# %%
+batch_size_all = batch_size * device.replicas
+batches = pipeline.training(
+    train,
+    batch_size_all,
+    len(names),
+    augment=augmentation.augmentation(augment),
+    mix=augmentation.mixing(mix),
+    seed=seed,
+    deterministic=device.kind == "cpu",
+)
+sample = pipeline.sample(train, 24)
+run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
+
+# %%
+train_labels, _ = pipeline.labels_and_ids(train)
+val_labels, val_ids = pipeline.labels_and_ids(val)
+balance = {"train": train_labels, "val": val_labels}
+run.figure(plots.class_balance(balance, names), "classes")
+
+# %% [markdown]
+# ## The model
+#
+# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model.
+
+# %%
+with device.scope():
+    classifier = models.build(backbone, image_size, len(names), weights=weights, dropout=dropout)
+models.set_trainable(classifier, "none")
+total, trainable = models.parameter_counts(classifier.model)
+print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
+
+# %% [markdown]
+# ## First phase: the head
+#
+# While the backbone is frozen it says the same of a photo every time. So it is asked once, and
+# the head is trained on the stored answers: one pass over the photos instead of one an epoch.
+
+# %%
+history = []
+if head_epochs:
+    key = pretrained.describe(find(backbone), image_size, weights)
+    extract = features.extractor(classifier, device, key=key, seed=seed, progress=Progress())
+    train_features, val_features = extract(train, views=views), extract(val)
+    if train_features.stored and val_features.stored:
+        print("  the features were there from an earlier run")
+    alone = fine_tune == "none"
+    head = training.train_head(
+        classifier,
+        train_features,
+        val_features,
+        epochs=head_epochs,
+        schedule=schedule if alone else "cosine",
+        learning_rate=learning_rate if alone else 0.0,
+        weight_decay=weight_decay,
+        label_smoothing=label_smoothing,
+        dropout=dropout,
+        seed=seed,
+        deadline=deadline,
+    )
+    history += head.history
+
+# %% [markdown]
+# ## Second phase: fine-tuning
+#
+# Now the backbone may change as well, gently, on photos that never look the same twice.
+
+# %%
+if fine_tune != "none" and epochs:
+    look = pipeline.augmented(sample.images[:8], augmentation.augmentation(augment), seed)
+    display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
+
+# %%
+if fine_tune != "none" and epochs:
+    models.set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
+    trainable = models.parameter_counts(classifier.model)[1]
+    steps = max(1, train.count // batch_size_all)
+    rates = schedules.rates(
+        schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
+    )
+    print(f"{trainable:,} parameters learn, {steps} steps an epoch")
+    display(run.figure(plots.schedule(rates, steps), "schedule"))
+
+# %%
+if fine_tune != "none" and epochs:
+    tuned = training.fine_tune(
+        classifier,
+        batches,
+        val,
+        rates=rates,
+        epochs=epochs,
+        steps_per_epoch=steps,
+        batch_size=batch_size_all,
+        val_labels=val_labels,
+        weight_decay=weight_decay,
+        label_smoothing=label_smoothing,
+        deadline=deadline,
+        by_hand=custom_loop,
+        files=train.paths,
+    )
+    history += tuned.history
+
+# %%
+run.write_history(history)
+run.figure(plots.curves(history), "curves")
+
+# %% [markdown]
+# ## How good is it?
+#
+# Macro F1 is the mean of the classes' F1: a rare flower counts as much as a common one.
+
+# %%
+stored = head_epochs and fine_tune == "none" and tta == 1
+
+
+def predict(split):
+    if stored:  # the backbone has said all it has to say
+        return training.apply_head(classifier, extract(split))
+    return evaluation.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
+
+
+probabilities = predict(val)
+scores = evaluation.Scores.of(val_labels, probabilities)
+run.write_predictions(val_ids, val_labels, probabilities)
+print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
+
+# %%
+rows = evaluation.per_class(val_labels, probabilities, names)
+run.figure(plots.class_scores(rows), "class_scores")
+
+# %%
+matrix = evaluation.confusion(val_labels, probabilities)
+run.figure(plots.confusion(matrix, names), "confusion")
+
+# %%
+for truth, guess, times in evaluation.most_confused(val_labels, probabilities, names):
+    print(f"{times:4}  {truth}  taken for  {guess}")
+
+# %%
+chosen = evaluation.instructive(val_labels, probabilities, most=24)
+photos = pipeline.sample(val, chosen)
+run.figure(
+    plots.predictions(photos.images, photos.labels, probabilities[chosen], names), "predictions"
+)
+
+# %% [markdown]
+# ## The submission and what is kept
+#
+# Everything is in the run's folder: scores, history, predictions, figures and `submission.csv`.
+
+# %%
+test_probabilities = predict(test)
+_, test_ids = pipeline.labels_and_ids(test)
+run.write_test_predictions(test_ids, test_probabilities)
+sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
+evaluation.write_submission(
+    run.path / "submission.csv", test_ids, test_probabilities, sample_submission
+)
+
+# %%
+metrics = run.write_metrics(
+    scores,
+    history,
+    accelerator=device,
+    source=source,
+    splits={"train": train, "val": val, "test": test},
+    counts=(total, trainable),
+    skipped=skipped,
+    parameters={
+        "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
+        "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
+        "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
+        "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
+        "learning_rate": learning_rate, "tta": tta, "accelerator": accelerator, "dtype": dtype,
+        "custom_loop": custom_loop, "on_corrupt": on_corrupt, "seed": seed, "limit": limit,
+        "time_limit": time_limit, "output": output,
+    },
+)  # fmt: skip
+print(f"macro F1 {scores.macro_f1:.4f} after {run.seconds:.0f} s; everything is in {run}")

@@ -1,0 +1,50 @@
+"""What every tool does alike: report an error in one message and end with its exit code."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import sys
+from collections.abc import Callable
+from typing import ParamSpec
+
+import click
+
+P = ParamSpec("P")
+
+INTERRUPTED = 130
+CANNOT_WRITE = 12
+UNWRITABLE = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
+    errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
+)  # fmt: skip
+
+
+def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
+    """Turn errors that carry an `exit_code` into one message on stderr and that code.
+
+    Works on any such exception, so that tools over either package can use it.
+    """
+
+    @functools.wraps(command)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            where = f": {error.filename}" if error.filename else ""
+            click.echo(f"error: cannot write{where} ({error.strerror}). "
+                       "Free some space or choose another folder.", err=True)  # fmt: skip
+            sys.exit(CANNOT_WRITE)
+        except Exception as error:
+            code = getattr(error, "exit_code", None)
+            if not isinstance(code, int) or isinstance(error, click.ClickException):
+                raise
+            click.echo(f"error: {error}", err=True)
+            sys.exit(code)
+
+    return wrapper

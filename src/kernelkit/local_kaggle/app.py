@@ -1,0 +1,125 @@
+"""The routes: what of the local Kaggle is reached by which request."""
+
+from __future__ import annotations
+
+import json
+import logging
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kernelkit.local_kaggle.accounts import Accounts
+from kernelkit.local_kaggle.blobs import Blobs
+from kernelkit.local_kaggle.competitions import Competitions
+from kernelkit.local_kaggle.datasets import Datasets
+from kernelkit.local_kaggle.fault_scope import showing
+from kernelkit.local_kaggle.kernels import Kernels
+from kernelkit.local_kaggle.misbehaving import afterwards, instead
+from kernelkit.local_kaggle.outputs import Outputs
+from kernelkit.local_kaggle.pushes import Pushes
+from kernelkit.local_kaggle.quota import Quota
+from kernelkit.local_kaggle.storage import Storage
+from kernelkit.local_kaggle.streaming import LogStream
+from kernelkit.local_kaggle.wire import ApiError, Method, Redirect, decode, encode
+from kernelkit.local_kaggle.world import World
+
+log = logging.getLogger(__name__)
+
+
+class Api:
+    """`POST /api/v1/<service>/<Method>` for all services."""
+
+    def __init__(self, world: World, accounts: Accounts, methods: dict[str, Method]) -> None:
+        self._world = world
+        self._accounts = accounts
+        self._methods = methods
+
+    async def call(self, request: Request) -> Response:
+        """Answer one call, or show the fault that it is to have."""
+        name = request.path_params["method"]
+        fault = self._world.faults.next(name)
+        body = await request.body()
+        broken = await instead(fault, request.scope, self._world)
+        if broken is not None:
+            return broken
+        with showing(fault):
+            full = f"{request.path_params['service']}/{name}"
+            authorization = request.headers.get("authorization")
+            response = await run_in_threadpool(self._answer, full, authorization, body)
+        return afterwards(fault, request.scope, response)
+
+    def _answer(self, name: str, authorization: str | None, body: bytes) -> Response:
+        try:
+            method = self._methods.get(name)
+            if method is None:
+                raise ApiError(501, f"{name} is not rehearsed by the local Kaggle")
+            user = "" if method.anonymous else self._accounts.user(authorization)
+            answer = method.answer(decode(method.request, body), user)
+        except ApiError as error:
+            return error_response(error)
+        except Exception as error:
+            log.exception("%s failed", name)
+            return error_response(ApiError(500, f"the local Kaggle failed: {error!r}"))
+        if isinstance(answer, Redirect):
+            return RedirectResponse(answer.url, 302)
+        return JSONResponse(encode(answer))
+
+
+class OriginForm:
+    """Lets the application see the path of requests that come as to a proxy.
+
+    The genuine client is led here by `http_proxy`, so it writes `POST http://localhost/api/…`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("http://"):
+            raw = urlsplit(scope.get("raw_path", b"").decode("latin-1")).path
+            path = scope["path"].removeprefix("http://").partition("/")[2]
+            scope = {**scope, "path": f"/{path}", "raw_path": raw.encode("latin-1")}
+        await self._app(scope, receive, send)
+
+
+def error_response(error: ApiError) -> Response:
+    """An error as Kaggle's servers write it."""
+    return JSONResponse({"code": error.status, "message": error.message}, error.status)
+
+
+def build_app(world: World) -> ASGIApp:
+    """The whole application over one world."""
+    accounts = Accounts(world)
+    kernels = Kernels(world)
+    outputs = Outputs(world, kernels)
+    blobs = Blobs(world)
+    datasets = Datasets(world, blobs)
+    quota = Quota(world)
+    pushes = Pushes(world, quota, datasets)
+    competitions = Competitions(world, blobs, kernels, outputs)
+    methods: dict[str, Method] = {}
+    for service in (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions):
+        methods |= service.methods()
+    api = Api(world, accounts, methods)
+    stream = LogStream(world, accounts, kernels)
+    storage = Storage(world, outputs, blobs)
+    streamed = "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream"
+    routes = [
+        Route("/api/v1/kernels/logs/stream/{owner}/{slug}", stream.get, methods=["GET"]),
+        Route(streamed, stream.post, methods=["POST"]),
+        Route("/api/v1/{service}/{method}", api.call, methods=["POST"]),
+        Route("/storage/{area}/{key}/{name:path}", storage.download, methods=["GET"]),
+        Route("/storage/{area}/{key}", storage.download, methods=["GET"]),
+        Route("/upload/{token}", storage.upload, methods=["PUT"]),
+    ]
+    return OriginForm(Starlette(routes=routes, exception_handlers={404: _not_found}))
+
+
+async def _not_found(request: Request, _error: Exception) -> Response:
+    message = {"code": 404, "message": f"Nothing at {json.dumps(request.url.path)}"}
+    return JSONResponse(message, 404)

@@ -1,0 +1,64 @@
+"""The catalogue: a folder with the inputs that exist on this Kaggle, and the answers.
+
+competitions/<slug>/…          what a competition's page offers
+datasets/<owner>/<slug>/…      other people's datasets
+kernels/<owner>/<slug>/…       outputs of other people's kernels
+models/<owner>/<model>/<framework>/<variation>/<version>/…
+solutions/<slug>.csv           `id,label` and, where wanted, `Usage` (Public or Private)
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+from kernelkit.errors import KernelkitError
+
+
+class Catalogue:
+    """Read-only view of the folder; whatever is put there later is seen at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, kind: str, reference: str) -> Path | None:
+        """The folder of `reference` ("slug" or "owner/slug") among `competitions`, `datasets`…
+
+        None where there is none, as for a reference with a prefix or a way out of the folder.
+        """
+        parts = reference.split("/")
+        depth = {"competitions": 1, "models": 5}.get(kind, 2)
+        if len(parts) != depth or any(part in ("", ".", "..") for part in parts):
+            return None
+        folder = self.folder.joinpath(kind, *parts)
+        return folder if folder.is_dir() else None
+
+    def competitions(self) -> list[str]:
+        """The slugs of all competitions, sorted."""
+        return sorted(p.name for p in self.folder.glob("competitions/*") if p.is_dir())
+
+    def solution(self, competition: str) -> Path | None:
+        """The answers of a competition, if they are known."""
+        path = self.folder / "solutions" / f"{competition}.csv"
+        return path if path.is_file() else None
+
+
+def files_below(folder: Path) -> list[tuple[str, Path]]:
+    """All files below a folder as ("sub/name", path), sorted by name; links followed."""
+    found = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
+    return sorted(found)
+
+
+def fill_catalogue(folder: Path, command: str) -> None:
+    """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
+
+    The command is another program's, so that the local Kaggle need not know what the data is.
+    Raises KernelkitError if it fails.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
+    try:
+        subprocess.run(words, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise KernelkitError(f"the catalogue could not be filled: {error}") from error

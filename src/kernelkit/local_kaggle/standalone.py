@@ -1,0 +1,64 @@
+"""The local Kaggle as a command: serve until interrupted, and say how to get there."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from kernelkit.atomic import write_text
+from kernelkit.local_kaggle.catalogue import fill_catalogue
+from kernelkit.local_kaggle.faults import FaultSchedule
+from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+
+
+def local_kaggle(
+    root: Path,
+    port: int = 0,
+    catalogue: Path | None = None,
+    faults: int | None = None,
+    fill: str | None = None,
+) -> None:
+    """Serve on 127.0.0.1 until SIGINT or SIGTERM; sessions that still run are killed then.
+
+    Prints the shell lines that point the official client here and keeps them in
+    `root/environment.sh` while it serves. `faults` is the seed of a schedule, `fill` a command
+    that puts inputs in the catalogue first. Raises KernelkitError if the port is taken or the
+    command fails.
+    """
+    schedule = None if faults is None else FaultSchedule.seeded(faults)
+    kaggle = LocalKaggle(root, port=port, catalogue=catalogue, faults=schedule)
+    if fill:
+        fill_catalogue(kaggle.catalogue, fill)
+    stop = threading.Event()
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with kaggle:
+            lines = shell_lines(kaggle)
+            script = write_text(kaggle.root / "environment.sh", lines)
+            script.chmod(0o600)  # it holds the key
+            try:
+                click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
+                click.echo(lines, nl=False)
+                click.echo(f"# the same lines: . {shlex.quote(str(script))}")
+                while not stop.wait(0.5):  # a wait without end would not notice signals
+                    continue
+            finally:
+                script.unlink(missing_ok=True)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def shell_lines(kaggle: LocalKaggle) -> str:
+    """Lines for a POSIX shell that point the official client at a serving `kaggle`."""
+    exports = [f"export {k}={shlex.quote(v)}" for k, v in kaggle.environment().items()]
+    return "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports]) + "\n"

@@ -1,0 +1,90 @@
+"""A package as text inside a notebook: its files, and cells that write them back.
+
+Each file becomes one folded cell with its text as it is, so that a reader of the pushed
+notebook sees the code that ran. Binary files have no readable text and are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelkit.errors import PreflightError
+
+_SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
+_SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
+_SKIPPED_NAMES = {".DS_Store"}
+
+# Anything at which Python or Jupyter would break or alter a line, besides "\n".
+_NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a package: its path from the package's parent, with `/`, and its text."""
+
+    path: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its bytes, in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
+    """Every file of the package at `folder`, sorted by path; caches are left out.
+
+    So are paths (from the package's parent) that match one of the `leave_out` patterns.
+    Raises `PreflightError` for a file that is not UTF-8 text.
+    """
+    found = []
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        skipped = _SKIPPED_FOLDERS.intersection(inner.parts) or path.suffix in _SKIPPED_SUFFIXES
+        if skipped or path.name in _SKIPPED_NAMES or not path.is_file():
+            continue
+        name = f"{folder.name}/{inner.as_posix()}"
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in leave_out):
+            found.append(File(name, _text(path)))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise PreflightError(
+            f"{path} is binary and a bundle carries readable text only: keep it out of the "
+            "package, in a Kaggle dataset (python tools/push_dataset.py FOLDER)"
+        )
+    return text
+
+
+def literal(text: str) -> str:
+    """A Python expression over several lines whose value is `text`, as readable as can be.
+
+    A raw text where that is exact, otherwise one with just the necessary escapes.
+    """
+    for quotes in ("'''", '"""'):
+        if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
+            continue
+        return f"r{quotes}\n{text}{quotes}[1:]"
+    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
+    escaped = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    if escaped.endswith("'"):
+        escaped = escaped[:-1] + "\\'"
+    return f"'''\n{escaped}'''[1:]"
+
+
+def value(expression: str) -> str:
+    """The text that a `literal` stands for, read as Python reads it."""
+    quoted: str = ast.literal_eval(expression.removesuffix("[1:]"))
+    return quoted[1:]

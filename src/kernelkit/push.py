@@ -1,0 +1,202 @@
+"""One command from the desk to a Kaggle machine and back.
+
+preflight → bundle → push → wait → fetch → check → report, then on request the submission.
+Each step writes to the ledger before the next begins, so that any of them can be the last
+and the push be taken up again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from kernelkit import bundle as bundles
+from kernelkit import follow, machines, online, plan, preflight, run_folder, sending
+from kernelkit import ledger as ledgers
+from kernelkit.answers import Kernel
+from kernelkit.client import Kaggle
+from kernelkit.desk import LEDGER, Desk
+from kernelkit.errors import (
+    CredentialsError,
+    KernelkitError,
+    NetworkError,
+    ParameterError,
+    PreflightError,
+)
+from kernelkit.events import Reporter, secrets_of_environment, size_of
+from kernelkit.pace import KAGGLE, REHEARSAL, Pace
+from kernelkit.plan import Plan
+from kernelkit.project import Project
+
+RUNS = "runs"
+
+
+def push_kernel(
+    notebook: Path | None = None,
+    parameters: Sequence[str] | Mapping[str, Any] = (),
+    *,
+    metadata: Path | None = None,
+    accelerator: str | None = None,
+    timeout: float | None = None,
+    output: Path | None = None,
+    dry_run: bool = False,
+    wait: bool = True,
+    resume: str | None = None,
+    force: bool = False,
+    submit: str | None = None,
+    local: bool = False,
+    as_json: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    pace: Pace | None = None,
+    project: Project | None = None,
+) -> Path | None:
+    """Push a notebook, wait for its run and bring its outputs home; returns their folder.
+
+    notebook     the notebook; by default the metadata's code_file
+    parameters   `name=value` strings, or a mapping of typed values
+    accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
+    timeout      minutes that the session may take
+    output       the folder for the outputs; default runs/<slug>-v<N>
+    dry_run      show the preflight and what would be sent, and send nothing
+    resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
+    force        push though nothing changed, or though a run is active
+    submit       a message: enter submission.csv into the competition and wait for its score
+    local        rehearse against a local Kaggle that lives as long as this call
+    as_json      one JSON object an event
+    runs         the folder of runs and ledger; default `runs` at the project's root
+    project      what rides along, where that is not what pyproject.toml says
+
+    Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
+    `kernelkit.errors`, each with the exit code that the tool ends with.
+    """
+    here = project or plan.here(metadata or notebook)
+    where = runs or here.root / RUNS
+    report = Reporter(
+        stream,
+        as_json=as_json,
+        rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
+        secrets=secrets_of_environment(),
+    )
+    if local and not wait:
+        raise ParameterError(
+            "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
+            "--no-wait, or start one that stays with python tools/local_kaggle.py"
+        )
+    pace = pace or (REHEARSAL if local else KAGGLE)
+    desk = Desk(where, report, pace, where / "local_kaggle" if local else None, here.catalogue)
+    try:
+        if resume is not None:
+            return follow.resume(desk, resume, output, accelerator, submit)
+        if output:
+            run_folder.check_free(output)
+        planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project)
+        return _push(desk, planned, output, dry_run=dry_run, wait=wait, force=force, submit=submit)
+    except KernelkitError as error:
+        _end(desk, error)
+
+
+def _end(desk: Desk, error: KernelkitError) -> NoReturn:
+    """The same error without any secret in it, told to programs as an event too."""
+    said = desk.report.clear(str(error))
+    if desk.report.as_json:
+        desk.report("error", said, exit_code=error.exit_code)
+    said = f"[rehearsal] {said}" if desk.report.rehearsal else said
+    raise type(error)(said) from None
+
+
+def _push(
+    desk: Desk,
+    planned: Plan,
+    output: Path | None,
+    *,
+    dry_run: bool,
+    wait: bool,
+    force: bool,
+    submit: str | None,
+) -> Path | None:
+    _show(desk, planned)
+    if not dry_run:
+        preflight.stop_on_errors(planned.findings)
+    if submit is not None and not planned.metadata.sources("competition"):
+        raise PreflightError("--submit needs the competition in competition_sources")
+    try:
+        with desk.venue() as kaggle:
+            planned = _met(desk, planned, kaggle)
+            standing = _stand(desk, planned, kaggle, force=force)
+            if dry_run:
+                _would(desk, planned)
+                return None
+            push = sending.send(desk, planned, kaggle, force=force)
+            if not wait:
+                desk.report("left", f"not waiting. {desk.how_to_resume(push)}")
+                return None
+            text = planned.wish.bundle.text
+            return follow.follow(desk, kaggle, push, output, text, standing.quota, submit)
+    except (CredentialsError, NetworkError) as error:
+        if not dry_run:
+            raise
+        desk.report("warning", f"the online checks were left out: {error}")
+        _would(desk, planned)
+        return None
+
+
+def _show(desk: Desk, planned: Plan) -> None:
+    """What is to be pushed, and what the offline preflight found."""
+    wish = planned.wish
+    bundle = wish.bundle
+    carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
+    size = f"{size_of(bundle.size)} of the {size_of(bundles.MAX_BYTES)} allowed"
+    desk.report(
+        "bundle",
+        f"{planned.metadata.code_file.name}{carried}, git {bundle.commit}, {size}",
+        bytes=bundle.size,
+        content=bundle.content,
+        git=bundle.commit.sha,
+        dirty=bundle.commit.dirty,
+        parameters=dict(bundle.parameters),
+    )
+    if bundle.parameters:
+        said = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
+        desk.report("set", said)
+    for finding in planned.findings:
+        desk.report(finding.level, finding.text)
+
+
+def _met(desk: Desk, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan under the account's name; at a rehearsal whoever owns it rehearses as tester."""
+    desk.report.keep_secret(kaggle.connection.secrets)
+    if kaggle.connection.rehearses:
+        desk.report.rehearsal = True
+        planned = planned.owned_by(kaggle.username, whoever=True)
+    return planned.owned_by(kaggle.username)
+
+
+def _stand(desk: Desk, planned: Plan, kaggle: Kaggle, *, force: bool) -> online.Standing:
+    machine = planned.metadata.machine
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    minutes = planned.wish.timeout_minutes
+    standing = online.check(kaggle, kernel, machine, minutes, force=force)
+    for finding in standing.findings:
+        desk.report(finding.level, finding.text)
+    cap = machines.LIMITS[machine.kind].hours_per_session
+    hours = min(cap, (minutes or 60 * cap) / 60)
+    left = f", {standing.quota.left:.1f} h of quota left" if standing.quota else ""
+    desk.report("machine", f"{machine.words} for at most {hours:.1f} h{left}", shape=machine.shape)
+    return standing
+
+
+def _would(desk: Desk, planned: Plan) -> None:
+    """End a dry run: what would be sent, then the errors that would have stopped it."""
+    shown = {name: value for name, value in planned.request.items() if name != "text"}
+    lines = "\n".join(f"{name} = {value!r}" for name, value in shown.items())
+    desk.report("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)
+    preflight.stop_on_errors(planned.findings)
+
+
+def list_pushes(runs: Path | None = None) -> str:
+    """The ledger of pushes as a table; `runs` defaults to the folder of the present project."""
+    where = runs or plan.here(None).root / RUNS
+    return ledgers.table(ledgers.Ledger(where / LEDGER).pushes())

@@ -1,0 +1,1 @@
+"""Sweeps: many runs of one notebook from one YAML file, one table, nothing lost."""

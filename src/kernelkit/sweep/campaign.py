@@ -1,0 +1,119 @@
+"""A sweep under way: the table and the page after every run, and the verdict at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+import click
+
+from kernelkit.errors import RunFailedError
+from kernelkit.sweep import page, records, results
+from kernelkit.sweep.progress import Progress
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.results import Table
+from kernelkit.sweep.specification import Run, Specification
+
+LISTED = 20  # failed runs named in the last message
+
+
+class Campaign:
+    """Told of every run as it begins and ends; used as a context for its screen.
+
+    `runs` are all of the sweep's, `left` those to run now; a search adds to the first.
+    """
+
+    def __init__(
+        self,
+        asked: Specification,
+        folder: SweepFolder,
+        runs: Sequence[Run],
+        left: int,
+        *,
+        report: bool = True,
+        stream: TextIO | None = None,
+    ) -> None:
+        self.asked, self.folder, self.runs = asked, folder, list(runs)
+        self.report, self.stream = report, stream
+        self.progress = Progress(len(self.runs), self.table().varying, stream)
+        self.progress.skip(len(self.runs) - left)
+
+    def __enter__(self) -> Campaign:
+        for id in self.folder.damaged:
+            click.echo(
+                f"{self.folder.path / id} is damaged and will be run again", file=self.stream
+            )
+        self.write()
+        self.progress.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.progress.__exit__(kind, error, trace)
+
+    def request(self, run: Run) -> dict[str, Any]:
+        """What the process of a run is asked."""
+        return {
+            "notebook": str(self.asked.notebook),
+            "values": dict(run.given),
+            "folder": str(self.folder.run_folder(run).resolve()),
+            "report": self.report,
+        }
+
+    def tell(self, run: Run, record: Record) -> None:
+        """Show how a run stands, and write the table anew when it has ended."""
+        if record.state in (records.RUNNING, records.PENDING):
+            self.progress.tell(run, record)
+            return
+        table = self.write()
+        row = next(row for row in table.rows if row.run.id == run.id)
+        score = row.metrics.get(table.score)
+        self.progress.tell(run, record, f"{table.score} {score:.4f}" if score is not None else "")
+
+    def table(self) -> Table:
+        """All runs as they stand."""
+        return results.gather(self.folder, self.asked, self.runs)
+
+    def write(self) -> Table:
+        """Write results.csv, results.json and index.html; returns the table."""
+        table = self.table()
+        results.write(self.folder, table)
+        page.write(self.folder.path / "index.html", table)
+        return table
+
+    def conclude(self) -> None:
+        """Say what came of it; raises `RunFailedError` with a list when runs ended badly."""
+        table = self.write()
+        bad = [row for row in table.rows if row.record.state in records.ENDED_BADLY]
+        done = sum(row.record.state == records.DONE for row in table.rows)
+        best = max(table.settings, key=lambda s: _mean(table.scores(s[1])), default=None)
+        lines = [f"{done} of {len(table.rows)} runs done"]
+        left = sum(row.record.state in (records.PENDING, records.RUNNING) for row in table.rows)
+        if left:
+            lines[0] += f", {left} left: the same command goes on with them"
+        if best and table.scores(best[1]):
+            said = " ".join(f"{name}={value}" for name, value in best[0].items())
+            lines.append(f"best {table.score} {_mean(table.scores(best[1])):.4f}  {said}".rstrip())
+        lines.append(str(Path(self.folder.path) / "index.html"))
+        click.echo("\n".join(lines), file=self.stream)
+        if bad:
+            listed = [
+                f"  {row.run.id} {row.record.state}  {self.progress.label(row.run)}\n"
+                f"    {row.record.reason or 'it left no message'}"
+                for row in bad[:LISTED]
+            ]
+            more = [f"  … and {len(bad) - LISTED} more"] if len(bad) > LISTED else []
+            raise RunFailedError(
+                f"{len(bad)} of {len(table.rows)} runs ended badly; --retry-failed runs them "
+                "again:\n" + "\n".join([*listed, *more])
+            )
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return sum(scores) / len(scores) if scores else float("-inf")

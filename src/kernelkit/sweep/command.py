@@ -1,0 +1,128 @@
+"""One command: read a sweep, run what is left of it, and leave a table and a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from kernelkit.errors import ParameterError
+from kernelkit.sweep import records, results, specification
+from kernelkit.sweep.campaign import Campaign
+from kernelkit.sweep.engine import Engine, Limits, Listed, Source
+from kernelkit.sweep.launching import launcher
+from kernelkit.sweep.preview import expected_seconds, preview
+from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep.specification import Run
+
+RUNS = "runs"
+
+
+def sweep(
+    file: Path,
+    parameters: Iterable[str] = (),
+    *,
+    workers: int = 0,
+    output: Path | None = None,
+    dry_run: bool = False,
+    retry_failed: bool = False,
+    force: bool = False,
+    yes: bool = False,
+    report: bool = True,
+    time_limit: float | None = None,
+    dask: str | None = None,
+    kaggle: bool = False,
+    local: bool = False,
+    metadata: Path | None = None,
+    accelerator: str | None = None,
+    timeout: float | None = None,
+    stream: TextIO | None = None,
+) -> Path:
+    """Run a sweep, or what is left of it; returns its folder.
+
+    parameters    `name=value` strings that replace base values
+    workers       runs at a time; default the file's `workers`, then one for every two cores
+    output        the sweep's folder; default runs/<file's name>
+    dry_run       show the runs and how they stand, and run nothing
+    retry_failed  run again what failed or took too long
+    force         run everything again
+    yes           a grid past 1,000 runs is meant
+    report        a report.html for every run
+    time_limit    minutes a run may take, in place of the file's
+    dask          the address of a Dask scheduler whose workers are to run them
+    kaggle        in one Kaggle session, on the `metadata`'s machine or the `accelerator` given,
+                  for at most `timeout` minutes; `local` rehearses that at the desk
+
+    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
+    list when runs failed; the others are done then.
+    """
+    _check(workers, dask=dask, kaggle=kaggle, local=local)
+    asked = specification.read(file, parameters, many=yes)
+    folder = SweepFolder(output or Path(RUNS) / asked.name)
+    workers = workers or asked.workers or max(1, (os.cpu_count() or 2) // 2)
+    minutes = asked.time_limit if time_limit is None else time_limit
+    limits = Limits(workers, 60 * minutes, int(asked.memory * 1e9))
+    if asked.search:
+        from kernelkit.sweep import search
+
+        search.check(asked)
+        if kaggle or dask:
+            raise ParameterError("a search runs at home: drop --kaggle and --dask")
+    if dry_run:
+        left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
+        table = results.gather(folder, asked, asked.runs)
+        click.echo(preview(table, workers, len(left)), file=stream)
+        return folder.path
+    with folder.locked():
+        folder.claim(asked.name, asked.notebook.name)
+        left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
+        campaign = Campaign(asked, folder, asked.runs, len(left), report=report, stream=stream)
+        with campaign:
+            if kaggle:
+                from kernelkit.sweep.on_kaggle import run_on_kaggle
+
+                run_on_kaggle(campaign, left, local, metadata, accelerator, timeout)
+            elif dask:
+                from kernelkit.sweep.dask_backend import run_on_dask
+
+                run_on_dask(campaign, left, limits, dask)
+            else:
+                _run_here(campaign, left, limits)
+        campaign.conclude()
+    return folder.path
+
+
+def _check(workers: int, *, dask: str | None, kaggle: bool, local: bool) -> None:
+    if workers < 0:
+        raise ParameterError(f"--workers {workers}: at least one is needed")
+    if local and not kaggle:
+        raise ParameterError("--local rehearses --kaggle: give both")
+    if dask and kaggle:
+        raise ParameterError("--dask and --kaggle are two places to run: choose one")
+
+
+def _left(
+    folder: SweepFolder, runs: Sequence[Run], *, retry_failed: bool, force: bool
+) -> list[Run]:
+    """What is to be run: all that neither is done nor ended badly, unless asked for again."""
+    ended = {records.DONE, records.PRUNED, *(() if retry_failed else records.ENDED_BADLY)}
+    return [run for run in runs if force or folder.record(run).state not in ended]
+
+
+def _run_here(campaign: Campaign, left: Sequence[Run], limits: Limits) -> None:
+    asked, folder = campaign.asked, campaign.folder
+    if asked.search:
+        from kernelkit.sweep.search import Search
+
+        source: Source = Search(campaign)
+    else:
+        source = Listed(left)
+    longest = expected_seconds([folder.record(run) for run in campaign.runs])
+    starter = launcher(asked.warm, folder.path / ".imports.log")
+    try:
+        Engine(folder, starter, limits, campaign.request, campaign.tell).work(source, longest)
+    finally:
+        starter.close()

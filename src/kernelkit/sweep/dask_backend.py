@@ -1,0 +1,104 @@
+"""Runs on the workers of a Dask cluster; what each leaves travels home as one archive.
+
+Workers need this package and what the notebook imports, and no file of the desk's: the
+notebook goes out as text. Dask gives the run of a worker that died to another.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import uuid
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kernelkit import atomic
+from kernelkit.errors import NetworkError, ParameterError
+from kernelkit.sweep.campaign import Campaign
+from kernelkit.sweep.engine import Engine, Limits, Listed
+from kernelkit.sweep.launching import launcher
+from kernelkit.sweep.records import FAILED, Record, SweepFolder
+from kernelkit.sweep.specification import Run
+
+CONNECT_SECONDS = 15
+
+
+def run_on_dask(campaign: Campaign, left: Sequence[Run], limits: Limits, address: str) -> None:
+    """Send the runs to the scheduler at `address`, and write down each as it comes home.
+
+    How many run at a time is up to the workers' threads. Raises `NetworkError` when the
+    scheduler cannot be reached, `ParameterError` where dask is not installed.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ParameterError(
+            "--dask needs dask and distributed: pip install 'kaggle-tpu-kit[sweep]'"
+        ) from None
+    import nbformat
+
+    from kernelkit import notebooks
+
+    text = nbformat.writes(notebooks.strip(notebooks.read(campaign.asked.notebook)))
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
+    with client:
+        call = {"notebook": text, "seconds": limits.seconds, "bytes": limits.bytes,
+                "report": campaign.report}  # fmt: skip
+        futures = {
+            client.submit(
+                run_on_worker, call, run.id, dict(run.given), key=f"{run.id}-{uuid.uuid4().hex}"
+            ): run
+            for run in left
+        }
+        for future in as_completed(futures):
+            run = futures[future]
+            if future.status == "finished":
+                record = _unpack(campaign.folder, run, *future.result())
+            else:
+                said = f"lost by the cluster: {future.exception()}"
+                record = Record(FAILED, dict(run.given), error=said)
+            campaign.folder.write(run, record)
+            campaign.tell(run, record)
+            future.release()
+
+
+def run_on_worker(
+    call: Mapping[str, Any], id: str, given: Mapping[str, Any]
+) -> tuple[Record, bytes]:
+    """One run in a process of its own on this machine; returns its record and files (a zip)."""
+    run = Run(id, given, given)
+    with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
+        folder = SweepFolder(Path(scratch) / "runs")
+        notebook = atomic.write_text(Path(scratch) / "notebook.ipynb", call["notebook"])
+        request = {"notebook": str(notebook), "values": dict(given), "report": call["report"],
+                   "folder": str(folder.run_folder(run))}  # fmt: skip
+        starter = launcher((), Path(scratch) / "imports.log")
+        limits = Limits(1, call["seconds"], call["bytes"])
+        try:
+            engine = Engine(folder, starter, limits, lambda _: request, lambda *_: None)
+            engine.work(Listed([run]))
+        finally:
+            starter.close()
+        return folder.record(run), _packed(folder.run_folder(run))
+
+
+def _packed(folder: Path) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.name != "state.json":
+                archive.write(path, path.relative_to(folder).as_posix())
+    return data.getvalue()
+
+
+def _unpack(folder: SweepFolder, run: Run, record: Record, data: bytes) -> Record:
+    folder.clear(run)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            atomic.write_bytes(folder.run_folder(run) / name, archive.read(name))
+    return record

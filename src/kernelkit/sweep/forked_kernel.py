@@ -1,0 +1,118 @@
+"""A Jupyter kernel that is forked rather than started, with its imports done already.
+
+The fork happens while its parent still has a single thread and no sockets; what is forked
+then waits to be told the command that would have started a kernel, and becomes that kernel.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.provisioning.factory import KernelProvisionerFactory
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+
+NAME = "kernelkit-forked"
+LAUNCHER = "ipykernel_launcher"
+
+_seeds: list[tuple[int, int]] = []  # (process id, pipe to it) of what waits to become a kernel
+
+
+def plant() -> None:
+    """Fork what the next kernel started by this process will be."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(reading)
+        _seeds.append((pid, writing))
+        point = importlib.metadata.EntryPoint(NAME, f"{__name__}:Forked", "")
+        factory = KernelProvisionerFactory.instance()
+        factory.provisioners[NAME] = point
+        factory.default_provisioner_name = NAME
+        return
+    os.close(writing)
+    code = 1
+    try:
+        with os.fdopen(reading) as pipe:
+            told = pipe.readline()
+        if told:
+            _become(json.loads(told))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _become(told: dict[str, Any]) -> None:
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(told["env"])
+    os.chdir(told["cwd"])
+    from ipykernel.kernelapp import IPKernelApp
+
+    IPKernelApp.launch_instance(argv=told["arguments"])
+
+
+class Process:
+    """As much of `subprocess.Popen` as a provisioner needs, over a child that was forked."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit code, None while it runs."""
+        return self._look(os.WNOHANG)
+
+    def wait(self) -> int | None:
+        """The exit code, once it has ended."""
+        return self._look(0)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it is gone."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it now."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def _look(self, how: int) -> int | None:
+        if self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, how)
+            except ChildProcessError:
+                self.returncode = 0
+            else:
+                if pid:
+                    self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+class Forked(LocalProvisioner):
+    """Launches a kernel from what was planted, or as usual when nothing is left of that."""
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        """Tell the seed what to become; returns the connection's facts."""
+        if not _seeds or LAUNCHER not in cmd:
+            return await super().launch_kernel(cmd, **kwargs)
+        pid, pipe = _seeds.pop()
+        told = {
+            "arguments": cmd[cmd.index(LAUNCHER) + 1 :],
+            "env": {**kwargs.get("env", os.environ), "JPY_PARENT_PID": str(os.getpid())},
+            "cwd": str(kwargs.get("cwd") or Path.cwd()),
+        }
+        with os.fdopen(pipe, "w") as seed:
+            seed.write(json.dumps(told) + "\n")
+        self.process = Process(pid)  # type: ignore[assignment]
+        self.pid, self.pgid = pid, None
+        return self.connection_info

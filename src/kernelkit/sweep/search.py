@@ -1,0 +1,187 @@
+"""A search in place of a grid: Optuna proposes runs, learns from their scores, and prunes.
+
+    search:
+      trials: 20
+      sampler: tpe                 # tpe | random
+      prune: true                  # stop runs that are behind the median at the same epoch
+      minimize: false              # whether a lower score is better
+      seed: 0
+      space:
+        dropout: {low: 0.0, high: 0.6}
+        learning_rate: {low: 1e-4, high: 1e-2, log: true}
+        schedule: [cosine, constant]
+
+The trials are in `search.db` of the sweep's folder, the runs in the same folders as a grid's.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import ParameterError
+from kernelkit.sweep import records, results
+from kernelkit.sweep.campaign import Campaign
+from kernelkit.sweep.records import Record
+from kernelkit.sweep.specification import Run, Specification
+
+KEYS: dict[str, type] = {
+    "trials": int, "sampler": str, "prune": bool, "minimize": bool, "seed": int, "space": dict,
+}  # fmt: skip
+RANGE = ("low", "high", "log", "step")
+STORAGE = "search.db"
+
+
+class Search:
+    """Gives the engine one run after another; what was in flight at a crash comes first."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        import optuna
+
+        asked = campaign.asked
+        settings = check(asked)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.campaign, self.asked = campaign, asked
+        self.trials: int = settings["trials"]
+        self.space = {n: _distribution(asked, n, w) for n, w in settings["space"].items()}
+        path = Path(campaign.folder.path / STORAGE).resolve()
+        self.study = optuna.create_study(
+            storage=f"sqlite:///{path}",
+            study_name=f"{asked.name}-{asked.code.digest[:12]}",
+            direction="minimize" if settings.get("minimize") else "maximize",
+            load_if_exists=True,
+            pruner=(optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
+                    if settings.get("prune") else optuna.pruners.NopPruner()),
+        )  # fmt: skip
+        # Seeded by how far it is: taken up again, it must not draw what it drew before.
+        seed = settings.get("seed", 0) + len(self.study.trials)
+        random = settings.get("sampler", "tpe") == "random"
+        sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
+        self.study.sampler = sampler(seed=seed)
+        self._flight: dict[str, Any] = {}
+        self._reported: dict[str, int] = {}
+        self._unfinished = self._take_up()
+        campaign.progress.total = self.trials
+        campaign.progress.varying = list(self.space)
+        campaign.progress.skip(len(self.study.trials) - len(self._unfinished))
+
+    def next(self) -> Run | None:
+        """The next trial's run; those whose run is done already are told at once."""
+        while True:
+            if self._unfinished:
+                trial = self._unfinished.pop(0)
+            elif len(self.study.trials) < self.trials:
+                trial = self.study.ask(self.space)
+            else:
+                return None
+            run = self.asked.run(trial.params)
+            record = self.campaign.folder.record(run)
+            if run.id in self._flight:
+                self.study.tell(trial, state=_states().FAIL)  # the same point, under way already
+            elif record.state == records.DONE:
+                self._add(run)
+                self._tell(trial, run, record)
+            else:
+                self._add(run)
+                self._flight[run.id] = trial
+                return run
+
+    def ended(self, run: Run, record: Record) -> None:
+        """Tell the study."""
+        self._tell(self._flight.pop(run.id), run, record)
+
+    def hopeless(self, run: Run) -> bool:
+        """Report what the run's history has gained; whether the pruner gives it up."""
+        trial = self._flight[run.id]
+        curve = results.curve(self.campaign.folder.run_folder(run))
+        for step in range(self._reported.get(run.id, 0), len(curve)):
+            trial.report(curve[step], step)
+            self._reported[run.id] = step + 1
+            if trial.should_prune():
+                return True
+        return False
+
+    def _take_up(self) -> list[Any]:
+        """Trials that were running when an earlier search ended; runs that are known come back."""
+        import optuna
+
+        unfinished = []
+        for frozen in self.study.trials:
+            if set(frozen.params) != set(self.space):
+                if not frozen.state.is_finished():
+                    self.study.tell(frozen.number, state=_states().FAIL)
+                continue
+            if frozen.state.is_finished():
+                self._add(self.asked.run(frozen.params))
+            else:
+                unfinished.append(optuna.trial.Trial(self.study, frozen._trial_id))
+        return unfinished
+
+    def _add(self, run: Run) -> None:
+        if all(run.id != known.id for known in self.campaign.runs):
+            self.campaign.runs.append(run)
+
+    def _tell(self, trial: Any, run: Run, record: Record) -> None:
+        score = results.numbers(self.campaign.folder.run_folder(run)).get(self.asked.score)
+        if record.state == records.DONE and score is not None:
+            self.study.tell(trial, score)
+        else:
+            pruned = record.state == records.PRUNED
+            self.study.tell(trial, state=_states().PRUNED if pruned else _states().FAIL)
+
+
+def check(asked: Specification) -> dict[str, Any]:
+    """The `search` settings, checked; raises `ParameterError` in one line."""
+    settings = dict(asked.search)
+    for key, value in settings.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(str(key), KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(KEYS)}"
+            raise ParameterError(f"search has no key {key!r}: {hint}")
+        if type(value) is not KEYS[key]:
+            raise ParameterError(f"search: {key} has the wrong type: {value!r}")
+    if settings.get("trials", 0) < 1 or not settings.get("space"):
+        raise ParameterError("search needs trials (at least 1) and a space")
+    if settings.get("sampler", "tpe") not in ("tpe", "random"):
+        raise ParameterError(f"search: sampler {settings['sampler']!r}: tpe or random")
+    for name, wanted in settings["space"].items():
+        _check_range(asked, name, wanted)
+    return settings
+
+
+def _check_range(asked: Specification, name: str, wanted: Any) -> None:
+    if isinstance(wanted, list) and wanted:
+        for value in wanted:
+            asked.run({name: value})
+        return
+    if not isinstance(wanted, dict) or not {"low", "high"} <= set(wanted) <= set(RANGE):
+        raise ParameterError(
+            f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
+        )
+    for bound in ("low", "high"):
+        asked.run({name: wanted[bound]})
+    if asked.known[name].type not in (int, float):
+        raise ParameterError(f"search: {name} is no number, so it needs a list of choices")
+    if not wanted["low"] < wanted["high"] or (wanted.get("log") and wanted["low"] <= 0):
+        raise ParameterError(
+            f"search: {name} has no range from {wanted['low']} to {wanted['high']}"
+        )
+
+
+def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
+    from optuna import distributions
+
+    if isinstance(wanted, list):
+        return distributions.CategoricalDistribution(wanted)
+    options: Mapping[str, Any] = {k: v for k, v in wanted.items() if k in ("log", "step")}
+    if asked.known[name].type is int:
+        return distributions.IntDistribution(wanted["low"], wanted["high"], **options)
+    return distributions.FloatDistribution(wanted["low"], wanted["high"], **options)
+
+
+def _states() -> Any:
+    import optuna
+
+    return optuna.trial.TrialState

@@ -1,0 +1,197 @@
+"""The frozen backbone's features: computed once, kept, and found again by later runs.
+
+While the backbone does not change, running it again in every epoch gives the same numbers
+again. So it runs over the data once, and the head is trained on what it gave.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from petals import augment, inputs, pipeline, storage
+from petals.accelerator import Accelerator
+from petals.errors import StorageError
+from petals.models import Classifier
+from petals.pipeline import Split
+
+VERSION = 1  # part of every key: raise it when the computation changes
+CPU_BATCH = 32  # images; larger batches fall out of a core's cache
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Features:
+    """float32 values (images, views, width), int64 labels (images,), ids (images,)."""
+
+    values: np.ndarray
+    labels: np.ndarray
+    ids: np.ndarray
+    stored: bool = False  # found rather than computed
+
+
+def extract(
+    model: keras.Model,
+    split: Split,
+    *,
+    key: str,
+    views: int = 1,
+    level: str = "light",
+    seed: int = 0,
+    batch_size: int = CPU_BATCH,
+    on_one_device: bool = True,
+    progress: Progress | None = None,
+) -> Features:
+    """The features of every image of a split, in the files' order.
+
+    `model` maps uint8 images to features; `key` names its weights (`petals.weights.describe`).
+    View 0 is the image as it is, the others are augmented at `level`. What was computed before
+    for the same data, weights, size and views is read from the cache; of processes that want
+    the same at the same time, one computes and the others wait for it.
+    """
+    parts = [VERSION, key, _digest(model), split.fingerprint(), split.size, views]
+    parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
+    name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
+    path = inputs.cache_folder() / "features" / f"{name}.npy"
+    labels, ids = pipeline.labels_and_ids(split)
+    with _one_at_a_time(path.with_suffix(".lock")):
+        values = _stored(path, split.count)
+        if values is not None:
+            return Features(values, labels, ids, stored=True)
+        run = _frozen(model, batch_size) if on_one_device else _predicting(model)
+        values = np.stack(
+            [_one_view(run, split, view, level, seed, batch_size, views, progress)
+             for view in range(views)], axis=1)  # fmt: skip
+        try:
+            with storage.replacing(path) as part:
+                np.save(part, values)
+        except StorageError as error:  # the run can do without; the next one computes again
+            print(f"  the features are not kept: {error}")
+    return Features(values, labels, ids)
+
+
+def extractor(
+    classifier: Classifier, device: Accelerator, **settings: Any
+) -> Callable[..., Features]:
+    """`extract` for a classifier on a device: call it with a split (and `views`)."""
+    batch = CPU_BATCH if device.kind == "cpu" or device.rehearsal else 128
+    return partial(
+        extract,
+        classifier.features,
+        batch_size=batch * device.replicas,
+        on_one_device=device.backend == "tensorflow" and device.strategy is None,
+        **settings,
+    )
+
+
+def _digest(model: keras.Model) -> str:
+    # A backbone without pretrained weights is another one with every seed.
+    digest = hashlib.blake2b(digest_size=12)
+    for values in model.get_weights():
+        digest.update(np.ascontiguousarray(values))
+    return digest.hexdigest()
+
+
+def _stored(path: Path, count: int) -> np.ndarray | None:
+    try:
+        values = np.load(path)
+    except (OSError, ValueError, EOFError):
+        return None  # not there, or cut short by an old crash: computed again
+    return values if len(values) == count else None
+
+
+@contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes may then both compute
+        yield
+        return
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("w")
+    except OSError as error:
+        raise storage.cannot_write(lock, error) from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+Run = Callable[[tf.data.Dataset], Iterator[np.ndarray]]
+
+
+def _one_view(
+    run: Run,
+    split: Split,
+    view: int,
+    level: str,
+    seed: int,
+    batch_size: int,
+    views: int,
+    progress: Progress | None,
+) -> np.ndarray:
+    dataset = images(split, batch_size, view, level, seed)
+    rows = []
+    with pipeline.naming_damaged_files(split.paths):
+        for batch in run(dataset):
+            rows.append(batch)
+            if progress:
+                done = min(len(rows) * batch_size, split.count)
+                progress("features", view * split.count + done, views * split.count)
+    return pipeline.cut(np.concatenate(rows).astype(np.float32), split)
+
+
+def images(
+    split: Split, batch_size: int, view: int = 0, level: str = "light", seed: int = 0
+) -> tf.data.Dataset:
+    """uint8 batches of a split in order; from view 1 on, augmented by `seed` and view."""
+    dataset = pipeline.ordered(split, batch_size).map(lambda batch: batch["image"])
+    change = augment.augmentation(level) if view else None
+    if change is not None:
+        dataset = dataset.enumerate().map(
+            lambda step, batch: change(
+                batch, tf.stack([tf.constant(seed + 7919 * view, tf.int64), step])
+            ),
+            num_parallel_calls=pipeline.AUTOTUNE,
+        )
+    return dataset.prefetch(pipeline.AUTOTUNE)
+
+
+def _predicting(model: keras.Model) -> Run:
+    def run(dataset: tf.data.Dataset) -> Iterator[np.ndarray]:
+        for batch in dataset:
+            yield np.asarray(model.predict_on_batch(batch.numpy()))
+
+    return run
+
+
+def _frozen(model: keras.Model, batch_size: int) -> Run:
+    # With its weights made constants, TensorFlow folds each BatchNorm into the convolution
+    # before it; two calls at a time fill the cores between an op's parallel parts.
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    shape = (batch_size, *model.input_shape[1:])
+    traced = tf.function(lambda x: model(x, training=False))
+    call = convert_variables_to_constants_v2(
+        traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
+    )
+
+    def run(dataset: tf.data.Dataset) -> Iterator[np.ndarray]:
+        batches = iter(dataset)
+        with ThreadPoolExecutor(2) as pool:
+            while group := list(itertools.islice(batches, 8)):
+                yield from pool.map(lambda batch: call(batch)[0].numpy(), group)
+
+    return run

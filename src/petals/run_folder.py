@@ -1,0 +1,162 @@
+"""What every run leaves behind: scores, history, predictions, a submission."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from matplotlib.figure import Figure
+from tensorflow import keras
+
+import petals
+from petals import inputs, plots, storage
+from petals.accelerator import Accelerator
+from petals.evaluation import Scores
+from petals.inputs import Source
+from petals.pipeline import Split
+
+HISTORY = (
+    "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
+    "learning_rate", "seconds", "images_per_second",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture in the run's folder."""
+
+    path: Path
+
+    def _repr_png_(self) -> bytes:
+        return self.path.read_bytes()
+
+
+class RunFolder:
+    """The folder that `output` names; every file in it appears whole or not at all.
+
+    `output` "" means the working directory on Kaggle and `runs/latest` at home.
+    """
+
+    def __init__(self, output: str = "") -> None:
+        default = "." if inputs.on_kaggle() else "runs/latest"
+        self.path = Path(output or default)
+        self.begun = time.monotonic()
+
+    def __str__(self) -> str:
+        return str(self.path.resolve())
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self.begun
+
+    def figure(self, figure: Figure, name: str) -> Picture:
+        """Save a figure as `name.png`; what is returned shows itself in a notebook."""
+        return Picture(plots.save(figure, self.path, name))
+
+    def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
+        """`history.csv`, one row an epoch of either phase."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, HISTORY, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(history)
+        storage.write_text(self.path / "history.csv", text.getvalue())
+
+    def write_predictions(
+        self, ids: np.ndarray, labels: np.ndarray, probabilities: np.ndarray
+    ) -> None:
+        """`val_predictions.npz`: what ensembles and comparisons read."""
+        self._write_arrays("val_predictions", ids, probabilities, labels=labels)
+
+    def write_test_predictions(self, ids: np.ndarray, probabilities: np.ndarray) -> None:
+        """`test_predictions.npz`: with which an ensemble of runs makes its submission."""
+        self._write_arrays("test_predictions", ids, probabilities)
+
+    def _write_arrays(
+        self, name: str, ids: np.ndarray, probabilities: np.ndarray, **more: np.ndarray
+    ) -> None:
+        with storage.replacing(self.path / f"{name}.npz") as part:
+            rows = probabilities.astype(np.float32)
+            np.savez_compressed(part, ids=ids, probabilities=rows, **more)
+
+    def write_metrics(
+        self,
+        scores: Scores,
+        history: Sequence[Mapping[str, Any]],
+        *,
+        accelerator: Accelerator,
+        source: Source,
+        splits: Mapping[str, Split],
+        counts: tuple[int, int],
+        parameters: Mapping[str, Any],
+        **extra: Any,
+    ) -> dict[str, Any]:
+        """`metrics.json`, the flat schema that sweeps and reports read; returns it.
+
+        `counts`: (total, trainable) parameters. Seconds are of wall time.
+        """
+        phase = [row for row in history if row["phase"] == (history[-1]["phase"])]
+        later = [row["seconds"] for row in phase[1:]]
+        metrics = {
+            **asdict(scores),
+            "seconds": round(self.seconds, 3),
+            "first_epoch_seconds": phase[0]["seconds"],
+            "later_epoch_seconds": sum(later) / len(later) if later else None,
+            "images_per_second": phase[-1]["images_per_second"],
+            "epochs": len(history),
+            "total_params": counts[0],
+            "trainable_params": counts[1],
+            "device": accelerator.as_dict(),
+            "parameters": dict(parameters),
+            "data": {
+                "source": str(source),
+                "image_size": next(iter(splits.values())).size,
+                **{name: split.count for name, split in splits.items()},
+            },
+            "versions": versions(),
+            "git": git_state(),
+            **extra,
+        }
+        storage.write_json(self.path / "metrics.json", metrics)
+        return metrics
+
+
+def versions() -> dict[str, str]:
+    """Of what the result depends on."""
+    import platform
+
+    keras_version = keras.version() if hasattr(keras, "version") else keras.__version__
+    return {
+        "petals": petals.__version__,
+        "tensorflow": tf.__version__,
+        "keras": keras_version,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def git_state() -> dict[str, Any]:
+    """The commit and whether the tree differed from it; what a bundle wrote down comes first."""
+    if "KERNELKIT_GIT_SHA" in os.environ:
+        dirty = os.environ.get("KERNELKIT_GIT_DIRTY") == "true"
+        return {"sha": os.environ["KERNELKIT_GIT_SHA"], "dirty": dirty}
+    folder = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(folder), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+
+    try:
+        return {"sha": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return {"sha": None, "dirty": None}

@@ -1,0 +1,56 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from petals.errors import StorageError
+
+
+def cannot_write(path: str | Path, error: Exception) -> StorageError:
+    """The error that says so, and what to do."""
+    why = getattr(error, "strerror", None) or getattr(error, "message", None) or error
+    return StorageError(f"cannot write {path}: {why}. Free some space or choose another folder.")
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A path beside `path` to write to; it takes `path`'s place when the block ends well.
+
+    Raises `StorageError` in place of an `OSError` (disk full, folder read-only); whatever
+    happens, nothing half-written is left behind.
+    """
+    path = Path(path)
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        if part.parent.is_dir():
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file in one piece."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write a value as indented JSON, in one piece."""
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def digest(path: str | Path) -> str:
+    """A hash of a file's content, 16 hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:16]

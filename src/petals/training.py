@@ -1,0 +1,259 @@
+"""Two phases: a head on stored features, then fine-tuning end to end.
+
+Both go through Keras's `fit`; the second also through `fit_by_hand`, the same training as a
+loop that can be read and changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from petals import evaluation, pipeline, schedules
+from petals.callbacks import Epochs
+from petals.errors import DataError, SettingError
+from petals.features import Features
+from petals.models import Classifier
+from petals.pipeline import Split
+
+HEAD_BATCH = 64  # features; large batches of so few numbers only lose steps
+HEAD_RATE = 1e-2
+
+
+def set_seed(seed: int, repeatable: bool = True) -> None:
+    """Seed Python, numpy and Keras; `repeatable` makes TensorFlow's ops the same to the bit.
+
+    That costs speed on a GPU, and nothing that could be measured on a CPU.
+    """
+    keras.utils.set_random_seed(seed)
+    if repeatable:
+        tf.config.experimental.enable_op_determinism()
+
+
+def compile_model(
+    model: keras.Model,
+    rates: np.ndarray,
+    *,
+    weight_decay: float = 0.0,
+    label_smoothing: float = 0.0,
+    steps_per_execution: int = 1,
+) -> None:
+    """AdamW on cross-entropy over one-hot labels, with the rates of a schedule table.
+
+    Weight decay (Loshchilov & Hutter, 2019) spares biases and normalisation.
+    """
+    if not 0 <= label_smoothing < 1:
+        raise SettingError(f"label_smoothing {label_smoothing}: at least 0, less than 1")
+    if weight_decay < 0:
+        raise SettingError(f"weight_decay {weight_decay}: at least 0")
+    optimizer = keras.optimizers.AdamW(schedules.Table(rates), weight_decay=weight_decay)
+    optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    model.compile(
+        optimizer,
+        loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
+        metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+        steps_per_execution=steps_per_execution,
+        jit_compile=_compiles(),
+    )
+
+
+def _compiles() -> bool | str:
+    # XLA helps on a TPU and does harm to convolutions on a CPU: 11 images a second where
+    # TensorFlow's own kernels did 400 (MobileNet-0.75 at 192 px, 2 cores).
+    if hasattr(keras, "config") and keras.config.backend() == "jax":
+        return True
+    return bool(tf.config.list_physical_devices("GPU"))
+
+
+def train_head(
+    classifier: Classifier,
+    train: Features,
+    val: Features,
+    *,
+    epochs: int,
+    schedule: str = "cosine",
+    learning_rate: float = 0.0,
+    weight_decay: float = 0.0,
+    label_smoothing: float = 0.0,
+    dropout: float = 0.0,
+    patience: int = 0,
+    seed: int = 0,
+    deadline: float | None = None,
+    say: Callable[[str], None] = print,
+) -> Epochs:
+    """Train the softmax head on stored features and put it into the classifier.
+
+    Every view counts as an image of its own. Returns the callback that holds the history.
+    """
+    _check_labels(classifier, train.labels, val.labels)
+    values = train.values.reshape(-1, train.values.shape[-1])
+    labels = np.repeat(train.labels, train.values.shape[1])
+    num_classes = classifier.head.units
+    inputs = keras.Input((values.shape[-1],))
+    x = keras.layers.Dropout(dropout)(inputs) if dropout else inputs
+    head = keras.Model(
+        inputs, keras.layers.Dense(num_classes, activation="softmax", dtype="float32")(x)
+    )
+    batch = min(HEAD_BATCH, len(values))
+    steps = len(values) // batch
+    rates = schedules.rates(schedule, epochs, steps, learning_rate=learning_rate or HEAD_RATE)
+    compile_model(
+        head,
+        rates,
+        weight_decay=weight_decay,
+        label_smoothing=label_smoothing,
+        steps_per_execution=steps,
+    )
+    plain = val.values[:, 0]
+    watch = Epochs(
+        "head",
+        lambda: _softmax(plain, *head.get_weights()),
+        val.labels,
+        images_per_epoch=steps * batch,
+        epochs=epochs,
+        patience=patience,
+        deadline=deadline,
+        say=say,
+    )
+    dataset = _feature_batches(values, labels, num_classes, batch, seed)
+    head.fit(dataset, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0,
+             callbacks=[watch])  # fmt: skip
+    classifier.head.set_weights(head.get_weights())
+    return watch
+
+
+def _check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
+    known = classifier.head.units
+    found = np.concatenate(labels)
+    if found.min() < 0 or found.max() >= known:
+        raise DataError(
+            f"labels from {found.min()} to {found.max()} where {known} classes are known: look "
+            "with tools/make_tfrecords.py inspect"
+        )
+
+
+def apply_head(classifier: Classifier, found: Features) -> np.ndarray:
+    """float32 (images, classes) probabilities of stored features, of each image's first view."""
+    return _softmax(found.values[:, 0], *classifier.head.get_weights()).astype(np.float32)
+
+
+def _softmax(values: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    logits = values @ kernel + bias
+    exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponents / exponents.sum(axis=1, keepdims=True)
+
+
+def _feature_batches(
+    values: np.ndarray, labels: np.ndarray, num_classes: int, batch: int, seed: int
+) -> tf.data.Dataset:
+    table, classes = tf.constant(values), tf.constant(labels)
+    order = tf.data.Dataset.range(len(values)).shuffle(len(values), seed=seed).repeat()
+
+    def gather(rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)
+
+    return order.batch(batch, drop_remainder=True).map(gather).prefetch(pipeline.AUTOTUNE)
+
+
+def fine_tune(
+    classifier: Classifier,
+    train: tf.data.Dataset,
+    val: Split,
+    *,
+    rates: np.ndarray,
+    epochs: int,
+    steps_per_epoch: int,
+    batch_size: int,
+    val_labels: np.ndarray,
+    weight_decay: float = 0.0,
+    label_smoothing: float = 0.0,
+    patience: int = 0,
+    deadline: float | None = None,
+    by_hand: bool = False,
+    files: tuple[str, ...] = (),
+    say: Callable[[str], None] = print,
+) -> Epochs:
+    """Train whatever of the classifier is trainable, end to end.
+
+    `train`: endless batches of `petals.pipeline.training`, of `batch_size` images over all
+    replicas; `rates`: the learning rate of each step; `files`: the shards it reads, to name a
+    damaged one.
+    """
+    compile_model(
+        classifier.model, rates, weight_decay=weight_decay, label_smoothing=label_smoothing
+    )
+    watch = Epochs(
+        "fine-tune",
+        lambda: evaluation.predict(classifier.model, val, batch_size),
+        val_labels,
+        images_per_epoch=steps_per_epoch * batch_size,
+        epochs=epochs,
+        patience=patience,
+        deadline=deadline,
+        say=say,
+    )
+    with pipeline.naming_damaged_files(files, classifier.head.units):
+        if by_hand:
+            fit_by_hand(classifier.model, train, epochs, steps_per_epoch, [watch])
+        else:
+            classifier.model.fit(
+                train,
+                epochs=epochs,
+                steps_per_epoch=steps_per_epoch,
+                shuffle=False,
+                verbose=0,
+                callbacks=[watch],
+            )
+    return watch
+
+
+def fit_by_hand(
+    model: keras.Model,
+    dataset: tf.data.Dataset,
+    epochs: int,
+    steps_per_epoch: int,
+    callbacks: list[keras.callbacks.Callback],
+) -> None:
+    """What `fit` does with a compiled model on TensorFlow, spelt out: the numbers are the same."""
+    optimizer, loss_of = model.optimizer, model.loss
+    mean_loss = keras.metrics.Mean()
+    accuracy = keras.metrics.CategoricalAccuracy()
+
+    @tf.function
+    def step(images: tf.Tensor, labels: tf.Tensor) -> None:
+        with tf.GradientTape() as tape:
+            probabilities = model(images, training=True)
+            loss = loss_of(labels, probabilities)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        mean_loss.update_state(loss, sample_weight=tf.shape(images)[0])
+        accuracy.update_state(labels, probabilities)
+
+    watchers = keras.callbacks.CallbackList(
+        callbacks, model=model, epochs=epochs, steps=steps_per_epoch
+    )
+    batches = iter(dataset)
+    model.stop_training = False
+    watchers.on_train_begin()
+    for epoch in range(epochs):
+        mean_loss.reset_state()
+        accuracy.reset_state()
+        watchers.on_epoch_begin(epoch)
+        for number in range(steps_per_epoch):
+            watchers.on_train_batch_begin(number)
+            step(*next(batches))
+            watchers.on_train_batch_end(number)
+            if model.stop_training:
+                break
+        logs: dict[str, Any] = {
+            "loss": float(mean_loss.result()),
+            "accuracy": float(accuracy.result()),
+        }
+        watchers.on_epoch_end(epoch, logs)
+        if model.stop_training:
+            break
+    watchers.on_train_end()

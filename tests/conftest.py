@@ -1,0 +1,29 @@
+"""No test sees real credentials or reaches anything but loopback."""
+
+import os
+import socket
+
+import pytest
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@pytest.fixture(autouse=True)
+def away_from_home(monkeypatch, tmp_path_factory):
+    """A home of its own, and none of Kaggle's variables."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    for name in [name for name in os.environ if name.startswith("KAGGLE_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(monkeypatch):
+    """A connection to any other machine fails the test that asked for it."""
+    connect = socket.socket.connect
+
+    def guarded(self, address):
+        if isinstance(address, tuple) and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test tried to reach {address[0]}")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)

@@ -1,0 +1,156 @@
+"""A small repository to push from, and a pace at which a test can wait."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kernelkit.clock import Clock
+from kernelkit.connection import Timeouts
+from kernelkit.pace import Pace
+from kernelkit.push import push_kernel
+from kernelkit.retries import Retries
+from kernelkit.saving import SavingPolicy
+from kernelkit.waiting import Patience
+
+PARAMETERS = """\
+files = 3  # >= 0: how many files to leave
+accelerator = "auto"  # auto | tpu | gpu | cpu: what to run on
+fail = False  # whether to end in an error
+"""
+
+TRAIN = """\
+import json, os, pathlib
+from blossom import petals
+print("working on", accelerator)
+for number in range(files):
+    folder = pathlib.Path("deep" if number % 2 else ".")
+    folder.mkdir(exist_ok=True)
+    (folder / f"{number}.bin").write_bytes(bytes([number % 256]) * (500 * number + 1))
+device = {"kind": accelerator, "name": "stand-in", "replicas": 8, "rehearsal": True}
+pathlib.Path("metrics.json").write_text(json.dumps({"macro_f1": petals.F1, "device": device}))
+pathlib.Path("submission.csv").write_text("id,label\\na,0\\nb,1\\n")
+"""
+
+FAIL = """\
+def wither(fail):
+    if fail:
+        raise ValueError("withered")
+wither(fail)
+"""
+
+
+def code(source, tags=()):
+    return {
+        "cell_type": "code",
+        "id": "cell",
+        "metadata": {"tags": list(tags)},
+        "execution_count": None,
+        "outputs": [],
+        "source": source,
+    }
+
+
+class Repository:
+    """A repository with one package, one notebook and one kernel."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs = root / "runs"
+        self.metadata = root / "kernel-metadata.json"
+        self.notebook = root / "notebooks" / "train.ipynb"
+        package = root / "src" / "blossom"
+        package.mkdir(parents=True)
+        self.notebook.parent.mkdir()
+        (root / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["blossom"]\n')
+        (package / "__init__.py").write_text('"""Blossom."""\n\n__version__ = "1.2"\n')
+        (package / "petals.py").write_text("F1 = 0.75\n")
+        self.package = package
+        self.cells(code(PARAMETERS, ["parameters"]), code(TRAIN), code(FAIL))
+        self.values = {
+            "id": "INSERT_USERNAME/blossom-train",
+            "title": "Blossom train",
+            "code_file": "notebooks/train.ipynb",
+            "language": "python",
+            "kernel_type": "notebook",
+            "is_private": True,
+            "enable_internet": False,
+            "enable_tpu": True,
+            "machine_shape": "TpuV5E8",
+        }
+        self.describe()
+
+    def cells(self, *cells, **metadata):
+        """Write the notebook anew."""
+        spec = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        notebook = {"cells": list(cells), "metadata": spec | metadata}
+        self.notebook.write_text(json.dumps(notebook | {"nbformat": 4, "nbformat_minor": 5}))
+
+    def describe(self, **changes):
+        """Write the metadata anew with these changes; None takes a key out."""
+        self.values |= changes
+        kept = {name: value for name, value in self.values.items() if value is not None}
+        self.metadata.write_text(json.dumps(kept))
+
+    def push(self, *parameters, **options):
+        """Push it; returns what it returned. What it said is in `said`."""
+        stream = io.StringIO()
+        try:
+            return push_kernel(
+                None,
+                parameters,
+                **{"metadata": self.metadata, "pace": PACE, "stream": stream} | options,
+            )
+        finally:
+            self.said = stream.getvalue()
+
+
+PACE = Pace(
+    clock=Clock(speed=50),
+    timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
+    retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
+    saving=SavingPolicy(settle=(5.0, 10.0, 20.0)),
+    patience=Patience(poll=15.0, slow_poll=15.0),
+)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return Repository(tmp_path / "repository")
+
+
+@pytest.fixture
+def notebook_code():
+    return code
+
+
+@pytest.fixture
+def pace():
+    return PACE
+
+
+IN_ONE_PROCESS = """\
+import json, time
+names = {"__name__": "__main__"}
+for cell in json.load(open("../source.ipynb"))["cells"]:
+    if cell["cell_type"] == "code":
+        exec(compile(cell["source"], "cell", "exec"), names)
+time.sleep(0.3)  # long enough to be seen running
+"""
+
+
+@pytest.fixture
+def quick_sessions(monkeypatch):
+    """Sessions that run their cells in one plain process, and no report afterwards.
+
+    Papermill and nbconvert each take seconds to start.
+    """
+    from kernelkit import run_folder
+    from kernelkit.local_kaggle import running
+
+    def command(python, kernel_type, language):
+        return [str(python), "-c", IN_ONE_PROCESS]
+
+    monkeypatch.setattr(running, "command", command)
+    monkeypatch.setattr(run_folder, "report", lambda folder, *_: folder / "report.html")

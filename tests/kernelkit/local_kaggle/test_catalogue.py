@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kernelkit.errors import KernelkitError
+from kernelkit.local_kaggle.catalogue import Catalogue, fill_catalogue
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    for name in ("competitions/flowers", "datasets/me/weights", "models/me/net/keras/b0/1"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "secret").mkdir()
+    return Catalogue(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference"),
+    [("competitions", "flowers"), ("datasets", "me/weights"), ("models", "me/net/keras/b0/1")],
+)
+def test_what_is_there_is_found(catalogue, kind, reference):
+    assert catalogue.find(kind, reference) == catalogue.folder / kind / reference
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference"),
+    [
+        ("competitions", "weeds"),
+        ("competitions", "c/flowers"),
+        ("competitions", ".."),
+        ("datasets", "me"),
+        ("datasets", "../secret"),
+        ("datasets", "datasets/me/weights"),
+        ("models", "me/net"),
+    ],
+)
+def test_what_is_not_there_or_not_a_reference_is_not(catalogue, kind, reference):
+    assert catalogue.find(kind, reference) is None
+
+
+def test_a_command_fills_it(tmp_path):
+    code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a')"
+    fill_catalogue(tmp_path / "new", f'{sys.executable} -c "{code}" {{catalogue}}')
+    assert Catalogue(tmp_path / "new").competitions() == ["a"]
+    with pytest.raises(KernelkitError, match="could not be filled"):
+        fill_catalogue(tmp_path / "new", "no-such-command")

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import socket
+
+import psutil
+import pytest
+import requests
+
+from kernelkit.errors import KernelkitError
+from kernelkit.local_kaggle import UNSET_FOR_CLIENT, Limits, LocalKaggle
+
+
+def test_the_sdk_is_attached_and_let_go_again(desk, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with desk.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        with api.build_kaggle_client() as client:
+            quota = client.kernels.kernels_api_client.get_accelerator_quota_statistics()
+        assert quota.gpu_quota.total_time_allowed.total_seconds() == 30 * 3600
+    from kagglesdk import kaggle_env
+
+    assert kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] == "http://localhost"
+    assert KaggleApi.args == []
+
+
+def test_a_clients_environment_leads_nowhere_else(desk):
+    base = dict.fromkeys(UNSET_FOR_CLIENT, "astray") | {"PATH": "/bin", "HOME": "/root"}
+    environment = desk.kaggle.client_environment(base)
+    assert "astray" not in environment.values()
+    assert environment["http_proxy"] == desk.kaggle.url
+    assert environment["KAGGLE_API_ENVIRONMENT"] == "LOCALHOST"
+    assert environment["HOME"].startswith(str(desk.folder))
+    assert environment["PATH"] == "/bin"
+
+
+def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
+    limits = Limits(lag_seconds=0)
+    with LocalKaggle(tmp_path, limits=limits) as first:
+        url, key = first.url, first.key()
+        save = {"slug": "tester/long-one", "newTitle": "long one", "language": "python",
+                "kernelType": "script", "text": "import time; time.sleep(60)"}  # fmt: skip
+        post(url, key, "SaveKernel", **save)
+        while post(url, key, "GetKernelSessionStatus", **LONG_ONE).get("status") != "RUNNING":
+            pass
+    children = psutil.Process().children(recursive=True)
+    assert not [p for p in children if "script.py" in " ".join(p.cmdline())]
+    with LocalKaggle(tmp_path, limits=limits) as second:
+        assert second.key() == key
+        answer = post(second.url, key, "GetKernelSessionStatus", **LONG_ONE)
+    assert answer["status"] == "ERROR"
+    assert "local Kaggle was stopped" in answer["failureMessage"]
+
+
+LONG_ONE = {"userName": "tester", "kernelSlug": "long-one"}
+
+
+def post(url: str, key: str, method: str, **fields: object) -> dict:
+    path = f"{url}/api/v1/kernels.KernelsApiService/{method}"
+    return requests.post(path, json=fields, auth=("tester", key), timeout=10).json()
+
+
+def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(KernelkitError, match="take another"):
+            LocalKaggle(tmp_path, port=other.getsockname()[1]).start()
+
+
+def test_before_it_serves_it_has_no_keys(tmp_path):
+    with pytest.raises(KernelkitError, match="start it first"):
+        LocalKaggle(tmp_path).environment()
+
+
+def test_an_unknown_user_is_an_error(desk):
+    with pytest.raises(KernelkitError, match="no user"):
+        desk.kaggle.key("nobody")
+
+
+def test_two_servers_do_not_share_a_root(desk):
+    with pytest.raises(KernelkitError, match="another local Kaggle serves"):
+        LocalKaggle(desk.kaggle.root).start()

@@ -1,0 +1,83 @@
+"""A notebook that takes no time, and sweeps over it."""
+
+import io
+import sys
+
+import pytest
+
+from kernelkit.sweep.command import sweep
+
+NOTEBOOK = """\
+# %% tags=["parameters"]
+a = 1  # [0, 2000]: what the score depends on
+kind = "x"  # x | y: what it depends on a little
+does = "score"  # score | fail | hang | eat | die | fill | slow | garble: how it behaves
+seed = 0  # >= 0: noise
+output = ""  # the run's folder
+
+# %%
+import json, os, pathlib, signal, time
+
+folder = pathlib.Path(output)
+if does == "fail":
+    raise ValueError("withered")
+if does == "hang":
+    time.sleep(600)
+if does == "eat":
+    held = []
+    while True:
+        held.append(b"x" * 20_000_000)
+        time.sleep(0.02)
+if does == "die":
+    os.kill(os.getpid(), signal.SIGKILL)
+if does == "fill":
+    raise OSError(28, "No space left on device")
+if does == "slow":
+    time.sleep(0.6)
+
+# %%
+curve = [a / 100 * (1 - 0.5**n) for n in range(1, 6)]
+rows = [f"{n},{value}" for n, value in enumerate(curve)]
+(folder / "history.csv").write_text("\\n".join(["epoch,val_macro_f1", *rows]))
+score = a / 100 + (kind == "y") * 0.05 + seed / 1000
+text = json.dumps({"macro_f1": score, "accuracy": score, "seconds": 1.0 + a})
+(folder / "metrics.json").write_text(text if does != "garble" else text[:20])
+"""
+
+
+class Sweeps:
+    """A folder with the notebook, in which sweeps are written and run."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.notebook = folder / "tiny.py"
+        self.notebook.write_text(NOTEBOOK)
+        self.runs = folder / "runs"
+
+    def write(self, text, name="tiny"):
+        """Write a sweep's YAML; returns its path."""
+        path = self.folder / f"{name}.yaml"
+        path.write_text(f"notebook: tiny.py\n{text}\n")
+        return path
+
+    def run(self, text, *parameters, **options):
+        """Write and run one; returns its folder. What it said is in `said`."""
+        stream = io.StringIO()
+        options = {"output": self.runs, "report": False, "stream": stream, "workers": 2} | options
+        try:
+            return sweep(self.write(text), parameters, **options)
+        finally:
+            self.said = stream.getvalue()
+
+
+@pytest.fixture
+def sweeps(tmp_path):
+    return Sweeps(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def own_python(monkeypatch):
+    """Kernels are those of this environment, wherever the tests have their home."""
+    from pathlib import Path
+
+    monkeypatch.setenv("JUPYTER_PATH", str(Path(sys.prefix) / "share" / "jupyter"))

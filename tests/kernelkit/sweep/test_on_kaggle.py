@@ -1,0 +1,64 @@
+"""A sweep over two sessions of a local Kaggle, the first cut by its time."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from kernelkit.errors import ParameterError
+from kernelkit.sweep import on_kaggle
+
+pytestmark = pytest.mark.slow
+
+METADATA = {
+    "id": "INSERT_USERNAME/tiny-notebook", "title": "Tiny notebook", "code_file": "tiny.ipynb",
+    "language": "python", "kernel_type": "notebook", "is_private": True,
+    "enable_internet": False, "enable_gpu": False, "enable_tpu": False,
+}  # fmt: skip
+
+
+def rows(sweeps):
+    with (sweeps.runs / "results.csv").open(newline="") as lines:
+        return {row["a"]: row for row in csv.DictReader(lines)}
+
+
+def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch):
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
+    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
+    slower = sweeps.notebook.read_text().replace("time.sleep(0.6)", "time.sleep(6)")
+    sweeps.notebook.write_text(slower)
+    text = "base: {does: slow}\ngrid: {a: [1, 2, 3]}"
+    monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.9)  # 12 seconds of two minutes
+
+    sweeps.run(text, kaggle=True, local=True, timeout=2)
+
+    states = [row["state"] for row in rows(sweeps).values()]
+    assert states[0] == "done"
+    assert states[-1] == "pending"
+    assert "left: the same command goes on" in sweeps.said
+    shutil.rmtree(sweeps.runs / rows(sweeps)["1"]["id"])  # as if it had never come home
+    monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.1)
+    sweeps.run(text, kaggle=True, local=True, timeout=2)
+
+    assert "1 runs were done in an earlier session" in sweeps.said
+    assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 3
+    assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03"]
+    sent = json.loads((sweeps.runs / "rehearsal" / "kernel-metadata.json").read_text())
+    assert sent["kernel_sources"] == ["tester/sweep-tiny"]
+
+
+def test_a_rehearsal_of_nothing_is_refused(sweeps):
+    with pytest.raises(ParameterError, match="--local rehearses --kaggle"):
+        sweeps.run("grid: {a: [1]}", local=True)
+
+
+def test_what_rides_along_holds_no_client(sweeps):
+    from kernelkit import packages
+
+    project = on_kaggle._carrying(sweeps.notebook)
+    folder = project.package_folder("kernelkit")
+    carried = {file.path for file in packages.files(folder, project.leave_out)}
+
+    assert "kernelkit/sweep/in_session.py" in carried
+    assert not {p for p in carried if "client" in p or "connection" in p or "push" in p}

@@ -1,0 +1,110 @@
+"""A search: the same folders, the same resume, and runs given up when others are ahead."""
+
+import csv
+from typing import ClassVar
+
+import pytest
+
+from kernelkit.errors import ParameterError
+from kernelkit.sweep.records import DONE, PRUNED, Record
+
+pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
+
+SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{{trails: 3, {SPACE}}}", "no key 'trails': did you mean trials?"),
+        (f"{{trials: many, {SPACE}}}", "trials has the wrong type"),
+        (f"{{{SPACE}}}", "needs trials"),
+        ("{trials: 3}", "a space"),
+        (f"{{trials: 3, sampler: grid, {SPACE}}}", "tpe or random"),
+        ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
+        ("{trials: 3, space: {a: [one]}}", "wrong type"),
+        ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
+        ("{trials: 3, space: {a: {low: 5, high: 3}}}", "has no range from 5 to 3"),
+        ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "has no range from 0"),
+        ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
+        ("{trials: 3, space: {kind: {low: x, high: y}}}", "is no number"),
+    ],
+)
+def test_what_cannot_be_searched_is_told_before_anything_runs(sweeps, text, said):
+    with pytest.raises(ParameterError) as caught:
+        sweeps.run(f"search: {text}")
+
+    assert said in str(caught.value)
+    assert not sweeps.runs.exists()
+
+
+class Instant:
+    """In the engine's place: runs that leave what they would have, at once."""
+
+    started: ClassVar[list] = []
+    crash_at: ClassVar[int] = 0
+
+    def __init__(self, folder, starter, limits, request, tell):
+        self.folder, self.tell = folder, tell
+
+    def work(self, source, longest=0.0):
+        while run := source.next():
+            self.started.append(run)
+            if self.crash_at == len(self.started):
+                raise KeyboardInterrupt
+            place = self.folder.run_folder(run)
+            place.mkdir(parents=True)
+            score = run.values["a"] / 1000
+            (place / "metrics.json").write_text(f'{{"macro_f1": {score}}}')
+            lines = ["val_macro_f1", *[str(score)] * 6]
+            (place / "history.csv").write_text("\n".join(lines))
+            record = Record(DONE, seconds=1.0)
+            if source.hopeless(run):
+                record = Record(PRUNED, error="stopped by the search")
+            self.folder.write(run, record)
+            self.tell(run, record)
+            source.ended(run, record)
+
+
+@pytest.fixture
+def instant(monkeypatch):
+    from kernelkit.sweep import command
+
+    monkeypatch.setattr(command, "Engine", Instant)
+    monkeypatch.setattr(Instant, "started", [])
+    monkeypatch.setattr(Instant, "crash_at", 0)
+    return Instant
+
+
+def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
+    text = f"search: {{trials: 30, seed: 3, {SPACE}}}"
+    instant.crash_at = 4
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.run(text)
+    cut = instant.started[-1]
+
+    instant.crash_at = 0
+    sweeps.run(text)
+
+    assert instant.started[4].id == cut.id  # what was in flight comes first
+    with (sweeps.runs / "results.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert 25 <= len(rows) <= 30
+    found = [float(row["macro_f1"]) for row in rows]
+    assert max(found) > 0.9
+    assert sum(found[-10:]) / 10 > sum(found[:10]) / 10
+    before = len(instant.started)
+    sweeps.run(text)
+    assert len(instant.started) == before
+
+
+def test_a_run_that_is_behind_is_given_up(sweeps, instant):
+    sweeps.run(f"search: {{trials: 30, sampler: random, prune: true, {SPACE}}}")
+
+    with (sweeps.runs / "results.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    pruned = [int(row["a"]) for row in rows if row["state"] == "pruned"]
+    done = [int(row["a"]) for row in rows if row["state"] == "done"]
+    assert pruned
+    assert max(done) > max(pruned)
+    assert "stopped by the search" in sweeps.said

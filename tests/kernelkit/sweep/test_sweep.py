@@ -1,0 +1,180 @@
+"""Whole sweeps of a notebook that takes no time, over processes that do what they should not."""
+
+import csv
+import errno
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from kernelkit import atomic
+from kernelkit.errors import RunFailedError
+from kernelkit.sweep import launching, records, specification
+from kernelkit.sweep.records import SweepFolder
+
+pytestmark = pytest.mark.slow
+
+
+def table(sweeps):
+    with (sweeps.runs / "results.csv").open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def states(sweeps):
+    return [row["state"] for row in table(sweeps)]
+
+
+def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
+    sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", report=True)
+
+    rows = table(sweeps)
+    assert list(rows[0])[:5] == ["id", "state", "a", "kind", "seed"]
+    assert [float(row["macro_f1"]) for row in rows][-1] == pytest.approx(0.071)
+    found = json.loads((sweeps.runs / "results.json").read_text())
+    assert found["varying"] == ["a", "kind", "seed"]
+    best = max(found["settings"], key=lambda setting: setting["mean"])
+    assert best["parameters"] == {"a": 2, "kind": "y"}
+    assert best["deviation"] == pytest.approx(0.001 / 2**0.5)
+    assert all((sweeps.runs / run["report"]).is_file() for run in found["runs"])
+    assert len(found["runs"][0]["curve"]) == 5
+    assert "8 of 8 runs done" in sweeps.said
+
+    before = {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")}
+    sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
+    assert "8 runs, 8 done, 0 to run" in sweeps.said
+    sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)
+    assert "12 runs, 8 done, 4 to run: about 0 min with 2 at a time" in sweeps.said
+    sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
+    assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
+
+
+def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
+    text = "runs: [{does: fail}, {does: die}, {does: fill}, {does: garble}, {a: 5}]"
+
+    with pytest.raises(RunFailedError) as caught:
+        sweeps.run(text)
+
+    assert states(sweeps) == ["failed", "failed", "failed", "failed", "done"]
+    said = str(caught.value)
+    assert said.startswith("4 of 5 runs ended badly; --retry-failed")
+    assert "ValueError: withered" in said
+    assert "the notebook's process died" in said
+    assert "No space left on device" in said
+    assert "metrics.json that cannot be read" in said
+    with pytest.raises(RunFailedError):  # not run again, and not forgotten
+        sweeps.run(text)
+    assert "4/5" not in sweeps.said
+    with pytest.raises(RunFailedError):
+        sweeps.run(text, retry_failed=True)
+    run = specification.read(sweeps.write(text)).runs[0]
+    assert SweepFolder(sweeps.runs).record(run).attempts == 2
+
+
+def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
+    with pytest.raises(RunFailedError):
+        sweeps.run("memory: 0.5\nruns: [{does: hang}, {does: eat}, {a: 2}]", time_limit=6 / 60)
+
+    assert states(sweeps) == ["timeout", "failed", "done"]
+    rows = table(sweeps)
+    assert rows[0]["error"] == "stopped after 0.1 minutes, its time limit"
+    assert "of memory, more than the 0.5 GB it may" in rows[1]["error"]
+    assert not children()
+
+
+def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
+    from kernelkit.sweep import engine
+
+    monkeypatch.setattr(engine.processes, "machine_bytes", lambda: 700_000_000)
+    monkeypatch.setattr(engine, "SPARE", 0)
+
+    with pytest.raises(RunFailedError, match="more than this machine bears"):
+        sweeps.run("runs: [{does: slow}, {does: eat}, {a: 3}]")
+
+    assert states(sweeps) == ["done", "failed", "done"]
+
+
+def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
+    monkeypatch.setenv(launching.COLD, "1")
+
+    with pytest.raises(RunFailedError, match="withered"):
+        sweeps.run("runs: [{a: 4}, {does: fail}]")
+
+    assert states(sweeps) == ["done", "failed"]
+
+
+def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
+    sweeps.run("grid: {a: [1]}")
+    whole = atomic.write_bytes
+
+    def full(path, data):
+        if path.name == records.STATE and b"running" not in data:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return whole(path, data)
+
+    monkeypatch.setattr(atomic, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        sweeps.run("grid: {a: [1, 2]}")
+    monkeypatch.undo()
+
+    assert not children()
+    sweeps.run("grid: {a: [1, 2]}")
+    assert states(sweeps) == ["done", "done"]
+
+
+def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
+    text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4], kind: [x, y]}"
+    file = sweeps.write(text)
+    command = [
+        sys.executable, "-c",
+        "import sys; from pathlib import Path; from kernelkit.sweep.command import sweep; "
+        "sweep(Path(sys.argv[1]), workers=2, output=Path(sys.argv[2]), report=False)",
+        str(file), str(sweeps.runs),
+    ]  # fmt: skip
+    for number, pause in enumerate((0.2, 1.1, 0.7)):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        with process:
+            process.stdout.readline()  # once a run has ended
+            time.sleep(pause)
+            if number == 1:  # the nursery first
+                for child in psutil.Process(process.pid).children():
+                    child.send_signal(signal.SIGKILL)
+                time.sleep(0.2)
+            process.kill()
+    deadline = time.monotonic() + 10
+    while strays(sweeps) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not strays(sweeps)
+
+    sweeps.run(text)  # none of them counts as failed
+
+    rows = table(sweeps)
+    assert states(sweeps) == ["done"] * 8
+    expected = [a / 100 + 0.05 * (kind == "y") for a in (1, 2, 3, 4) for kind in "xy"]
+    assert [float(row["macro_f1"]) for row in rows] == pytest.approx(expected)
+
+
+def children():
+    return [p for p in psutil.Process().children(recursive=True) if "kernelkit" in cmdline(p)]
+
+
+def strays(sweeps):
+    """Processes that still have a run of this sweep open."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if any(str(sweeps.runs) in file.path for file in process.open_files()):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def cmdline(process):
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""

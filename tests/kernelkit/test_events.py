@@ -1,0 +1,80 @@
+"""Events read well on a terminal, in a CI log, and by a program; secrets in none of them."""
+
+import io
+import json
+
+import pytest
+
+from kernelkit.events import Reporter, minutes, size_of
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_ci_log_gets_lines_and_no_moving_ones():
+    stream = io.StringIO()
+    report = Reporter(stream)
+    for second in range(100):
+        report("progress", f"running for {second} s")
+    report("state", "complete", state="complete")
+    assert stream.getvalue().splitlines() == [
+        "          running for 0 s",
+        "state     complete",
+    ]
+
+
+def test_a_terminal_gets_one_line_that_moves():
+    stream = Terminal()
+    report = Reporter(stream)
+    report("progress", "running for 1 s")
+    report("progress", "running for 2 s")
+    report("state", "complete")
+    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().endswith("\r\x1b[Kstate     complete\n")
+
+
+def test_json_is_one_object_a_line():
+    stream = io.StringIO()
+    Reporter(stream, as_json=True, rehearsal=True)("state", "run\nning", state="running")
+    assert json.loads(stream.getvalue()) == {
+        "event": "state",
+        "rehearsal": True,
+        "text": "run\nning",
+        "state": "running",
+    }
+
+
+def test_every_line_of_a_rehearsal_says_so():
+    stream = io.StringIO()
+    Reporter(stream, rehearsal=True)("failure", "one\ntwo\n\nthree")
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("[rehearsal]") for line in lines)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_secrets_are_replaced_wherever_they_stand(as_json):
+    stream = io.StringIO()
+    report = Reporter(stream, as_json=as_json, secrets=["sentinel-0123"])
+    report.keep_secret(["another-secret", "short"])
+    report("log", "the key is sentinel-0123, short", deep={"list": ["another-secret"]})
+    assert "sentinel" not in stream.getvalue()
+    assert "another-secret" not in stream.getvalue()
+    assert "short" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "0 s"), (119, "119 s"), (130, "2 min"), (7199, "2 h 00 min"), (32400, "9 h 00 min")],
+)
+def test_times_are_said_as_people_say_them(seconds, said):
+    assert minutes(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 bytes"), (999, "999 bytes"), (34_400, "34 kB"), (1.5e6, "1.5 MB")]
+)
+def test_sizes_are_said_as_people_say_them(count, said):
+    assert size_of(int(count)) == said

@@ -1,0 +1,117 @@
+"""Small data in the competition's format, and a cache that no test shares with a user."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+SIZE = 32
+COLOURS = {"blue": (40, 60, 220), "red": (220, 50, 40), "yellow": (230, 210, 40)}
+
+
+def jpeg(colour: tuple[int, int, int], seed: int, size: int = SIZE) -> bytes:
+    """A noisy picture of one colour: a class that a network can learn in a few steps."""
+    dice = np.random.default_rng(seed)
+    pixels = np.array(colour) + dice.integers(-60, 60, (size, size, 3))
+    buffer = io.BytesIO()
+    Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path_factory.getbasetemp() / "petals_cache"))
+    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path_factory.getbasetemp() / "no_mounts"))
+    monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
+
+
+@pytest.fixture
+def photos(tmp_path) -> Path:
+    """A folder of class folders: three colours, 20 photos each."""
+    for number, (name, colour) in enumerate(COLOURS.items()):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(20):
+            path = tmp_path / "photos" / name / f"{i:02}.jpg"
+            path.write_bytes(jpeg(colour, 100 * number + i, 48))
+    return tmp_path / "photos"
+
+
+@pytest.fixture(scope="session")
+def dataset(tmp_path_factory) -> Path:
+    """A dataset of three classes: 50 train, 21 val and 13 test images in several shards."""
+    from petals import classes, storage, tfrecords
+
+    root = tmp_path_factory.mktemp("dataset")
+    seed = 0
+    for split, counts in {"train": (17, 17, 16), "val": (11, 10), "test": (13,)}.items():
+        for number, count in enumerate(counts):
+            examples = []
+            for _ in range(count):
+                label = seed % 3
+                image = jpeg(list(COLOURS.values())[label], seed)
+                known = label if split != "test" else None
+                examples.append(tfrecords.Example(image, f"{seed:09x}", known))
+                seed += 1
+            name = tfrecords.shard_name(number, SIZE, count)
+            tfrecords.write_shard(Path(tfrecords.folder(root, SIZE, split)) / name, examples)
+    storage.write_json(root / classes.FILE_NAME, list(COLOURS))
+    return root
+
+
+@pytest.fixture
+def splits(dataset):
+    """(train, val, test) of the small dataset."""
+    from petals.pipeline import Split
+
+    return tuple(Split.find(str(dataset), SIZE, part) for part in ("train", "val", "test"))
+
+
+@pytest.fixture
+def write_run(tmp_path):
+    """Writes a run folder under `runs`: answers that are right as often as `skill` says."""
+    from petals import storage
+
+    dice = np.random.default_rng(0)
+    own = np.arange(60) % 3
+
+    def write(name: str, skill: float = 0.8, seed: int = 0, **changes) -> Path:
+        folder = tmp_path / "runs" / name
+        labels = np.asarray(changes.pop("labels", own))
+        ids = changes.pop("ids", [f"{i:09x}" for i in range(len(labels))])
+        test_ids = changes.pop("test_ids", [f"t{i}" for i in range(9)])
+        device = {"kind": "cpu", "name": "a CPU", "replicas": 1, "dtype": "float32"}
+        device |= changes.pop("device", {})
+        data = {"source": "folder nowhere", "image_size": 32, "val": len(labels)}
+        metrics = {
+            "macro_f1": skill, "accuracy": skill, "seconds": 10.0, "first_epoch_seconds": 4.0,
+            "later_epoch_seconds": 2.0, "images_per_second": 25.0, "device": device, "data": data,
+            "parameters": {
+                "data": "nowhere", "image_size": 32, "backbone": "SmallNet", "weights": "none",
+                "fine_tune": "all", "augment": "none", "mix": "none", "views": 1, "tta": 1,
+                "dropout": 0.2, "label_smoothing": 0.0, "weight_decay": 0.0,
+                "schedule": "cosine", "learning_rate": 0.0, "epochs": 2, "seed": seed, **changes,
+            },
+        }  # fmt: skip
+        storage.write_json(folder / "metrics.json", metrics)
+        rows = "".join(f"fine-tune,{n},0.5,0.6,{0.4 + n / 10}\n" for n in (1, 2))
+        storage.write_text(
+            folder / "history.csv", f"phase,epoch,loss,val_loss,val_macro_f1\n{rows}"
+        )
+        right = dice.random(len(labels)) < skill
+        said = np.where(right, labels, (labels + 1) % 3)
+        probabilities = (np.eye(3)[said] + 0.2 * dice.random((len(labels), 3))).astype(np.float32)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        np.savez(
+            folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities
+        )
+        tests = dice.dirichlet(np.ones(3), len(test_ids)).astype(np.float32)
+        np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=tests)
+        answers = "".join(f"{i},{p.argmax()}\n" for i, p in zip(test_ids, tests, strict=True))
+        storage.write_text(folder / "submission.csv", "id,label\n" + answers)
+        return folder
+
+    return write

@@ -1,0 +1,116 @@
+"""The notebooks that explore and compare, executed as a reader would."""
+
+import csv
+import json
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from kernelkit.errors import RunFailedError
+from kernelkit.run_notebook import run_notebook
+from petals import pipeline, tfrecords
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+pytestmark = [
+    pytest.mark.slow,
+    # jupyter_client and nbformat of the desk, which papermill calls in the old way
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+def execute(name, tmp_path, **given):
+    return run_notebook(
+        NOTEBOOKS / f"{name}.ipynb", given, output=tmp_path / "out", report=False, quiet=True
+    )
+
+
+def printed(folder):
+    notebook = nbformat.read(folder / "run.ipynb", as_version=4)
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    return "".join(o.get("text", "") for o in outputs if o.output_type == "stream")
+
+
+def pictures(folder):
+    notebook = nbformat.read(folder / "run.ipynb", as_version=4)
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    return sum("image/png" in o.get("data", {}) for o in outputs)
+
+
+def test_explore_tells_what_is_in_the_data(dataset, tmp_path):
+    run = execute("01_explore", tmp_path, data=str(dataset), image_size=32, seconds=0.1)
+    kept = json.loads((run.folder / "exploration.json").read_text())
+    assert kept["images"] == {"train": 50, "val": 21, "test": 13}
+    assert kept["balance"]["smallest"] == 16
+    assert kept["problems"] == kept["duplicates"] == []
+    assert min(kept["images_per_second"].values()) > 0
+    assert pictures(run.folder) == 5
+    assert "nothing is wrong" in printed(run.folder)
+
+
+def test_explore_finds_damage_and_twins(dataset, tmp_path):
+    root = tmp_path / "data"
+    for split in ("train", "val"):
+        examples = [
+            e for p in tfrecords.shards(dataset, 32, split) for e in tfrecords.read_shard(p)
+        ]
+        if split == "train":
+            examples[3].__dict__["image"] = b"no jpeg"
+            leaked = examples[5]
+        else:
+            examples.append(tfrecords.Example(leaked.image, "leaked", leaked.label))
+        name = tfrecords.shard_name(0, 32, len(examples))
+        tfrecords.write_shard(Path(tfrecords.folder(root, 32, split)) / name, examples)
+    (root / "classes.json").write_text('["blue", "red", "yellow"]')
+
+    run = execute("01_explore", tmp_path, data=str(root), image_size=32, seconds=0.1)
+    kept = json.loads((run.folder / "exploration.json").read_text())
+    assert "does not decode" in kept["problems"][0]
+    assert kept["images"] == {"train": 49, "val": 22}
+    assert [(row["splits"], row["same bytes"]) for row in kept["duplicates"]] == [
+        ("train and val", 1)
+    ]
+    assert "no test split" in printed(run.folder)
+
+
+def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
+    labels, ids = pipeline.labels_and_ids(splits[1])
+    own = {"labels": labels, "ids": ids, "data": str(dataset)}
+    write_run("a", 0.9, **own)
+    write_run("b", 0.6, dropout=0.5, **own)
+    write_run("c", 0.7, seed=1, device={"kind": "tpu", "name": "TPU v5e", "replicas": 8}, **own)
+    (write_run("broken", **own) / "metrics.json").write_text("{")
+
+    run = execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"), repeats=3)
+    kept = json.loads((run.folder / "comparison.json").read_text())
+    assert sorted(row["name"] for row in kept["runs"]) == ["a", "b", "c"]
+    assert kept["left_out"][0].startswith("broken: ")
+    assert len(kept["devices"]) == 2
+    assert [row["axis"] for row in kept["effects"]] == ["regularisation"]
+    assert sum(row["weight"] for row in kept["weights"]) == pytest.approx(1)
+    with (run.folder / "submission.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 9
+    assert pictures(run.folder) >= 6
+    assert "left out: broken" in printed(run.folder)
+
+
+def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
+    folder = write_run("alone")
+    run = execute("03_compare", tmp_path, runs=str(folder))
+    said = printed(run.folder)
+    for line in ("1 run on 60", "all runs had the same device", "nothing to set beside it",
+                 "nothing to put together", "no pictures: no data at 'nowhere'"):  # fmt: skip
+        assert line in said
+    kept = json.loads((run.folder / "comparison.json").read_text())
+    assert kept["gain"] is None
+    assert (run.folder / "submission.csv").read_text() == (folder / "submission.csv").read_text()
+
+
+def test_compare_refuses_runs_on_other_photos(write_run, tmp_path):
+    write_run("a")
+    write_run("b", ids=np.array([f"x{i}" for i in range(60)]))
+    with pytest.raises(RunFailedError, match="same photos"):
+        execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"))

@@ -1,0 +1,148 @@
+import shutil
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from petals import augment, inspection, pipeline, tfrecords
+from petals.errors import DataError, SettingError
+from petals.pipeline import Split
+
+
+def take(dataset, count):
+    return [tuple(np.array(t) for t in batch) for batch in islice(dataset, count)]
+
+
+def test_training_batches_are_uint8_and_one_hot(splits):
+    images, labels = take(pipeline.training(splits[0], 8, 3), 1)[0]
+    assert (images.dtype, images.shape) == (np.uint8, (8, 32, 32, 3))
+    assert (labels.dtype, labels.shape) == (np.float32, (8, 3))
+    assert (labels.sum(axis=1) == 1).all()
+
+
+def test_training_goes_on_for_ever_and_sees_every_image(splits):
+    batches = take(pipeline.training(splits[0], 10, 3), 25)
+    sums = {int(image.astype(np.int64).sum()) for images, _ in batches for image in images}
+    assert len(sums) == splits[0].count
+
+
+@pytest.mark.parametrize("limit", [0, 20])
+def test_the_same_seed_gives_the_same_batches(dataset, limit):
+    split = Split.find(str(dataset), 32, "train", limit)
+    change = augment.augmentation("strong")
+
+    def batches(seed):
+        made = pipeline.training(split, 8, 3, augment=change, mix=augment.mixup, seed=seed,
+                                 deterministic=True)  # fmt: skip
+        return take(made, 6)
+
+    for first, second in zip(batches(1), batches(1), strict=True):
+        assert all((a == b).all() for a, b in zip(first, second, strict=True))
+    assert any((a[0] != b[0]).any() for a, b in zip(batches(1), batches(2), strict=True))
+
+
+def test_batches_larger_than_one_decoding_are_whole(splits, monkeypatch):
+    monkeypatch.setattr(pipeline, "DECODE_AT_ONCE", 8)
+    images, labels = take(pipeline.training(splits[0], 24, 3), 1)[0]
+    assert images.shape[0] == labels.shape[0] == 24
+
+
+@pytest.mark.parametrize("batch", [1, 4, 8, 21, 64])
+def test_ordered_is_complete_filled_and_cut(splits, batch):
+    val = splits[1]
+    batches = list(pipeline.ordered(val, batch).as_numpy_iterator())
+    assert {len(b["image"]) for b in batches} == {batch}
+    ids = pipeline.cut(np.concatenate([b["id"] for b in batches]), val)
+    expected = [e.id for path in val.paths for e in tfrecords.read_shard(path)]
+    assert ids.astype(str).tolist() == expected
+    filling = np.concatenate([b["image"] for b in batches])[val.count :]
+    assert not filling.any()
+
+
+def test_labels_and_ids_follow_the_same_order(splits):
+    labels, ids = pipeline.labels_and_ids(splits[2])
+    assert len(ids) == 13
+    assert (labels == -1).all()
+    labels, _ = pipeline.labels_and_ids(splits[1])
+    assert set(labels) == {0, 1, 2}
+
+
+def test_limit_takes_the_first_images(dataset):
+    split = Split.find(str(dataset), 32, "val", 5)
+    whole = Split.find(str(dataset), 32, "val")
+    assert split.count == 5
+    assert (pipeline.labels_and_ids(split)[1] == pipeline.labels_and_ids(whole)[1][:5]).all()
+    assert split.fingerprint() != whole.fingerprint()
+
+
+def test_a_sample_is_of_the_positions_asked_for(splits):
+    labels, _ = pipeline.labels_and_ids(splits[1])
+    sample = pipeline.sample(splits[1], [20, 3, 11])
+    assert sample.images.shape == (3, 32, 32, 3)
+    assert sample.labels.tolist() == labels[[20, 3, 11]].tolist()
+    assert len(pipeline.sample(splits[1], 100).labels) == 21
+
+
+def damaged(dataset, tmp_path, how) -> Split:
+    shutil.copytree(dataset, tmp_path / "copy")
+    split = Split.find(str(tmp_path / "copy"), 32, "train")
+    path = Path(split.paths[1])
+    data = bytearray(path.read_bytes())
+    if how == "flipped":
+        data[len(data) // 2] ^= 0xFF
+    elif how == "cut":
+        del data[-100:]
+    else:
+        examples = list(tfrecords.read_shard(path))
+        examples[4] = tfrecords.Example(b"\xff\xd8no picture", "bad", 1)
+        tfrecords.write_shard(path, examples)
+        return split
+    path.write_bytes(data)
+    return split
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "no picture"])
+def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
+    split = damaged(dataset, tmp_path, how)
+    name = Path(split.paths[1]).name
+    with (
+        pytest.raises(DataError, match=f"{name}.*on_corrupt='skip'"),
+        pipeline.naming_damaged_files(split.paths),
+    ):
+        take(pipeline.training(split, 10, 3), 12)
+    with pytest.raises(DataError, match=name), pipeline.naming_damaged_files(split.paths):
+        list(pipeline.ordered(split, 8).as_numpy_iterator())
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "no picture"])
+def test_damage_can_be_skipped_and_is_counted(dataset, tmp_path, how):
+    split = damaged(dataset, tmp_path, how)
+    (whole,), lost = inspection.intact([split], tmp_path / "cache")
+    assert lost == 1
+    assert whole.count == split.count - 1
+    assert len(take(pipeline.training(whole, 10, 3), 12)) == 12
+    assert len(pipeline.labels_and_ids(whole)[1]) == whole.count
+
+
+def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):
+    shutil.copytree(dataset, tmp_path / "copy")
+    split = Split.find(str(tmp_path / "copy"), 32, "val")
+    Path(split.paths[0]).write_bytes(b"")
+    with pytest.raises(DataError, match="hold 10 images where their names say 21"):
+        pipeline.labels_and_ids(split)
+
+
+def test_a_label_out_of_range_is_named(dataset, tmp_path):
+    shutil.copytree(dataset, tmp_path / "copy")
+    split = Split.find(str(tmp_path / "copy"), 32, "train")
+    with (
+        pytest.raises(DataError, match=r"label 2 is not in 0\.\.1"),
+        pipeline.naming_damaged_files(split.paths, num_classes=2),
+    ):
+        take(pipeline.training(split, 10, 2), 12)
+
+
+def test_settings_out_of_range(splits):
+    with pytest.raises(SettingError, match="batch_size 0"):
+        pipeline.training(splits[0], 0, 3)

@@ -1,0 +1,84 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from petals import accelerator, storage
+from petals.errors import PetalsError, StorageError
+from petals.evaluation import Scores
+from petals.inputs import Source
+from petals.run_folder import RunFolder
+
+HISTORY = [
+    {"phase": phase, "epoch": epoch, "loss": 0.5, "accuracy": 0.9, "val_loss": 0.6,
+     "val_accuracy": 0.8, "val_macro_f1": 0.8, "learning_rate": 0.1, "seconds": seconds,
+     "images_per_second": 100.0}
+    for phase, epoch, seconds in (("head", 1, 9.0), ("fine-tune", 1, 5.0), ("fine-tune", 2, 3.0),
+                                  ("fine-tune", 3, 2.0))
+]  # fmt: skip
+
+
+def test_the_folder_holds_what_the_design_says(tmp_path, splits):
+    run = RunFolder(str(tmp_path / "run"))
+    run.write_history(HISTORY)
+    run.write_predictions(np.array(["a"]), np.array([1]), np.array([[0.2, 0.8]]))
+    train, val, test = splits
+    run.write_metrics(
+        Scores(0.9, 0.91, 0.92, 0.93, 0.3), HISTORY, accelerator=accelerator.detect("cpu"),
+        source=Source("data", "folder"), splits={"train": train, "val": val, "test": test},
+        counts=(100, 10), parameters={"seed": 1}, skipped=2,
+    )  # fmt: skip
+    metrics = json.loads((run.path / "metrics.json").read_text())
+    assert metrics["macro_f1"] == 0.9
+    assert metrics["first_epoch_seconds"] == 5.0
+    assert metrics["later_epoch_seconds"] == 2.5
+    assert metrics["device"]["kind"] == "cpu"
+    assert metrics["data"] == {
+        "source": "folder data", "image_size": 32, "train": 50, "val": 21, "test": 13,
+    }  # fmt: skip
+    assert metrics["total_params"] == 100
+    assert metrics["trainable_params"] == 10
+    assert metrics["skipped"] == 2
+    assert {"petals", "tensorflow", "keras", "numpy", "python"} == set(metrics["versions"])
+    assert set(metrics["git"]) == {"sha", "dirty"}
+    with (run.path / "history.csv").open() as file:
+        assert [row["phase"] for row in csv.DictReader(file)] == [r["phase"] for r in HISTORY]
+    stored = np.load(run.path / "val_predictions.npz")
+    assert sorted(stored.files) == ["ids", "labels", "probabilities"]
+
+
+def test_the_default_folder_depends_on_where_it_runs(monkeypatch):
+    assert str(RunFolder().path) == "runs/latest"
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    assert str(RunFolder().path) == "."
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path):
+    storage.write_text(tmp_path / "a.txt", "old")
+    with (
+        pytest.raises(StorageError, match="No space left"),
+        storage.replacing(tmp_path / "a.txt") as part,
+    ):
+        part.write_text("new")
+        raise OSError(28, "No space left on device")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path):
+    with pytest.raises(KeyboardInterrupt), storage.replacing(tmp_path / "a.txt") as part:
+        part.write_text("half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_users_mistake_has_no_traceback_in_jupyter():
+    assert PetalsError("do this")._render_traceback_() == ["PetalsError: do this"]
+
+
+def test_test_probabilities_are_kept_for_ensembles(tmp_path):
+    RunFolder(str(tmp_path)).write_test_predictions(np.array(["a", "b"]), np.eye(2))
+    stored = np.load(tmp_path / "test_predictions.npz")
+    assert stored["ids"].tolist() == ["a", "b"]
+    assert stored["probabilities"].dtype == np.float32

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).parents[2] / "tools" / "local_kaggle.py"
+
+
+@pytest.fixture
+def environment(tmp_path):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("KAGGLE_")}
+    return kept | {"HOME": str(tmp_path)}
+
+
+def test_help_is_quick(environment):
+    command = [sys.executable, str(TOOL), "--help"]
+    times = []
+    for _ in range(3):
+        start = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
+        times.append(time.monotonic() - start)
+        assert "--faults SEED" in done.stdout
+    assert min(times) < 0.5
+
+
+def test_it_serves_says_how_to_get_there_and_ends_when_told(tmp_path, environment):
+    fill = f"{sys.executable} -c 'import pathlib; " \
+           f"pathlib.Path(\"{{catalogue}}/competitions/filled\").mkdir(parents=True)'"  # fmt: skip
+    root = tmp_path / "root"
+    command = [sys.executable, str(TOOL), "--root", str(root), "--fill", fill]
+    tool = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert tool.stdout is not None
+        lines = []
+        while not lines or not lines[-1].startswith("# the same lines"):
+            lines.append(tool.stdout.readline())
+            assert lines[-1], tool.stderr.read() if tool.stderr else ""
+        script = root / "environment.sh"
+        shell = (
+            f". {script} && {sys.executable} -m kaggle competitions files filled && echo reached"
+        )
+        done = subprocess.run(
+            ["/bin/sh", "-c", shell], env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert "reached" in done.stdout, done.stdout + done.stderr
+    finally:
+        tool.send_signal(signal.SIGTERM)
+        _, errors = tool.communicate(timeout=20)
+    assert tool.returncode == 0, errors
+    assert not script.exists()
+
+
+def test_a_command_that_cannot_fill_the_catalogue_ends_it(tmp_path, environment):
+    command = [sys.executable, str(TOOL), "--root", str(tmp_path), "--fill", "false"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert "the catalogue could not be filled" in done.stderr

@@ -1,0 +1,89 @@
+"""The tool as a person meets it: messages, exit codes, an interrupt in mid-work."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+TOOL = str(Path(__file__).parents[2] / "tools" / "make_tfrecords.py")
+
+
+def tool(*arguments: object) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-W", "ignore", TOOL, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def photos(tmp_path) -> Path:
+    dice = np.random.default_rng(0)
+    for name in ("lily", "rose"):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for number in range(12):
+            pixels = dice.integers(0, 255, (40, 50, 3)).astype(np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "photos" / name / f"{number}.jpg")
+    return tmp_path / "photos"
+
+
+def test_write_then_inspect_then_find_the_damage(photos, tmp_path):
+    (photos / "rose" / "broken.jpg").write_text("no photo")
+    written = tool("write", photos, tmp_path / "out", "--size", 32, "--size", 48)
+    assert written.returncode == 0, written.stderr
+    assert "2 classes, " in written.stdout
+    assert "broken.jpg: not an image" in written.stdout
+    inspected = tool("inspect", tmp_path / "out")
+    assert inspected.returncode == 0, inspected.stdout
+    assert "32 px train: " in inspected.stdout
+    shard = next((tmp_path / "out").glob("tfrecords-jpeg-48x48/train/*.tfrec"))
+    shard.write_bytes(shard.read_bytes()[:-9])
+    damaged = tool("inspect", tmp_path / "out")
+    assert damaged.returncode == 11
+    assert f"{shard} is damaged after" in damaged.stdout
+
+
+def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
+    missing = tool("write", tmp_path / "nothing", tmp_path / "out")
+    assert (missing.returncode, missing.stdout) == (11, "")
+    assert missing.stderr.splitlines()[-1] == f"error: no such folder: {tmp_path / 'nothing'}"
+    wrong = tool("write", photos, tmp_path / "out", "--val", 0.9)
+    assert wrong.returncode == 2
+    assert "less than 1 in sum" in wrong.stderr
+    (tmp_path / "file").write_text("")
+    unwritable = tool("write", photos, tmp_path / "file", "--size", 32)
+    assert unwritable.returncode == 12
+    assert "cannot write" in unwritable.stderr
+    for done in (missing, wrong, unwritable):
+        assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_with_130_and_whole_files(tmp_path):
+    dice = np.random.default_rng(0)
+    (tmp_path / "photos" / "rose").mkdir(parents=True)
+    buffer = io.BytesIO()
+    Image.fromarray(dice.integers(0, 255, (1500, 1500, 3)).astype(np.uint8)).save(buffer, "JPEG")
+    for number in range(300):
+        path = tmp_path / "photos" / "rose" / f"{number}.jpg"
+        path.write_bytes(buffer.getvalue() + bytes([number % 256, number // 256]))
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", TOOL, "write", str(tmp_path / "photos"),
+         str(tmp_path / "out"), "--size", "1024", "--shards", "30"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    end = time.monotonic() + 90
+    while time.monotonic() < end and not list((tmp_path / "out").glob("*/*/*.tfrec")):
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors.splitlines()[-1] == "interrupted"
+    left = [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert left
+    assert not [name for name in left if name.startswith(".")]
+    assert tool("inspect", tmp_path / "out").returncode == 0

@@ -1,0 +1,130 @@
+"""The tools themselves, as processes: quick to answer, honest in their exit code."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOOL = ROOT / "tools" / "push_kernel.py"
+
+
+def run(*arguments, cwd=ROOT, **environment):
+    return subprocess.run(
+        [sys.executable, str(TOOL), *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+
+
+def busy():
+    """Seconds of work done by processes that have ended: what a busy machine does not change."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """A kernel without a package, in a folder of its own."""
+    cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "outputs": [],
+            "execution_count": None, "source": "petals = 5  # >= 1: how many"}  # fmt: skip
+    work = cell | {"metadata": {}, "source": "open('count.txt', 'w').write(str(petals))"}
+    notebook = {"cells": [cell, work], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "count.ipynb").write_text(json.dumps(notebook))
+    values = {"id": "INSERT_USERNAME/count-petals", "title": "Count petals", "language": "python",
+              "kernel_type": "notebook", "code_file": "count.ipynb",
+              "enable_internet": False}  # fmt: skip
+    (tmp_path / "kernel-metadata.json").write_text(json.dumps(values))
+    return tmp_path
+
+
+@pytest.mark.parametrize("tool", ["push_kernel", "push_dataset"])
+def test_help_comes_at_once(tool):
+    command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--help"]
+    began = busy()
+    assert "--json" in subprocess.run(command, capture_output=True, text=True).stdout
+    assert busy() - began < 0.5
+
+
+def test_the_whole_preflight_takes_less_than_a_second(kernel):
+    began = busy()
+    done = run("--dry-run", cwd=kernel)
+    assert done.returncode == 0, done.stderr
+    assert busy() - began < 1
+
+
+def test_a_rehearsal_brings_the_result_home(kernel):
+    done = run("--local", "-p", "petals=8", cwd=kernel)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    home = kernel / "runs" / "rehearsal-count-petals-v1"
+    assert (home / "count.txt").read_text() == "8"
+    assert (home / "report.html").is_file()
+    assert "[rehearsal] pushed" in done.stdout
+    listed = run("--list", cwd=kernel)
+    assert "tester/count-petals/1 (rehearsal)" in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--nonsense"], 2, "No such option"),
+        (["-p", "petal=8"], 2, "did you mean petals?"),
+        (["-p", "petals=0"], 2, "petals=0 is not allowed"),
+        (["--timeout", "100000"], 3, "past the 12 hours"),
+        (["--accelerator", "TpuV38"], 3, "retired"),
+        (["--metadata", "nowhere.json"], 3, "--metadata"),
+        ([], 4, "settings/api"),
+        (["--resume"], 4, "settings/api"),
+        (["--local", "--no-wait"], 2, "--no-wait"),
+        (["--local", "--resume"], 2, "no push in"),
+        (["--local", "--submit", "x"], 3, "competition_sources"),
+    ],
+)
+def test_what_goes_wrong_has_its_code_and_one_message(kernel, arguments, code, said):
+    done = run(*arguments, cwd=kernel)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_names_every_exit_code():
+    from kernelkit import errors
+
+    said = run("--help").stdout
+    listed = {int(line.split("|")[1]) for line in (errors.__doc__ or "").splitlines()
+              if line.startswith("| ") and line.split("|")[1].strip().isdigit()}  # fmt: skip
+    for code in listed - {1, 11}:
+        assert f" {code} " in said.replace("\n", " "), code
+
+
+def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory):
+    from kernelkit.local_kaggle import Limits, LocalKaggle
+
+    root = tmp_path_factory.mktemp("kaggle")
+    with LocalKaggle(root, limits=Limits(queue_seconds=60.0)) as server:
+        key = server.key()
+        with subprocess.Popen(
+            [sys.executable, str(TOOL), "--json"],
+            cwd=kernel,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=server.client_environment(),
+        ) as tool:
+            said = ""
+            for line in tool.stdout:
+                said += line
+                if json.loads(line)["event"] == "state":
+                    tool.send_signal(signal.SIGINT)
+        assert tool.returncode == 130
+    assert "--resume tester/count-petals/1" in said
+    assert key not in said

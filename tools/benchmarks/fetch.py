@@ -1,0 +1,82 @@
+"""How long 200 output files take to come home: the kit's fetch and the client's own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from kernelkit import outputs
+from kernelkit.answers import Kernel
+from kernelkit.client import Kaggle
+from kernelkit.connection import connect
+from kernelkit.local_kaggle import Limits, LocalKaggle
+from kernelkit.pace import REHEARSAL
+from kernelkit.push import push_kernel
+
+FILES = 200
+LATENCY = 0.1  # seconds before each file's first byte, as from a desk far from the storage
+KERNEL = Kernel("tester", "two-hundred-files")
+SOURCE = f"for n in range({FILES}): open(f'{{n:03d}}.bin', 'wb').write(bytes(2000))"
+
+
+def run() -> dict[str, Any]:
+    """Seconds for both, and their ratio; from a local Kaggle that answers `LATENCY` late."""
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        _make_kernel(root)
+        quiet = io.StringIO()
+        with LocalKaggle(root / "kaggle") as server, server.attach():
+            push_kernel(metadata=root, pace=REHEARSAL, stream=quiet, runs=root / "runs")
+        limits = Limits(latency_seconds=LATENCY)
+        with LocalKaggle(root / "kaggle", limits=limits) as server, server.attach():
+            theirs = _client(root / "theirs")
+            ours = _kit(root / "ours")
+        _same(root / "ours", root / "theirs")
+    return {"files": FILES, "latency": LATENCY, "client_seconds": theirs, "kit_seconds": ours,
+            "times_faster": theirs / ours}  # fmt: skip
+
+
+def _kit(folder: Path) -> float:
+    began = time.perf_counter()
+    outputs.fetch(Kaggle(connect(), REHEARSAL.retries), KERNEL, 1, folder)
+    return time.perf_counter() - began
+
+
+def _client(folder: Path) -> float:
+    from kaggle.api.kaggle_api_extended import KaggleApi
+
+    began = time.perf_counter()
+    api = KaggleApi()
+    api.authenticate()
+    with contextlib.redirect_stdout(io.StringIO()):
+        api.kernels_output(str(KERNEL), str(folder))
+    return time.perf_counter() - began
+
+
+def _same(ours: Path, theirs: Path) -> None:
+    """Both brought the same files home, or the times mean nothing."""
+    for file in ours.iterdir():
+        if file.read_bytes() != (theirs / file.name).read_bytes():
+            raise RuntimeError(f"{file.name} differs")
+    if len(list(ours.iterdir())) != FILES:
+        raise RuntimeError("files are missing")
+
+
+def _make_kernel(folder: Path) -> None:
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "source": SOURCE,
+            "execution_count": None}  # fmt: skip
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "files.ipynb").write_text(json.dumps(notebook))
+    values = {"id": "INSERT_USERNAME/two-hundred-files", "title": "Two hundred files",
+              "code_file": "files.ipynb", "language": "python", "kernel_type": "notebook",
+              "enable_internet": False}  # fmt: skip
+    (folder / "kernel-metadata.json").write_text(json.dumps(values))
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

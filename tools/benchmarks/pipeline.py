@@ -1,0 +1,121 @@
+"""Input pipeline: ours over plain JPEG decoding, next to the competition tutorial's."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+BATCH, SECONDS, ROUNDS, EPOCHS = 128, 2.0, 5, 6
+
+
+def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
+    """Ratios at each size, each the median over rounds in which all three take turns.
+
+    `photos`: a folder of class folders. Decoding, the yardstick, works on bytes that are in
+    memory already and does nothing else.
+    """
+    from benchmarks import material
+    from petals.pipeline import Split
+
+    root = material.records(photos, sizes)
+    result: dict[str, Any] = {}
+    for size in sizes:
+        split = Split.find(str(root), size, "train")
+        result |= {f"{name}_{size}": value for name, value in _ratios(split).items()}
+    result["memory_growth_mb"] = _memory_growth(Split.find(str(root), sizes[0], "train"))
+    return result
+
+
+def _ratios(split: Any) -> dict[str, float]:
+    from petals import augment, pipeline
+
+    flip = augment.augmentation("flip")
+    runs = {
+        "decode": iter(_decoding(split)),
+        "tutorial": iter(tutorial(split)),
+        "ours": iter(pipeline.training(split, BATCH, 104, cache=False)),
+        "ours_flipped": iter(pipeline.training(split, BATCH, 104, augment=flip, cache=False)),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(ROUNDS):
+        for name, batches in runs.items():
+            rates[name].append(_rate(batches))
+    result = {name: round(statistics.median(values)) for name, values in rates.items()}
+    for name in ("ours", "ours_flipped", "tutorial"):
+        shares = [a / b for a, b in zip(rates[name], rates["decode"], strict=True)]
+        result[f"{name}_ratio"] = round(statistics.median(shares), 3)
+    return result
+
+
+def _rate(batches: Iterator[Any]) -> float:
+    for _ in range(4):  # what was prepared while the others were measured
+        next(batches)
+    begun, images = time.perf_counter(), 0
+    while time.perf_counter() - begun < SECONDS:
+        next(batches)
+        images += BATCH
+    return images / (time.perf_counter() - begun)
+
+
+def _decoding(split: Any) -> Any:
+    import tensorflow as tf
+
+    from petals import tfrecords
+
+    jpegs = [example.image for path in split.paths for example in tfrecords.read_shard(path)]
+    pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
+
+    def decode(batch: Any) -> Any:
+        one = lambda jpeg: tf.io.decode_jpeg(jpeg, channels=3)  # noqa: E731
+        return tf.map_fn(one, batch, fn_output_signature=pixels)
+
+    dataset = tf.data.Dataset.from_tensor_slices(jpegs).repeat().batch(BATCH)
+    return dataset.map(decode, num_parallel_calls=os.cpu_count()).prefetch(1)
+
+
+def tutorial(split: Any, batch: int = BATCH, repeat: bool = True) -> Any:
+    """What the competition's getting-started notebook does, restated: float32 in [0, 1]."""
+    import tensorflow as tf
+
+    auto = tf.data.AUTOTUNE
+    features = {
+        "image": tf.io.FixedLenFeature([], tf.string),
+        "class": tf.io.FixedLenFeature([], tf.int64),
+    }
+
+    def read(record: Any) -> Any:
+        example = tf.io.parse_single_example(record, features)
+        image = tf.image.decode_jpeg(example["image"], channels=3)
+        image = tf.reshape(tf.cast(image, tf.float32) / 255.0, [split.size, split.size, 3])
+        return image, tf.cast(example["class"], tf.int32)
+
+    unordered = tf.data.Options()
+    unordered.deterministic = False
+    dataset = tf.data.TFRecordDataset(split.paths, num_parallel_reads=auto)
+    dataset = dataset.with_options(unordered).map(read, num_parallel_calls=auto)
+    if not repeat:
+        return dataset.batch(batch).prefetch(auto)
+    dataset = dataset.map(
+        lambda image, label: (tf.image.random_flip_left_right(image), label),
+        num_parallel_calls=auto,
+    )
+    return dataset.repeat().shuffle(2048).batch(batch).prefetch(auto)
+
+
+def _memory_growth(split: Any) -> float:
+    """Megabytes by which resident memory grows from the second epoch to the last."""
+    from petals import pipeline
+
+    batches = iter(pipeline.training(split, BATCH, 104, cache=False))
+    steps, resident = split.count // BATCH, []
+    for _ in range(EPOCHS):
+        for _ in range(steps):
+            next(batches)
+        resident.append(psutil.Process().memory_info().rss / 1e6)
+    return round(resident[-1] - resident[1], 1)

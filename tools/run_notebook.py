@@ -1,0 +1,35 @@
+"""Run a notebook with parameters into a run folder, and report on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelkit.cli import reports_errors
+
+
+@click.command(help=__doc__)
+@click.argument("notebook", type=click.Path(path_type=Path))
+@click.option(
+    "-p",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the notebook's parameters cell; may be repeated.",
+)
+@click.option("--name", default="", help="The run's name: its folder is runs/NAME.")
+@click.option("--output", type=click.Path(path_type=Path), help="The run's folder itself.")
+@click.option("--report/--no-report", default=True, help="Write report.html (the default).")
+@reports_errors
+def main(
+    notebook: Path, parameters: tuple[str, ...], name: str, output: Path | None, report: bool
+) -> None:
+    from kernelkit.run_notebook import run_notebook
+
+    run = run_notebook(notebook, parameters, name=name, output=output, report=report)
+    click.echo(run.summary)
+
+
+if __name__ == "__main__":
+    main()
