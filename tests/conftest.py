@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 
 import pytest
 
@@ -27,3 +28,18 @@ def loopback_only(monkeypatch):
         return connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def hearing_ctrl_c():
+    """The start of a command line for a script that a SIGINT interrupts.
+
+    What a shell starts in the background ignores it, and so do its children.
+    """
+    code = (
+        "import runpy, signal, sys; from pathlib import Path; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); del sys.argv[0]; "
+        "sys.path.insert(0, str(Path(sys.argv[0]).parent)); "
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    return [sys.executable, "-W", "ignore", "-c", code]

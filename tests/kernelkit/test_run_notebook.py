@@ -145,14 +145,13 @@ def test_reports_fold_code_and_need_no_network(notebook):
 
 
 @pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "kill"])
-def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, whole_group):
+def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c, whole_group):
     notebook.write_text(
         NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"
     )
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
+        [*hearing_ctrl_c, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     for line in process.stdout:
         if "asleep" in line:

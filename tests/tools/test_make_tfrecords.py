@@ -62,7 +62,7 @@ def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
         assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_ends_with_130_and_whole_files(tmp_path):
+def test_an_interrupt_ends_with_130_and_whole_files(tmp_path, hearing_ctrl_c):
     dice = np.random.default_rng(0)
     (tmp_path / "photos" / "rose").mkdir(parents=True)
     buffer = io.BytesIO()
@@ -71,13 +71,12 @@ def test_an_interrupt_ends_with_130_and_whole_files(tmp_path):
         path = tmp_path / "photos" / "rose" / f"{number}.jpg"
         path.write_bytes(buffer.getvalue() + bytes([number % 256, number // 256]))
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", TOOL, "write", str(tmp_path / "photos"),
-         str(tmp_path / "out"), "--size", "1024", "--shards", "30"],
+        [*hearing_ctrl_c, TOOL, "write", str(tmp_path / "photos"), str(tmp_path / "out"),
+         "--size", "1024", "--shards", "30"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     end = time.monotonic() + 90
-    while time.monotonic() < end and not list((tmp_path / "out").glob("*/*/*.tfrec")):
+    while time.monotonic() < end and not list((tmp_path / "out").glob("*/*/[!.]*.tfrec")):
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)

@@ -35,22 +35,20 @@ class Nursery:
 
     def __init__(self, warm: Sequence[str], log: Path) -> None:
         self.warm, self.log = tuple(warm), log  # libraries say things while they are imported
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unread = b""
         self._codes: dict[int, int] = {}
 
     def start(self, request: Mapping[str, Any]) -> Child:
         """Begin one run."""
         process = self._living()
-        asking, telling = _pipes(process)
         try:
-            asking.write(json.dumps(dict(request)) + "\n")
-            asking.flush()
-        except BrokenPipeError:
+            cast("IO[bytes]", process.stdin).write(json.dumps(dict(request)).encode() + b"\n")
+            while not (begun := self._hear(process, None)):
+                pass
+        except (BrokenPipeError, EOFError):
             return _Stillborn()
-        while line := telling.readline():
-            if (pid := self._hear(line)) is not None:
-                return _Sibling(self, process, pid)
-        return _Stillborn()
+        return _Sibling(self, process, begun[0])
 
     def close(self) -> None:
         """End it, and with it whatever still runs."""
@@ -59,49 +57,57 @@ class Nursery:
             self._process.communicate()
             self._process = None
 
-    def code(self, process: subprocess.Popen[str], pid: int) -> int | None:
+    def code(self, process: subprocess.Popen[bytes], pid: int) -> int | None:
         """The exit code of a run, None while it runs."""
-        _, telling = _pipes(process)
-        while pid not in self._codes and select.select([telling], [], [], 0)[0]:
-            line = telling.readline()
-            if not line:
-                self._codes[pid] = -signal.SIGKILL  # its runs die with it
-                break
-            self._hear(line)
+        try:
+            if process is not self._process:
+                raise EOFError
+            self._hear(process, 0)
+        except EOFError:
+            self._codes.setdefault(pid, -signal.SIGKILL)  # its runs die with it
         return self._codes.get(pid)
 
-    def _living(self) -> subprocess.Popen[str]:
+    def _living(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
+            self._unread = b""
             with self.log.open("a") as log:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", __name__, str(os.getpid()), *self.warm],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
-                    text=True,
-                    bufsize=1,
+                    bufsize=0,
                     start_new_session=True,
                 )
         return self._process
 
-    def _hear(self, line: str) -> int | None:
-        told = json.loads(line)
-        if "ended" in told:
-            self._codes[told["ended"]] = told["code"]
-            return None
-        pid: int = told["begun"]
-        self._codes.pop(pid, None)
-        return pid
+    def _hear(self, process: subprocess.Popen[bytes], patience: float | None) -> list[int]:
+        """What it has told since, waited for that many seconds (None: as long as it takes).
 
-
-def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
-    return cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
+        Returns the runs that began; EOFError once it is gone. The pipe is read by its
+        descriptor: lines that wait in a reader's buffer are nothing that `select` would see.
+        """
+        telling = cast("IO[bytes]", process.stdout).fileno()
+        if not select.select([telling], [], [], patience)[0]:
+            return []
+        read = os.read(telling, 1 << 16)
+        if not read:
+            raise EOFError
+        *lines, self._unread = (self._unread + read).split(b"\n")
+        begun = []
+        for told in map(json.loads, lines):
+            if "ended" in told:
+                self._codes[told["ended"]] = told["code"]
+            else:
+                self._codes.pop(told["begun"], None)
+                begun.append(told["begun"])
+        return begun
 
 
 class _Sibling:
     """A run that the nursery forked."""
 
-    def __init__(self, nursery: Nursery, process: subprocess.Popen[str], pid: int) -> None:
+    def __init__(self, nursery: Nursery, process: subprocess.Popen[bytes], pid: int) -> None:
         self.nursery, self.process, self.pid = nursery, process, pid
 
     @property
