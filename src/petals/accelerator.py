@@ -40,6 +40,11 @@ class Accelerator:
     attempts: list[tuple[str, str]] = field(default_factory=list)
     strategy: Any = None
 
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it computes on CPUs, where runs can be repeated to the bit."""
+        return self.kind == "cpu" or self.rehearsal
+
     def scope(self) -> AbstractContextManager:
         """The context to build models in."""
         return self.strategy.scope() if self.strategy is not None else nullcontext()
