@@ -51,11 +51,17 @@ class Bundle:
         return len(self.text.encode())
 
 
-def build(notebook: Path, parameters: Mapping[str, Any], project: Project) -> Bundle:
+def build(
+    notebook: Path,
+    parameters: Mapping[str, Any],
+    project: Project,
+    session_minutes: float | None = None,
+) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
-    Raises `NotebookError` for an unreadable notebook or one without a `parameters` cell when
-    parameters are given, `PreflightError` for a package that cannot ride.
+    `session_minutes`: how long its session may last, which the first cell tells all that runs
+    in it as `carrier.MINUTES`. Raises `NotebookError` for an unreadable notebook or one without
+    a `parameters` cell when parameters are given, `PreflightError` for a package that cannot ride.
     """
     source, name = read_json(notebook), project.name(notebook)
     cells = [_clean(cell, n) for n, cell in enumerate(source["cells"]) if not _injected(cell)]
@@ -76,6 +82,7 @@ def build(notebook: Path, parameters: Mapping[str, Any], project: Project) -> Bu
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
         "parameters": {key: _plain(value) for key, value in parameters.items()},
+        "session_minutes": session_minutes,
     }
     carried = [carrier.head(facts), *(carrier.carry(file) for file in files)]
     if files:

@@ -12,12 +12,18 @@ from kernelkit.errors import PreflightError
 
 Cell = dict[str, Any]
 
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
+
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
 
 
 def head(facts: Mapping[str, Any]) -> Cell:
-    """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written."""
-    return code(_HEAD.format(facts=pprint.pformat(facts, width=96, sort_dicts=False)), {})
+    """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written.
+
+    Its `session_minutes`, if known, are in the environment as `MINUTES` from there on.
+    """
+    told = pprint.pformat(facts, width=96, sort_dicts=False)
+    return code(_HEAD.format(facts=told, minutes=MINUTES), {})
 
 
 def carry(file: packages.File) -> Cell:
@@ -53,6 +59,8 @@ BUNDLE = {facts}
 import hashlib, importlib, json, os, pathlib, sys, tempfile
 
 print("bundle:", json.dumps(BUNDLE))
+if BUNDLE["session_minutes"]:
+    os.environ["{minutes}"] = str(BUNDLE["session_minutes"])
 
 _carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
 

@@ -87,11 +87,12 @@ def make(
     defaults = {name: parameter.default for name, parameter in declared.items()}
     if ACCELERATOR in declared:
         values = _told_machine(values, kernel)
-    if TIME_LIMIT in declared:
-        values = _told_time(values, kernel, timeout_minutes)
+    minutes = _session_minutes(kernel, timeout_minutes)
+    if TIME_LIMIT in declared and minutes:
+        values = {TIME_LIMIT: round(TIME_LIMIT_SHARE * minutes, 1)} | values
     wish = Wish(
         metadata=kernel,
-        bundle=bundles.build(kernel.code_file, values, here),
+        bundle=bundles.build(kernel.code_file, values, here, minutes),
         project=here,
         parameters=defaults | values,
         timeout_minutes=timeout_minutes,
@@ -151,13 +152,10 @@ def _told_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
     return values
 
 
-def _told_time(
-    values: dict[str, Any], kernel: Metadata, timeout_minutes: float | None
-) -> dict[str, Any]:
-    """The parameters with a time limit a little short of the session's."""
+def _session_minutes(kernel: Metadata, timeout_minutes: float | None) -> float | None:
+    """How long the session may last: the time asked for, within what Kaggle gives its machine."""
     try:
         cap = machines.LIMITS[kernel.machine.kind].hours_per_session * 60
-    except PreflightError:
-        return values
-    limit = TIME_LIMIT_SHARE * min(cap, timeout_minutes or cap)
-    return {TIME_LIMIT: round(limit, 1)} | values
+    except PreflightError:  # the preflight says so too
+        return None
+    return min(cap, timeout_minutes or cap)

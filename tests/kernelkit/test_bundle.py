@@ -69,6 +69,19 @@ def test_the_first_cell_states_package_version_parameters_and_hash(repository):
     assert names["BUNDLE"]["git"] == {"commit": "", "dirty": True}
 
 
+def test_what_runs_is_told_how_long_its_session_lasts(repository, tmp_path, notebook_code):
+    repository.cells(notebook_code("import os\nprint(os.environ.get('KERNELKIT_SESSION_MINUTES'))"))
+
+    def told(minutes):
+        here = project.find(repository.root)
+        built = bundle.build(repository.notebook, {}, here, minutes)
+        assert bundle.build(repository.notebook, {}, here, minutes).text == built.text
+        return run(built.text, tmp_path / f"working-{minutes}").splitlines()[-1]
+
+    assert told(42.5) == "42.5"
+    assert told(None) == "None"
+
+
 def test_it_runs_where_the_package_is_not_installed(repository, tmp_path):
     repository.cells(
         {

@@ -157,6 +157,13 @@ def test_the_notebook_is_told_to_stop_before_kaggle_stops_it(repository, noteboo
     assert limit("time_limit=7") == 7
 
 
+@pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
+def test_the_bundle_says_how_long_the_session_lasts(repository, kind, timeout, minutes):
+    planned = plan.make(None, (), repository.metadata, kind, timeout)
+    head = json.loads(planned.wish.bundle.text)["cells"][0]["source"]
+    assert f"'session_minutes': {minutes}" in head
+
+
 def test_another_notebook_takes_metadata_of_its_own(repository, notebook_code):
     other = repository.notebook.with_name("other.ipynb")
     other.write_text(repository.notebook.read_text())
