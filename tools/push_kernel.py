@@ -30,6 +30,7 @@ from kernelkit.cli import reports_errors
     metavar="[OWNER/SLUG/N]",
     help="Wait for and fetch an earlier push, the last one by default.",
 )
+@click.option("--continue", "continues", is_flag=True, help="Go on from what the last run left.")
 @click.option("--force", is_flag=True, help="Push though nothing changed or a run is active.")
 @click.option("--submit", metavar="MESSAGE", help="Submit the result and wait for its score.")
 @click.option("--local", is_flag=True, help="Rehearse on a Kaggle inside this command.")

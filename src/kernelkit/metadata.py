@@ -94,6 +94,18 @@ class Metadata:
             return self
         return replace(self, values={**self.values, "id": f"{username}/{self.slug}"})
 
+    @property
+    def continues(self) -> bool:
+        """Whether it finds what its own last version left among its inputs."""
+        return self._id.lower() in (source.lower() for source in self.sources("kernel"))
+
+    def continuing(self) -> Metadata:
+        """The same kernel with its own last output among its sources; it must have an owner."""
+        if self.continues:
+            return self
+        sources = [*self.sources("kernel"), self._id]
+        return replace(self, values={**self.values, "kernel_sources": sources})
+
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine: shape and flags agree afterwards."""
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}

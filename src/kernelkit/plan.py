@@ -58,6 +58,10 @@ class Plan:
             kernel = replace(kernel, values=anyone)
         return replace(self, wish=replace(self.wish, metadata=kernel.owned_by(username)))
 
+    def continuing(self) -> Plan:
+        """The same plan with the output of the kernel's own last version attached."""
+        return replace(self, wish=replace(self.wish, metadata=self.metadata.continuing()))
+
 
 def make(
     notebook: Path | None,

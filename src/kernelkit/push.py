@@ -26,6 +26,7 @@ from kernelkit.errors import (
     PreflightError,
 )
 from kernelkit.events import Reporter, secrets_of_environment, size_of
+from kernelkit.failures import Failure
 from kernelkit.pace import KAGGLE, REHEARSAL, Pace
 from kernelkit.plan import Plan
 from kernelkit.project import Project
@@ -44,6 +45,7 @@ def push_kernel(
     dry_run: bool = False,
     wait: bool = True,
     resume: str | None = None,
+    continues: bool = False,
     force: bool = False,
     submit: str | None = None,
     local: bool = False,
@@ -62,6 +64,7 @@ def push_kernel(
     output       the folder for the outputs; default runs/<slug>-v<N>
     dry_run      show the preflight and what would be sent, and send nothing
     resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
+    continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
     submit       a message: enter submission.csv into the competition and wait for its score
     local        rehearse against a local Kaggle that lives as long as this call
@@ -85,6 +88,10 @@ def push_kernel(
             "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
             "--no-wait, or start one that stays with python tools/local_kaggle.py"
         )
+    if continues and resume is not None:
+        raise ParameterError(
+            "--resume waits for a push that was made, --continue makes another: choose one"
+        )
     pace = pace or (REHEARSAL if local else KAGGLE)
     desk = Desk(where, report, pace, where / "local_kaggle" if local else None, here.catalogue)
     try:
@@ -93,7 +100,8 @@ def push_kernel(
         if output:
             run_folder.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project)
-        return _push(desk, planned, output, dry_run=dry_run, wait=wait, force=force, submit=submit)
+        how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
+        return _push(desk, planned, output, submit, **how)
     except KernelkitError as error:
         _end(desk, error)
 
@@ -111,11 +119,12 @@ def _push(
     desk: Desk,
     planned: Plan,
     output: Path | None,
+    submit: str | None,
     *,
     dry_run: bool,
     wait: bool,
     force: bool,
-    submit: str | None,
+    continues: bool,
 ) -> Path | None:
     _show(desk, planned)
     if not dry_run:
@@ -125,6 +134,8 @@ def _push(
     try:
         with desk.venue() as kaggle:
             planned = _met(desk, planned, kaggle)
+            if continues:
+                planned = _continuing(desk, planned, kaggle)
             standing = _stand(desk, planned, kaggle, force=force)
             if dry_run:
                 _would(desk, planned)
@@ -172,6 +183,19 @@ def _met(desk: Desk, planned: Plan, kaggle: Kaggle) -> Plan:
         desk.report.rehearsal = True
         planned = planned.owned_by(kaggle.username, whoever=True)
     return planned.owned_by(kaggle.username)
+
+
+def _continuing(desk: Desk, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan with what the last version left; raises `PreflightError` where there is none."""
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    try:
+        last = kaggle.stored(kernel)
+    except Failure as failure:
+        raise failure.error() from None
+    if last is None:
+        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
+    desk.report("continues", f"with what the last complete version of {kernel} left")
+    return planned.continuing()
 
 
 def _stand(desk: Desk, planned: Plan, kaggle: Kaggle, *, force: bool) -> online.Standing:

@@ -28,7 +28,7 @@ def send(desk: Desk, planned: Plan, kaggle: Kaggle, *, force: bool) -> Push:
         rehearsal=desk.report.rehearsal,
     )
     if not force:
-        _refuse_identical(desk, push)
+        _refuse_identical(desk, push, again=planned.metadata.continues)
     push = desk.ledger.begin(push)
     try:
         saved = saving.save_once(kaggle, kernel, planned.request, desk.pace.saving)
@@ -54,9 +54,11 @@ def send(desk: Desk, planned: Plan, kaggle: Kaggle, *, force: bool) -> Push:
     return push
 
 
-def _refuse_identical(desk: Desk, push: Push) -> None:
+def _refuse_identical(desk: Desk, push: Push, *, again: bool) -> None:
+    """Raise `PreflightError` for what was pushed before; `again`: it goes on from its own end."""
     earlier = desk.ledger.last(rehearsal=push.rehearsal, kernel=push.kernel)
-    useful = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING, ledgers.COMPLETE)
+    alive = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
+    useful = alive if again else (*alive, ledgers.COMPLETE)
     if earlier and earlier.content == push.content and earlier.state in useful:
         raise PreflightError(
             f"identical to {earlier.reference} ({earlier.state}): fetch that with --resume, or "

@@ -217,6 +217,44 @@ def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):
     assert (folder / "0.bin").is_file()
 
 
+GOES_ON = """\
+import os, pathlib
+kept = sorted(pathlib.Path(os.environ["PETALS_INPUT_ROOT"]).rglob("step.txt"))
+step = 1 + int(kept[-1].read_text()) if kept else 1
+pathlib.Path("step.txt").write_text(str(step))
+"""
+
+
+def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, notebook_code):
+    repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    assert (repository.push() / "step.txt").read_text() == "1"
+
+    for step in ("2", "3"):  # the third is the second's push once more, and no mistake
+        assert (repository.push(continues=True) / "step.txt").read_text() == step
+
+    assert "last complete version of tester/blossom-train" in repository.said
+    again = repository.push(continues=True, dry_run=True)
+    assert again is None
+    assert "kernel_data_sources = ['tester/blossom-train']" in repository.said
+
+
+def test_there_must_be_a_version_to_continue(repository, kaggle):
+    with pytest.raises(errors.PreflightError, match="no version to go on from"):
+        repository.push(continues=True)
+    assert "SaveKernel" not in kaggle.faults.calls
+    with pytest.raises(errors.ParameterError, match="choose one"):
+        repository.push(continues=True, resume="last")
+
+
+def test_a_continued_push_beside_itself_is_refused(repository, tmp_path):
+    limits = Limits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.push(wait=False)
+        with pytest.raises(errors.PreflightError, match="still queued"):
+            repository.push(continues=True)
+
+
 @pytest.mark.parametrize("reference", ["blossom", "tester/blossom-train", "a/b/c"])
 def test_resume_wants_a_whole_reference(repository, kaggle, reference):
     with pytest.raises(errors.ParameterError, match="OWNER/SLUG/N"):

@@ -82,6 +82,7 @@ def run_on_kaggle(
             stream=campaign.stream,
             pace=pace,
             project=_carrying(campaign.asked.notebook),
+            continues=any(place.glob(f"session-*/{run_folder.MARKER}")),
         )
     finally:
         bring_home(campaign, left, home / FOLDER)
@@ -136,25 +137,11 @@ def _write_kernel(
     title = f"Sweep {asked.name.replace('_', ' ')}"[:TITLE_LENGTH].strip()
     slug = slugify(title)
     owner = base.owner or kernel_metadata.PLACEHOLDERS[0]
-    earlier = _last_kernel(place)
-    sources = [*base.sources("kernel"), *([earlier] if earlier else [])]
     values = {
         **base.values, "id": f"{owner}/{slug}", "title": title, "code_file": f"{slug}.ipynb",
-        "kernel_sources": list(dict.fromkeys(sources)),
     }  # fmt: skip
     atomic.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
     return atomic.write_text(place / kernel_metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")
-
-
-def _last_kernel(place: Path) -> str:
-    """The kernel of the latest session that was fetched, `owner/slug`."""
-    for marker in sorted(place.glob(f"session-*/{run_folder.MARKER}"), key=_number, reverse=True):
-        return str(json.loads(marker.read_text(encoding="utf-8"))["kernel"])
-    return ""
-
-
-def _number(marker: Path) -> int:
-    return int(marker.parent.name.rpartition("-")[2])
 
 
 @dataclass(frozen=True)
