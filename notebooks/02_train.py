@@ -47,6 +47,8 @@ on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
 time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
+resume = "auto"  # auto | never | PATH: whether to go on from a checkpoint
+checkpoint_minutes = 5.0  # >= 0: between checkpoints within an epoch of fine-tuning
 output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
@@ -68,12 +70,14 @@ print(device)
 # the kit draws itself stand in for photos.
 
 # %%
-import time
+from functools import partial
 
 from IPython.display import display
 
 from petals import augment as augmentation
 from petals import (
+    callbacks,
+    compilation,
     evaluation,
     features,
     inputs,
@@ -82,16 +86,20 @@ from petals import (
     pipeline,
     plots,
     schedules,
+    session,
     training,
 )
 from petals import weights as pretrained
 from petals.backbones import find
+from petals.checkpoints import Checkpoints
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 
 run = RunFolder(output)
-deadline = time.monotonic() + 60 * time_limit if time_limit else None
-training.set_seed(seed, repeatable=device.kind == "cpu")
+deadline = session.deadline(time_limit, device.kind)
+training.set_seed(seed, repeatable=device.on_cpu)
+if device.backend == "jax":
+    print(f"{compilation.keep(run.path)} compiled programs are there already")
 
 source = inputs.find(data, image_size)
 names = source.class_names
@@ -107,15 +115,6 @@ print(
 
 # %%
 batch_size_all = batch_size * device.replicas
-batches = pipeline.training(
-    train,
-    batch_size_all,
-    len(names),
-    augment=augmentation.augmentation(augment),
-    mix=augmentation.mixing(mix),
-    seed=seed,
-    deterministic=device.kind == "cpu",
-)
 sample = pipeline.sample(train, 24)
 run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
@@ -124,6 +123,30 @@ train_labels, _ = pipeline.labels_and_ids(train)
 val_labels, val_ids = pipeline.labels_and_ids(val)
 balance = {"train": train_labels, "val": val_labels}
 run.figure(plots.class_balance(balance, names), "classes")
+
+# %% [markdown]
+# ## Where it was cut off
+#
+# A run that was interrupted goes on from its last checkpoint, found here or in the output of an
+# earlier session that is attached as an input. With the same settings it ends with the same
+# scores as one left alone.
+
+# %%
+settings = {
+    "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
+    "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
+    "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
+    "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
+    "learning_rate": learning_rate, "tta": tta, "accelerator": accelerator, "dtype": dtype,
+    "custom_loop": custom_loop, "on_corrupt": on_corrupt, "seed": seed, "limit": limit,
+    "time_limit": time_limit, "resume": resume, "checkpoint_minutes": checkpoint_minutes,
+    "output": output,
+}  # fmt: skip
+facts = {"images": train.fingerprint(), "replicas": device.replicas, "precision": device.dtype}
+kept = Checkpoints(run.path, {**settings, **facts}, resume)
+history, stopped = kept.history, ""
+run.seconds_before = kept.seconds
+watching = {"deadline": deadline, "history": history, "record": run.write_history}
 
 # %% [markdown]
 # ## The model
@@ -144,10 +167,13 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # the head is trained on the stored answers: one pass over the photos instead of one an epoch.
 
 # %%
-history = []
-if head_epochs:
-    key = pretrained.describe(find(backbone), image_size, weights)
-    extract = features.extractor(classifier, device, key=key, seed=seed, progress=Progress())
+extract = features.extractor(
+    classifier, device, seed=seed, progress=Progress(),
+    key=pretrained.describe(find(backbone), image_size, weights),
+)  # fmt: skip
+if kept.phase == "head":
+    classifier.head.set_weights(kept.found.arrays)
+elif head_epochs and not kept.phase:
     train_features, val_features = extract(train, views=views), extract(val)
     if train_features.stored and val_features.stored:
         print("  the features were there from an earlier run")
@@ -163,9 +189,11 @@ if head_epochs:
         label_smoothing=label_smoothing,
         dropout=dropout,
         seed=seed,
-        deadline=deadline,
+        **watching,
     )
-    history += head.history
+    stopped = head.stopped
+    if not stopped:
+        kept.save("head", head.steps * head_epochs, classifier.head.get_weights(), history=history)
 
 # %% [markdown]
 # ## Second phase: fine-tuning
@@ -190,9 +218,19 @@ if fine_tune != "none" and epochs:
 
 # %%
 if fine_tune != "none" and epochs:
+    batches = partial(
+        pipeline.training,
+        train,
+        batch_size_all,
+        len(names),
+        augment=augmentation.augmentation(augment),
+        mix=augmentation.mixing(mix),
+        seed=seed,
+        deterministic=device.on_cpu,
+    )
     tuned = training.fine_tune(
         classifier,
-        batches,
+        lambda step: batches(start=step),
         val,
         rates=rates,
         epochs=epochs,
@@ -201,14 +239,14 @@ if fine_tune != "none" and epochs:
         val_labels=val_labels,
         weight_decay=weight_decay,
         label_smoothing=label_smoothing,
-        deadline=deadline,
         by_hand=custom_loop,
         files=train.paths,
+        checkpoints=kept,
+        checkpoint_minutes=checkpoint_minutes,
+        **watching,
     )
-    history += tuned.history
+    stopped = tuned.stopped
 
-# %%
-run.write_history(history)
 run.figure(plots.curves(history), "curves")
 
 # %% [markdown]
@@ -238,8 +276,6 @@ run.figure(plots.class_scores(rows), "class_scores")
 # %%
 matrix = evaluation.confusion(val_labels, probabilities)
 run.figure(plots.confusion(matrix, names), "confusion")
-
-# %%
 for truth, guess, times in evaluation.most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth}  taken for  {guess}")
 
@@ -263,8 +299,6 @@ sample_submission = None if limit or skipped else f"{source.root}/sample_submiss
 evaluation.write_submission(
     run.path / "submission.csv", test_ids, test_probabilities, sample_submission
 )
-
-# %%
 metrics = run.write_metrics(
     scores,
     history,
@@ -273,14 +307,10 @@ metrics = run.write_metrics(
     splits={"train": train, "val": val, "test": test},
     counts=(total, trainable),
     skipped=skipped,
-    parameters={
-        "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
-        "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
-        "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
-        "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
-        "learning_rate": learning_rate, "tta": tta, "accelerator": accelerator, "dtype": dtype,
-        "custom_loop": custom_loop, "on_corrupt": on_corrupt, "seed": seed, "limit": limit,
-        "time_limit": time_limit, "output": output,
-    },
-)  # fmt: skip
+    stopped=stopped,
+    resumed=kept.resumed,
+    parameters=settings,
+)
+if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
+    kept.clear()
 print(f"macro F1 {scores.macro_f1:.4f} after {run.seconds:.0f} s; everything is in {run}")

@@ -77,12 +77,15 @@ def test_a_notebook_is_an_article(path):
         parameter.check(parameter.default)
 
 
+def _items(text):
+    literal = ast.parse(text, mode="eval").body
+    return literal.keys, literal.values
+
+
 def test_the_training_notebook_keeps_all_its_parameters_in_the_metrics():
     source = (ROOT / "notebooks/02_train.py").read_text()
-    kept = ast.literal_eval(
-        "{" + source.split("parameters={")[1].split("},")[0].replace(": ", ": '").replace(",", "',")
-        + "}"
-    )  # fmt: skip
+    text = "{" + source.split("settings = {")[1].split("}")[0] + "}"
+    kept = {key.value: value.id for key, value in zip(*_items(text), strict=True)}
     declared = parameters.declared(
         notebooks.parameters_cell(notebooks.read(ROOT / "notebooks/02_train.py")).source
     )

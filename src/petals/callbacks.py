@@ -1,15 +1,20 @@
-"""What happens around an epoch: scoring on the validation split, keeping the best, progress."""
+"""What happens around an epoch: scoring, keeping the best, checkpoints, stopping in time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from tensorflow import keras
 
+from petals import state
+from petals.checkpoints import Checkpoints
 from petals.evaluation import Scores
+
+OUT_OF_TIME = "time limit"
+SAVING_SHARE = 0.05  # of the time may go into checkpoints
 
 
 class Epochs(keras.callbacks.Callback):
@@ -28,59 +33,86 @@ class Epochs(keras.callbacks.Callback):
         predict: Callable[[], np.ndarray],
         labels: np.ndarray,
         *,
-        images_per_epoch: int,
         epochs: int,
+        steps: int,
+        batch_size: int,
         patience: int = 0,
         deadline: float | None = None,
+        history: list[dict[str, Any]] | None = None,
+        record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+        checkpoints: Checkpoints | None = None,
+        checkpoint_minutes: float = 5.0,
         say: Callable[[str], None] = print,
         every: float = 15.0,
     ) -> None:
-        """`patience`: epochs without a better macro F1 before stopping, 0 = never;
-        `deadline`: a `time.monotonic()` after which no further step is begun; `every`: seconds
-        between lines within a long epoch."""
+        """`history`: rows of earlier phases, to which this one's are added; `record` gets all of
+        them after each epoch. `steps`: of an epoch. `patience`: epochs without a better macro F1
+        before stopping, 0 = never. `deadline`: a `time.monotonic()` after which no further step
+        is begun. `checkpoint_minutes`: between checkpoints within an epoch; each epoch's end has
+        one where that takes little of the time. `every`: seconds between lines within an epoch.
+        """
         super().__init__()
         self.phase, self.predict, self.labels = phase, predict, labels
-        self.images_per_epoch, self.epochs = images_per_epoch, epochs
+        self.epochs, self.steps, self.batch_size = epochs, steps, batch_size
         self.patience, self.deadline, self.say, self.every = patience, deadline, say, every
-        self.history: list[dict[str, Any]] = []
+        self.record, self.checkpoints = record, checkpoints
+        self.history = [] if history is None else history
         self.best_epoch, self.best_f1 = 0, -1.0
         self.stopped = ""
+        self.begin = 0  # the step to go on from
+        self._partial: dict[str, float] = {}  # of an epoch that an earlier process began
         self._best: list[np.ndarray] = []
+        self._pause, self._saving = 60 * checkpoint_minutes, 0.0
+        self._begun = self._saved = time.monotonic()
 
-    def on_train_begin(self, logs: dict | None = None) -> None:
-        self._begun = time.monotonic()
+    def resume(self, model: keras.Model) -> None:
+        """Take up the checkpoint that was found, if it is of this phase."""
+        found = self.checkpoints.found if self.checkpoints else None
+        if found is None or found.phase != self.phase:
+            return
+        self._best = state.restore(model, found.arrays)
+        self.begin = found.step
+        for name in ("best_epoch", "best_f1", "stopped"):
+            setattr(self, name, found.facts[name])
+        self._partial = dict(found.facts["partial"])
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
         self._epoch, self._epoch_begun = epoch, time.monotonic()
         self._told = self._epoch_begun
+        self._before = max(self.begin - epoch * self.steps, 0)  # done by an earlier process
+        self._done = 0
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         now = time.monotonic()
+        self._done = batch + 1
+        step = self._before + self._done
         if self.deadline is not None and now > self.deadline:
-            self.stopped = "time limit"
+            self.stopped = OUT_OF_TIME
             self.model.stop_training = True
+            if step < self.steps:
+                self._save(step, logs)
+        elif now - self._saved > self._pause and step < self.steps:
+            self._save(step, logs)
         if now - self._told > self.every:
             self._told = now
-            steps = self.params.get("steps") or 0
-            self.say(f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {batch + 1} of {steps}")
+            self.say(f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {step} of {self.steps}")
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         trained = time.monotonic() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
-        logs = logs or {}
         row = {
             "phase": self.phase,
             "epoch": epoch + 1,
-            "loss": float(logs.get("loss", float("nan"))),
-            "accuracy": float(logs.get("accuracy", float("nan"))),
+            **self._means(logs),
             "val_loss": scores.loss,
             "val_accuracy": scores.accuracy,
             "val_macro_f1": scores.macro_f1,
             "learning_rate": _current_rate(self.model.optimizer),
             "seconds": time.monotonic() - self._epoch_begun,
-            "images_per_second": self.images_per_epoch / max(trained, 1e-9),
+            "images_per_second": self._done * self.batch_size / max(trained, 1e-9),
         }
         self.history.append(row)
+        self.record(self.history)
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self.best_epoch = scores.macro_f1, epoch
             self._best = self.model.get_weights()
@@ -88,18 +120,54 @@ class Epochs(keras.callbacks.Callback):
             self.stopped = f"no better macro F1 for {self.patience} epochs"
             self.model.stop_training = True
         self._tell(row)
+        self._partial = {}
+        if self._before + self._done < self.steps:
+            return  # cut short: the checkpoint was made where it was
+        last = epoch + 1 == self.epochs or self.model.stop_training
+        if last or time.monotonic() - self._saved > self._saving / SAVING_SHARE:
+            self._save(self.steps, None)
 
-    def on_train_end(self, logs: dict | None = None) -> None:
+    def finish(self, model: keras.Model) -> None:
+        """Leave the best weights in the model."""
         if self._best:
-            self.model.set_weights(self._best)
+            model.set_weights(self._best)
         if self.stopped:
             self.say(f"  {self.phase}: stopped early ({self.stopped})")
+
+    def _means(self, logs: Mapping[str, Any] | None) -> dict[str, float]:
+        """Loss and accuracy over the epoch so far, the part of an earlier process included."""
+        logs, all_done = logs or {}, self._before + self._done
+        means = {}
+        for name in ("loss", "accuracy"):
+            own = float(logs.get(name, float("nan")))
+            earlier = self._partial.get(name, 0.0)
+            means[name] = (own * self._done + earlier * self._before) / max(all_done, 1)
+        return means
+
+    def _save(self, step: int, logs: Mapping[str, Any] | None) -> None:
+        if self.checkpoints is None:
+            return
+        begun = time.monotonic()
+        self.checkpoints.save(
+            self.phase,
+            self._epoch * self.steps + step,
+            [*state.capture(self.model), *self._best],
+            history=self.history,
+            best_epoch=self.best_epoch,
+            best_f1=self.best_f1,
+            # Out of time is no reason for the next session to stop.
+            stopped="" if self.stopped == OUT_OF_TIME else self.stopped,
+            partial=self._means(logs) if logs is not None else {},
+        )
+        self._saved = time.monotonic()
+        self._saving = self._saved - begun
 
     def _tell(self, row: dict[str, Any]) -> None:
         done = row["epoch"]
         if self.epochs > 20 and done % 5 and done != self.epochs and row["seconds"] < 1:
             return  # short epochs by the dozen: every fifth line says enough
-        left = (time.monotonic() - self._begun) / done * (self.epochs - done)
+        here = done - self.begin // self.steps
+        left = (time.monotonic() - self._begun) / max(here, 1) * (self.epochs - done)
         self.say(
             f"  {self.phase} {done}/{self.epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "

@@ -40,6 +40,12 @@ class WeightsError(PetalsError):
     exit_code = 11
 
 
+class CheckpointError(PetalsError):
+    """A checkpoint that was asked for is missing, damaged or of another run."""
+
+    exit_code = 11
+
+
 class StorageError(PetalsError):
     """A file could not be written: the disk is full or the folder read-only."""
 

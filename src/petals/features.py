@@ -86,7 +86,7 @@ def extractor(
     classifier: Classifier, device: Accelerator, **settings: Any
 ) -> Callable[..., Features]:
     """`extract` for a classifier on a device: call it with a split (and `views`)."""
-    batch = CPU_BATCH if device.kind == "cpu" or device.rehearsal else 128
+    batch = CPU_BATCH if device.on_cpu else 128
     return partial(
         extract,
         classifier.features,

@@ -107,6 +107,11 @@ def find_file(name: str) -> Path | None:
     return None
 
 
+def find_folders(name: str) -> list[Path]:
+    """The folders of that name in attached datasets and notebook outputs, nearest first."""
+    return [f for f in _folders(mounts(), SEARCH_DEPTH + 2) if f.name == name]
+
+
 def _explicit(data: str) -> Source:
     if "://" in data:
         if not _holds_records(data):

@@ -74,24 +74,31 @@ def training(
     seed: int = 0,
     deterministic: bool = False,
     cache: bool | None = None,
+    start: int = 0,
 ) -> tf.data.Dataset:
     """Endless shuffled batches: uint8 (batch, size, size, 3) and one-hot float32 (batch, classes).
 
     Files are read in parallel and, unless `deterministic`, out of order. The same seed with
     `deterministic` gives the same batches every time, whatever the number of threads. `cache`
     keeps the decoded images in memory after the first pass; None = where they fit easily.
+
+    `start`: the batches before this one are left out, to go on with an interrupted training.
+    Where their order could not be repeated, the images are shuffled anew instead.
     """
     if batch_size < 1:
         raise SettingError(f"batch_size {batch_size}: at least 1")
+    if not deterministic:
+        seed += start
+    past = start * batch_size if deterministic else 0  # images
     if cache or (cache is None and fits_in_memory(split)):
         records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
         images = _decoded(records.take(split.count), split.size, DECODE_AT_ONCE, False).unbatch()
-        images = images.cache().shuffle(split.count, seed=seed).repeat()
+        images = images.cache().shuffle(split.count, seed=seed).repeat().skip(past)
         dataset = images.batch(batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE)
     else:
-        records = _shuffled_records(split, seed, deterministic)
+        records = _shuffled_records(split, seed, deterministic).skip(past)
         dataset = _decoded(records, split.size, batch_size, drop_remainder=True)
-    dataset = dataset.enumerate().map(
+    dataset = dataset.enumerate(start).map(
         lambda step, batch: _finish(step, batch, num_classes, augment, mix, seed),
         num_parallel_calls=AUTOTUNE,
     )

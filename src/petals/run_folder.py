@@ -49,15 +49,15 @@ class RunFolder:
     def __init__(self, output: str = "") -> None:
         default = "." if inputs.on_kaggle() else "runs/latest"
         self.path = Path(output or default)
-        self.begun = time.monotonic()
+        self.begun, self.seconds_before = time.monotonic(), 0.0
 
     def __str__(self) -> str:
         return str(self.path.resolve())
 
     @property
     def seconds(self) -> float:
-        """Since the run began."""
-        return time.monotonic() - self.begun
+        """Since the run began, what earlier processes of it took included."""
+        return self.seconds_before + time.monotonic() - self.begun
 
     def figure(self, figure: Figure, name: str) -> Picture:
         """Save a figure as `name.png`; what is returned shows itself in a notebook."""

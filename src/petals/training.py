@@ -6,7 +6,7 @@ loop that can be read and changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -80,14 +80,13 @@ def train_head(
     weight_decay: float = 0.0,
     label_smoothing: float = 0.0,
     dropout: float = 0.0,
-    patience: int = 0,
     seed: int = 0,
-    deadline: float | None = None,
-    say: Callable[[str], None] = print,
+    **watching: Any,
 ) -> Epochs:
     """Train the softmax head on stored features and put it into the classifier.
 
-    Every view counts as an image of its own. Returns the callback that holds the history.
+    Every view counts as an image of its own; `watching`: what `petals.callbacks.Epochs` takes
+    (patience, deadline, history, record, say). Returns that callback.
     """
     _check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])
@@ -113,15 +112,15 @@ def train_head(
         "head",
         lambda: _softmax(plain, *head.get_weights()),
         val.labels,
-        images_per_epoch=steps * batch,
         epochs=epochs,
-        patience=patience,
-        deadline=deadline,
-        say=say,
+        steps=steps,
+        batch_size=batch,
+        **watching,
     )
     dataset = _feature_batches(values, labels, num_classes, batch, seed)
     head.fit(dataset, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0,
              callbacks=[watch])  # fmt: skip
+    watch.finish(head)
     classifier.head.set_weights(head.get_weights())
     return watch
 
@@ -161,7 +160,7 @@ def _feature_batches(
 
 def fine_tune(
     classifier: Classifier,
-    train: tf.data.Dataset,
+    batches: Callable[[int], tf.data.Dataset],
     val: Split,
     *,
     rates: np.ndarray,
@@ -171,54 +170,71 @@ def fine_tune(
     val_labels: np.ndarray,
     weight_decay: float = 0.0,
     label_smoothing: float = 0.0,
-    patience: int = 0,
-    deadline: float | None = None,
     by_hand: bool = False,
     files: tuple[str, ...] = (),
-    say: Callable[[str], None] = print,
+    **watching: Any,
 ) -> Epochs:
     """Train whatever of the classifier is trainable, end to end.
 
-    `train`: endless batches of `petals.pipeline.training`, of `batch_size` images over all
-    replicas; `rates`: the learning rate of each step; `files`: the shards it reads, to name a
-    damaged one.
+    `batches(step)`: the endless batches of `petals.pipeline.training` from that step on, of
+    `batch_size` images over all replicas; `rates`: the learning rate of each step; `files`: the
+    shards it reads, to name a damaged one; `watching`: what `petals.callbacks.Epochs` takes.
+    With `checkpoints` among it, training goes on where the one that was found left off.
     """
-    compile_model(
-        classifier.model, rates, weight_decay=weight_decay, label_smoothing=label_smoothing
-    )
+    model = classifier.model
+    compile_model(model, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
     watch = Epochs(
         "fine-tune",
-        lambda: evaluation.predict(classifier.model, val, batch_size),
+        lambda: evaluation.predict(model, val, batch_size),
         val_labels,
-        images_per_epoch=steps_per_epoch * batch_size,
         epochs=epochs,
-        patience=patience,
-        deadline=deadline,
-        say=say,
+        steps=steps_per_epoch,
+        batch_size=batch_size,
+        **watching,
     )
+    watch.resume(model)
+    fit = fit_by_hand if by_hand else _fit
     with pipeline.naming_damaged_files(files, classifier.head.units):
-        if by_hand:
-            fit_by_hand(classifier.model, train, epochs, steps_per_epoch, [watch])
-        else:
-            classifier.model.fit(
-                train,
-                epochs=epochs,
-                steps_per_epoch=steps_per_epoch,
-                shuffle=False,
-                verbose=0,
-                callbacks=[watch],
-            )
+        for step, end, steps in _stretches(watch.begin, epochs, steps_per_epoch):
+            if not watch.stopped:
+                fit(model, batches(step), (step // steps_per_epoch, end), steps, [watch])
+    watch.finish(model)
     return watch
+
+
+def _stretches(step: int, epochs: int, steps: int) -> Iterator[tuple[int, int, int]]:
+    """(first step, epoch to end with, steps an epoch): the rest of a begun epoch, then the rest."""
+    if step % steps:
+        end = step // steps + 1
+        yield step, end, steps - step % steps
+        step = end * steps
+    if step < epochs * steps:
+        yield step, epochs, steps
+
+
+def _fit(
+    model: keras.Model,
+    dataset: tf.data.Dataset,
+    epochs: tuple[int, int],
+    steps: int,
+    callbacks: list[keras.callbacks.Callback],
+) -> None:
+    first, end = epochs
+    model.fit(dataset, initial_epoch=first, epochs=end, steps_per_epoch=steps, shuffle=False,
+              verbose=0, callbacks=callbacks)  # fmt: skip
 
 
 def fit_by_hand(
     model: keras.Model,
     dataset: tf.data.Dataset,
-    epochs: int,
-    steps_per_epoch: int,
+    epochs: tuple[int, int],
+    steps: int,
     callbacks: list[keras.callbacks.Callback],
 ) -> None:
-    """What `fit` does with a compiled model on TensorFlow, spelt out: the numbers are the same."""
+    """What `fit` does with a compiled model on TensorFlow, spelt out: the numbers are the same.
+
+    `epochs`: the first and the one after the last.
+    """
     optimizer, loss_of = model.optimizer, model.loss
     mean_loss = keras.metrics.Mean()
     accuracy = keras.metrics.CategoricalAccuracy()
@@ -233,26 +249,21 @@ def fit_by_hand(
         mean_loss.update_state(loss, sample_weight=tf.shape(images)[0])
         accuracy.update_state(labels, probabilities)
 
-    watchers = keras.callbacks.CallbackList(
-        callbacks, model=model, epochs=epochs, steps=steps_per_epoch
-    )
+    watchers = keras.callbacks.CallbackList(callbacks, model=model, epochs=epochs[1], steps=steps)
     batches = iter(dataset)
     model.stop_training = False
     watchers.on_train_begin()
-    for epoch in range(epochs):
+    for epoch in range(*epochs):
         mean_loss.reset_state()
         accuracy.reset_state()
         watchers.on_epoch_begin(epoch)
-        for number in range(steps_per_epoch):
+        for number in range(steps):
             watchers.on_train_batch_begin(number)
             step(*next(batches))
-            watchers.on_train_batch_end(number)
+            logs = {"loss": mean_loss.result(), "accuracy": accuracy.result()}
+            watchers.on_train_batch_end(number, logs)
             if model.stop_training:
                 break
-        logs: dict[str, Any] = {
-            "loss": float(mean_loss.result()),
-            "accuracy": float(accuracy.result()),
-        }
         watchers.on_epoch_end(epoch, logs)
         if model.stop_training:
             break

@@ -125,14 +125,17 @@ def tune(model, splits, level="flip", epochs=2, **settings):
     models.set_trainable(model, "all", freeze_batch_norm=False)
     labels, _ = pipeline.labels_and_ids(splits[1])
     steps = splits[0].count // 10
-    dataset = pipeline.training(splits[0], 10, 3, augment=augment.augmentation(level), seed=1,
-                                deterministic=True)  # fmt: skip
+
+    def batches(start):
+        return pipeline.training(splits[0], 10, 3, augment=augment.augmentation(level), seed=1,
+                                 deterministic=True, start=start)  # fmt: skip
+
     arguments = {
         "rates": schedules.rates("cosine", epochs, steps, learning_rate=3e-3),
         "epochs": epochs, "steps_per_epoch": steps, "batch_size": 10, "val_labels": labels,
         "label_smoothing": 0.1, "weight_decay": 1e-3, **quiet, **settings,
     }  # fmt: skip
-    return training.fine_tune(model, dataset, splits[1], **arguments)
+    return training.fine_tune(model, batches, splits[1], **arguments)
 
 
 def test_the_loop_by_hand_gives_the_numbers_of_fit(splits):
@@ -164,7 +167,7 @@ def test_frozen_layers_do_not_move(splits):
     labels, _ = pipeline.labels_and_ids(splits[1])
     rates = schedules.rates("constant", 1, 3)
     training.fine_tune(
-        model, pipeline.training(splits[0], 10, 3), splits[1], rates=rates, epochs=1,
+        model, lambda start: pipeline.training(splits[0], 10, 3), splits[1], rates=rates, epochs=1,
         steps_per_epoch=3, batch_size=10, val_labels=labels, **quiet,
     )  # fmt: skip
     after = model.backbone.get_weights()
