@@ -1,25 +1,30 @@
-"""What this runs on. Call `detect` first of all: it decides which backend Keras will have.
+"""What this runs on. Call `detect` first of all: it decides which Keras there will be.
 
 Kaggle's TPU image holds a TensorFlow that cannot see the TPU; JAX can. So a TPU means Keras on
-JAX there, and TensorFlow everywhere else. No failure is hidden: every attempt is in the table,
-and a device that was asked for and is not there ends the run.
+JAX there, TensorFlow's TPUStrategy with the legacy Keras where TensorFlow reaches it, and
+Keras on TensorFlow everywhere else. No failure is hidden: every attempt is in the table, and a
+device that was asked for and is not there ends the run.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from petals import kerases, tpu
 from petals.errors import AcceleratorError, SettingError
 
 REQUESTS = ("auto", "tpu", "gpu", "cpu")
 POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
-REHEARSAL = "KAGGLE_REHEARSAL"  # set by kernelkit's local Kaggle: CPU devices stand in
+# Set by kernelkit's local Kaggle: CPU devices stand in, of JAX for "tpu", of TensorFlow for
+# "gpu" and "tpu-tensorflow". A number of devices may follow these two, as in "gpu:4".
+REHEARSAL = "KAGGLE_REHEARSAL"
+REHEARSALS = ("", "tpu", "tpu-tensorflow", "gpu")
+PATIENCE = 45.0  # seconds that all attempts at a TPU take at most
 
 
 @dataclass
@@ -27,14 +32,15 @@ class Accelerator:
     """The device a run has.
 
     `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices that share each batch; `backend`: Keras's;
-    `dtype`: the Keras dtype policy; `rehearsal`: CPU devices stand in for the real ones;
-    `attempts`: what was tried and what came of it.
+    `keras`: its name and version; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices
+    stand in for the real ones; `attempts`: what was tried and what came of it.
     """
 
     kind: str
     name: str
     replicas: int = 1
-    backend: str = "tensorflow"
+    backend: str = kerases.TENSORFLOW
+    keras: str = ""
     dtype: str = "float32"
     rehearsal: bool = False
     attempts: list[tuple[str, str]] = field(default_factory=list)
@@ -51,24 +57,25 @@ class Accelerator:
 
     def as_dict(self) -> dict[str, Any]:
         """What `metrics.json` says of the device."""
-        names = ("kind", "name", "replicas", "backend", "dtype", "rehearsal")
+        names = ("kind", "name", "replicas", "backend", "keras", "dtype", "rehearsal")
         return {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
         note = " (rehearsal: CPU devices stand in)" if self.rehearsal else ""
         lines = [
             f"{self.kind.upper()}{note}: {self.name}, {self.replicas} replica"
-            f"{'s' if self.replicas > 1 else ''}, Keras on {self.backend}, {self.dtype}"
+            f"{'s' if self.replicas > 1 else ''}, {self.keras} on {self.backend}, {self.dtype}"
         ]
         return "\n".join(lines + [f"  {what:24} {outcome}" for what, outcome in self.attempts])
 
 
 def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
-    """Find the device, set Keras's backend and dtype policy.
+    """Find the device, choose the Keras for it and set the dtype policy.
 
-    `request`: "auto" takes the best there is; "tpu", "gpu" and "cpu" insist. Raises
-    `AcceleratorError` when that is not there, or when Keras was imported before with another
-    backend, and `SettingError` for an unknown request or dtype.
+    `request`: "auto" takes the best there is; "tpu", "gpu" and "cpu" insist. Ends within a
+    minute whatever a TPU does. Raises `AcceleratorError` when what was asked for is not there,
+    or when another Keras was imported before, and `SettingError` for an unknown request or
+    dtype.
     """
     if request not in REQUESTS:
         raise SettingError(f"accelerator {request!r}: one of {', '.join(REQUESTS)}")
@@ -80,10 +87,11 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
         if found is None and request in ("auto", kind):
             found = probe(attempts, insist=request == kind)
     if found is None:
-        tried = "; ".join(f"{what}: {outcome}" for what, outcome in attempts) or "nothing"
+        tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts)
         raise AcceleratorError(
-            f"a {request.upper()} was asked for and none is here ({tried}). On Kaggle choose it "
-            "in kernel-metadata.json or with --accelerator; or set accelerator='auto'"
+            f"a {request.upper()} was asked for and none is here. On Kaggle choose it in "
+            "kernel-metadata.json or with --accelerator, and see that no other notebook of this "
+            f"session holds it; or set accelerator='auto'. Tried:{tried}"
         )
     found.attempts = attempts
     found.dtype = _set_policy(POLICIES[found.kind] if dtype == "auto" else dtype, found, dtype)
@@ -91,55 +99,91 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
 
 
 def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
-    rehearsal = os.environ.get(REHEARSAL) == "tpu"
-    if not (insist or rehearsal or _tpu_signs()):
+    rehearsal, count = _rehearsal()
+    if rehearsal == "tpu-tensorflow":
+        return _mirrored_cpus("tpu", kerases.LEGACY, count or 8, attempts)
+    if not (insist or rehearsal == "tpu" or tpu.signs()):
         attempts.append(("TPU", "no sign of one on this machine"))
         return None
-    if importlib.util.find_spec("jax") is None:
-        attempts.append(("TPU through JAX", "jax is not installed"))
-        return None
+    deadline = time.monotonic() + PATIENCE
     try:
-        import jax
+        devices = tpu.through_jax(PATIENCE, "cpu" if rehearsal == "tpu" else "tpu")
+    except tpu.NoTPUError as error:
+        attempts.append(("TPU through JAX", str(error)))
+    else:
+        attempts.append(("TPU through JAX", f"{len(devices)} devices"))
+        return _on_jax(devices, rehearsal=rehearsal == "tpu")
+    left = deadline - time.monotonic()
+    if left < 1:
+        return None  # what JAX waits for, TensorFlow cannot have either
+    try:
+        strategy = tpu.through_tensorflow(left)
+    except tpu.NoTPUError as error:
+        attempts.append(("TPU through TensorFlow", str(error)))
+        return None
+    count = strategy.num_replicas_in_sync
+    attempts.append(("TPU through TensorFlow", f"{count} replicas"))
+    keras = kerases.choose(kerases.LEGACY)
+    return Accelerator("tpu", "TPU", count, keras=keras, strategy=strategy)
 
-        devices = jax.devices()
-    except Exception as error:  # jax raises RuntimeError, and more kinds from below
-        attempts.append(("TPU through JAX", f"{type(error).__name__}: {error}".splitlines()[0]))
-        return None
-    if devices[0].platform != "tpu" and not rehearsal:
-        attempts.append(("TPU through JAX", f"jax sees {devices[0].platform} devices only"))
-        return None
-    attempts.append(("TPU through JAX", f"{len(devices)} devices"))
-    _choose_backend("jax")
+
+def _on_jax(devices: list[Any], rehearsal: bool) -> Accelerator:
+    version = kerases.choose(kerases.JAX)
     from tensorflow import keras
 
     keras.distribution.set_distribution(keras.distribution.DataParallel(devices=None))
-    return Accelerator("tpu", devices[0].device_kind, len(devices), "jax", rehearsal=rehearsal)
-
-
-def _tpu_signs() -> bool:
-    devices = any(Path("/dev").glob("accel[0-9]*")) or Path("/dev/vfio/0").exists()
-    return devices or "TPU_WORKER_ID" in os.environ or "TPU_NAME" in os.environ
+    name = _processor() if rehearsal else devices[0].device_kind
+    return Accelerator("tpu", name, len(devices), kerases.JAX, version, rehearsal=rehearsal)
 
 
 def _gpus(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
+    rehearsal, count = _rehearsal()
+    version = kerases.choose(kerases.TENSORFLOW)
     import tensorflow as tf
 
     gpus = tf.config.list_physical_devices("GPU")
     attempts.append(("GPU through TensorFlow", f"{len(gpus)} devices"))
+    if not gpus and rehearsal == "gpu":
+        return _mirrored_cpus("gpu", kerases.TENSORFLOW, count or 2, attempts)
     if not gpus:
-        if os.environ.get(REHEARSAL) == "gpu":
-            return Accelerator("gpu", _processor(), rehearsal=True)
         return None
-    _choose_backend("tensorflow")
     details = tf.config.experimental.get_device_details(gpus[0])
+    name = details.get("device_name", "GPU")
     strategy = tf.distribute.MirroredStrategy() if len(gpus) > 1 else None
-    return Accelerator("gpu", details.get("device_name", "GPU"), len(gpus), strategy=strategy)
+    return Accelerator("gpu", name, len(gpus), keras=version, strategy=strategy)
 
 
 def _cpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator:
     attempts.append(("CPU", f"{os.cpu_count()} cores"))
-    _choose_backend("tensorflow")
-    return Accelerator("cpu", _processor())
+    return Accelerator("cpu", _processor(), keras=kerases.choose(kerases.TENSORFLOW))
+
+
+def _rehearsal() -> tuple[str, int]:
+    kind, _, count = os.environ.get(REHEARSAL, "").partition(":")
+    if kind not in REHEARSALS or not (count.isdigit() or count == ""):
+        raise SettingError(f"{REHEARSAL}={kind}:{count}: one of {', '.join(REHEARSALS[1:])}")
+    return kind, int(count or 0)
+
+
+def _mirrored_cpus(
+    kind: str, keras: str, count: int, attempts: list[tuple[str, str]]
+) -> Accelerator:
+    version = kerases.choose(keras)
+    import tensorflow as tf
+
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        raise AcceleratorError(
+            "TensorFlow was at work before petals.accelerator.detect could divide the CPU for a "
+            "rehearsal: call detect first"
+        ) from None
+    attempts.append((f"{kind.upper()} rehearsed", f"{count} devices on the CPU"))
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(count)])
+    return Accelerator(kind, _processor(), count, keras=version, rehearsal=True, strategy=strategy)
 
 
 def _processor() -> str:
@@ -151,16 +195,6 @@ def _processor() -> str:
 
         name = platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} cores"
-
-
-def _choose_backend(backend: str) -> None:
-    if "keras" in sys.modules and sys.modules["keras"].backend.backend() != backend:
-        raise AcceleratorError(
-            f"Keras was imported with the {sys.modules['keras'].backend.backend()} backend before "
-            f"petals.accelerator.detect could choose {backend}: import keras, or anything that "
-            "imports it, after detect"
-        )
-    os.environ["KERAS_BACKEND"] = backend
 
 
 def _set_policy(policy: str, found: Accelerator, request: str) -> str:
