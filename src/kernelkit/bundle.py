@@ -18,6 +18,7 @@ from typing import Any
 from kernelkit import carrier, leaks, packages, provenance
 from kernelkit.carrier import Cell
 from kernelkit.errors import NotebookError, PreflightError
+from kernelkit.imports import needed
 from kernelkit.notebooks import KERNELSPEC
 from kernelkit.project import Project
 from kernelkit.provenance import Commit
@@ -44,6 +45,7 @@ class Bundle:
     parameters: Mapping[str, Any]
     leaks: tuple[leaks.Leak, ...]
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
+    imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
 
     @property
     def size(self) -> int:
@@ -96,6 +98,7 @@ def build(
         packages=project.packages,
         parameters=dict(parameters),
         leaks=tuple(leaks.find([*((f.path, f.text) for f in files), *_texts(name, cells)])),
+        imports=needed([*_texts(name, cells, "code"), *_python(files)]),
         traces=tuple(sorted(set(source.get("metadata", {})) & {"kaggle", "papermill", "widgets"})),
     )
 
@@ -190,8 +193,16 @@ def _joined(cell: Mapping[str, Any]) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
-def _texts(name: str, cells: list[Cell]) -> list[tuple[str, str]]:
-    return [(f"{name}[cell {n}]", cell["source"]) for n, cell in enumerate(cells, start=1)]
+def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]]:
+    return [
+        (f"{name}[cell {n}]", cell["source"])
+        for n, cell in enumerate(cells, start=1)
+        if cell["cell_type"].startswith(kind)
+    ]
+
+
+def _python(files: list[packages.File]) -> list[tuple[str, str]]:
+    return [(file.path, file.text) for file in files if file.path.endswith(".py")]
 
 
 def _hash(parts: list[str]) -> str:

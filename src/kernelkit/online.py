@@ -9,8 +9,8 @@ from kernelkit.answers import Kernel, Quota
 from kernelkit.client import Kaggle
 from kernelkit.errors import CapacityError, PreflightError
 from kernelkit.failures import Failure
+from kernelkit.findings import Finding
 from kernelkit.machines import Machine
-from kernelkit.preflight import Finding
 
 LEAST_HOURS = 0.05  # less quota than this does not outlast a session's start
 

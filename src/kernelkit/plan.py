@@ -12,8 +12,9 @@ from typing import Any
 from kernelkit import bundle as bundles
 from kernelkit import machines, metadata, parameters, preflight, project
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.findings import Finding
 from kernelkit.metadata import FILE_NAME, Metadata
-from kernelkit.preflight import Finding, Wish
+from kernelkit.preflight import Wish
 from kernelkit.project import Project
 
 # Parameters that, where a notebook declares them, are told what the push knows: the machine

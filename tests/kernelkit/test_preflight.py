@@ -176,6 +176,46 @@ def test_another_notebook_takes_metadata_of_its_own(repository, notebook_code):
     )
 
 
+def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
+    repository.cells(
+        notebook_code("files = 1", ["parameters"]),
+        notebook_code("import blossom.petals\n\nimport timm_something, xgboost, numpy, os"),
+    )
+    (first, second) = warnings_of(repository)
+    assert (
+        "TPU sessions does not hold timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
+    )
+    assert "push_dataset" in first
+    assert "under src/" in first
+    assert "%pip" not in first
+    assert "xgboost" in second
+    (only,) = warnings_of(repository, accelerator="gpu")
+    assert "timm_something" in only
+    repository.describe(enable_internet=True)
+    assert any("%pip install xgboost" in text for text in warnings_of(repository))
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import tensorflw", "did you mean tensorflow?"),
+        ("import bouquet", 'add "bouquet" to packages'),
+        ("import vase", "make it part of a package"),
+    ],
+)
+def test_what_stays_at_the_desk_is_named(repository, notebook_code, source, said):
+    (repository.root / "src" / "bouquet").mkdir()
+    (repository.root / "src" / "bouquet" / "__init__.py").touch()
+    (repository.notebook.parent / "vase.py").touch()
+    repository.cells(notebook_code(source))
+    assert said in warnings_of(repository)[0]
+
+
+def test_a_carried_file_is_read_for_its_imports(repository):
+    (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
+    assert "xgboost (blossom/petals.py, line 3)" in warnings_of(repository)[0]
+
+
 def test_errors_come_first_and_all_at_once(repository):
     repository.describe(title="Else at all", machine_shape="TpuV38", is_private=False)
     found = findings(repository)
