@@ -9,10 +9,10 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run push test fuzz lab bench lint lock
+.PHONY: help run push test test-parity fuzz lab bench lint lock
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
 
 .venv/installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -32,6 +32,22 @@ push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token
 test: .venv/installed lint ## lint, types and every test (under 10 minutes)
 	$(BIN)/python -m pytest -n 2
 
+# Kaggle's images run Python 3.12; another is taken where that is missing.
+PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
+PARITY := .venv-parity/bin/python
+# What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
+PARITY_TESTS ?= tests/petals tests/kernelkit/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
+
+.venv-parity/installed: requirements-kaggle.lock
+	@echo 'making .venv-parity from requirements-kaggle.lock (a few minutes the first time) ...'
+	@test -x $(PARITY) || $(PARITY_PYTHON) -m venv .venv-parity
+	@$(PARITY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@$(PARITY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+test-parity: .venv-parity/installed ## what runs in a session, on the versions of Kaggle's images
+	$(PARITY) -m pytest -n 2 -p no:cacheprovider $(PARITY_TESTS)
+
 fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
 	FUZZ_SCHEDULES=200 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/test_push_faults.py
@@ -48,6 +64,10 @@ lab: .venv/installed ## JupyterLab, with notebooks and their .py paired both way
 bench: .venv/installed ## the figures of the README, measured on this machine
 	$(BIN)/python tools/benchmark.py
 
-lock: ## pin pyproject's dependencies again (needs uv)
-	uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
-	  --all-extras --python-version 3.11 --quiet pyproject.toml -o requirements.lock
+PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --no-header --python-version 3.11 --quiet pyproject.toml
+
+lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
+	$(PIN) --all-extras -o requirements.lock
+	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
+	@sed -i '1i # The versions of Kaggle'"'"'s images, as looked up on '"$$(date +%F)"' (make lock)' requirements-kaggle.lock
