@@ -79,6 +79,8 @@ def sweep(
     with folder.locked():
         folder.claim(asked.name, asked.notebook.name)
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
+        for run in left if force else ():
+            folder.forget(run)
         campaign = Campaign(asked, folder, asked.runs, len(left), report=report, stream=stream)
         with campaign:
             if kaggle:
@@ -90,7 +92,7 @@ def sweep(
 
                 run_on_dask(campaign, left, limits, dask)
             else:
-                _run_here(campaign, left, limits)
+                _run_here(campaign, left, limits, retry_failed=retry_failed, force=force)
         campaign.conclude()
     return folder.path
 
@@ -112,12 +114,14 @@ def _left(
     return [run for run in runs if force or folder.record(run).state not in ended]
 
 
-def _run_here(campaign: Campaign, left: Sequence[Run], limits: Limits) -> None:
+def _run_here(
+    campaign: Campaign, left: Sequence[Run], limits: Limits, *, retry_failed: bool, force: bool
+) -> None:
     asked, folder = campaign.asked, campaign.folder
     if asked.search:
         from kernelkit.sweep.search import Search
 
-        source: Source = Search(campaign)
+        source: Source = Search(campaign, retry_failed=retry_failed, force=force)
     else:
         source = Listed(left)
     longest = expected_seconds([folder.record(run) for run in campaign.runs])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -80,6 +80,7 @@ class Engine:
         self._flight: dict[str, tuple[Run, RunProcess, Record]] = {}
         self._again: deque[Run] = deque()
         self._longest, self._peak, self._weighed = 0.0, 0, 0.0
+        self._lost: Counter[str] = Counter()
 
     def work(self, source: Source, longest: float = 0.0) -> None:
         """Run all that `source` gives; `longest`: seconds that a run is known to take.
@@ -111,11 +112,16 @@ class Engine:
         return len(self._flight) < self.workers and fits
 
     def _start(self, run: Run) -> None:
-        self.folder.clear(run)
         earlier = self.folder.record(run)
+        cut_off = earlier.state in (records.PENDING, records.RUNNING)
+        self.folder.clear(run, keep=records.RESUMED if cut_off else ())
         record = Record(records.RUNNING, dict(run.given), attempts=earlier.attempts + 1)
         self._note(run, record)
-        child = self.launcher.start(self.request(run))
+        try:
+            child = self.launcher.start(self.request(run))
+        except BaseException:
+            self._note(run, replace(record, state=records.PENDING))
+            raise
         process = RunProcess(child, self.folder.run_folder(run))
         self._flight[run.id] = (run, process, record)
 
@@ -123,7 +129,9 @@ class Engine:
         self._weigh()
         for run, process, record in list(self._flight.values()):
             code = process.poll()
-            if code is not None and process.lost and record.attempts < ATTEMPTS:
+            if code is not None and process.lost and self._lost[run.id] < ATTEMPTS - 1:
+                self._lost[run.id] += 1
+                process.kill()  # it may outlive what had started it by a moment
                 self._put_back(run, record)
             elif code is not None:
                 self._end(source, run, process, self._outcome(process, record, code))

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from kernelkit.sweep import execute
-from kernelkit.sweep.processes import Child
+from kernelkit.sweep.processes import KILL_SECONDS, Child
 
 GLANCE = 0.05
+BEGIN_SECONDS = 300.0  # for a run to begin, all imports included; past that the nursery is stuck
 OWN = ("kernelkit.run_notebook", "papermill", "nbconvert", "ipykernel.kernelapp",
        "ipykernel.ipkernel", "kernelkit.sweep.forked_kernel")  # fmt: skip
 
@@ -42,10 +43,12 @@ class Nursery:
     def start(self, request: Mapping[str, Any]) -> Child:
         """Begin one run."""
         process = self._living()
+        end = time.monotonic() + BEGIN_SECONDS
         try:
             cast("IO[bytes]", process.stdin).write(json.dumps(dict(request)).encode() + b"\n")
-            while not (begun := self._hear(process, None)):
-                pass
+            while not (begun := self._hear(process, end - time.monotonic())):
+                if time.monotonic() > end:
+                    self.close()
         except (BrokenPipeError, EOFError):
             return _Stillborn()
         return _Sibling(self, process, begun[0])
@@ -54,14 +57,13 @@ class Nursery:
         """End it, and with it whatever still runs."""
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.communicate(timeout=KILL_SECONDS)
             self._process = None
 
     def code(self, process: subprocess.Popen[bytes], pid: int) -> int | None:
         """The exit code of a run, None while it runs."""
         try:
-            if process is not self._process:
-                raise EOFError
             self._hear(process, 0)
         except EOFError:
             self._codes.setdefault(pid, -signal.SIGKILL)  # its runs die with it
@@ -81,14 +83,16 @@ class Nursery:
                 )
         return self._process
 
-    def _hear(self, process: subprocess.Popen[bytes], patience: float | None) -> list[int]:
-        """What it has told since, waited for that many seconds (None: as long as it takes).
+    def _hear(self, process: subprocess.Popen[bytes], patience: float) -> list[int]:
+        """What it has told since, waited for that many seconds.
 
         Returns the runs that began; EOFError once it is gone. The pipe is read by its
         descriptor: lines that wait in a reader's buffer are nothing that `select` would see.
         """
+        if process is not self._process:
+            raise EOFError
         telling = cast("IO[bytes]", process.stdout).fileno()
-        if not select.select([telling], [], [], patience)[0]:
+        if not select.select([telling], [], [], max(0.0, patience))[0]:
             return []
         read = os.read(telling, 1 << 16)
         if not read:
@@ -118,11 +122,6 @@ class _Sibling:
     def poll(self) -> int | None:
         return self.nursery.code(self.process, self.pid)
 
-    def wait(self) -> int:
-        while (code := self.poll()) is None:
-            time.sleep(GLANCE)
-        return code
-
 
 class _Stillborn:
     """A run whose nursery died before it began."""
@@ -131,9 +130,6 @@ class _Stillborn:
     lost = True
 
     def poll(self) -> int:
-        return -signal.SIGKILL
-
-    def wait(self) -> int:
         return -signal.SIGKILL
 
 

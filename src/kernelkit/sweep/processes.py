@@ -17,6 +17,8 @@ import psutil  # type: ignore[import-untyped]
 from kernelkit import atomic
 from kernelkit.sweep.execute import ERROR, LOG, REQUEST
 
+KILL_SECONDS = 30.0  # waited for what was killed to be gone; the kernel may have it in a long call
+
 
 class Child(Protocol):
     """What both a fresh process and a forked one can be asked."""
@@ -25,9 +27,6 @@ class Child(Protocol):
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
-
-    def wait(self) -> int:
-        """The exit code, once it has ended."""
 
 
 class Launcher(Protocol):
@@ -92,12 +91,14 @@ class RunProcess:
         return held
 
     def kill(self) -> None:
-        """End it and all below it, now."""
+        """End it and all below it, now; what cannot be ended is not waited for without end."""
         family = _family(self.child.pid)
         for member in family:
             with contextlib.suppress(psutil.Error):
                 member.kill()
-        self.child.wait()
+        end = time.monotonic() + KILL_SECONDS
+        while self.child.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
         psutil.wait_procs(family, timeout=5)
 
     def error(self, code: int) -> str:
@@ -127,6 +128,8 @@ def available_bytes() -> int:
 
 
 def _family(pid: int) -> list[psutil.Process]:
+    if pid <= 0:  # it never began
+        return []
     try:
         parent = psutil.Process(pid)
         return [*parent.children(recursive=True), parent]

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED)
 ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 SWEEP, STATE, LOCK = "sweep.json", "state.json", ".lock"
+RESUMED = ("checkpoints",)  # in a run folder: what a run that was cut off goes on from
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,21 @@ class SweepFolder:
         atomic.write_text(self.run_folder(run) / STATE, text)
         return record
 
-    def clear(self, run: Run) -> None:
-        """Remove what an earlier attempt left, so that none of it passes for this one's."""
+    def clear(self, run: Run, keep: Iterable[str] = ()) -> None:
+        """Remove what an earlier attempt left, so that none of it passes for this one's.
+
+        Its state stays, and what is named in `keep`.
+        """
         folder = self.run_folder(run)
+        kept = {STATE, *keep}
         for path in folder.iterdir() if folder.is_dir() else ():
-            if path.name != STATE:
+            if path.name not in kept:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def forget(self, run: Run) -> None:
+        """Remove what a run that was cut off would go on from."""
+        for name in RESUMED:
+            shutil.rmtree(self.run_folder(run) / name, ignore_errors=True)
 
     def claim(self, name: str, notebook: str) -> None:
         """Mark the folder as this sweep's.

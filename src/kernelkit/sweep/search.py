@@ -12,11 +12,15 @@
         schedule: [cosine, constant]
 
 The trials are in `search.db` of the sweep's folder, the runs in the same folders as a grid's.
+`trials` counts points: one that is proposed again gives its result at once, and another is
+asked for.
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,24 +36,34 @@ KEYS: dict[str, type] = {
 }  # fmt: skip
 RANGE = ("low", "high", "log", "step")
 STORAGE = "search.db"
+REPEATS = 4  # proposals a trial that may be points run before: a small space runs out of others
+ENDED = (records.DONE, records.PRUNED, *records.ENDED_BADLY)
 
 
 class Search:
-    """Gives the engine one run after another; what was in flight at a crash comes first."""
+    """Gives the engine one run after another; what was in flight at a crash comes first.
 
-    def __init__(self, campaign: Campaign) -> None:
+    `retry_failed` runs points again that failed or took too long, `force` begins anew.
+    """
+
+    def __init__(
+        self, campaign: Campaign, *, retry_failed: bool = False, force: bool = False
+    ) -> None:
         import optuna
 
         asked = campaign.asked
         settings = check(asked)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.campaign, self.asked = campaign, asked
+        self.campaign, self.asked, self.force = campaign, asked, force
         self.trials: int = settings["trials"]
         self.space = {n: _distribution(asked, n, w) for n, w in settings["space"].items()}
         path = Path(campaign.folder.path / STORAGE).resolve()
+        storage, name = f"sqlite:///{path}", f"{asked.name}-{_digest(asked)}"
+        if force and name in optuna.get_all_study_names(storage):
+            optuna.delete_study(study_name=name, storage=storage)
         self.study = optuna.create_study(
-            storage=f"sqlite:///{path}",
-            study_name=f"{asked.name}-{asked.code.digest[:12]}",
+            storage=storage,
+            study_name=name,
             direction="minimize" if settings.get("minimize") else "maximize",
             load_if_exists=True,
             pruner=(optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
@@ -62,31 +76,45 @@ class Search:
         self.study.sampler = sampler(seed=seed)
         self._flight: dict[str, Any] = {}
         self._reported: dict[str, int] = {}
-        self._unfinished = self._take_up()
+        self._points: set[str] = set()  # ids of all runs that were handed out or known before
+        self._unfinished = self._take_up(retry_failed)
         campaign.progress.total = self.trials
         campaign.progress.varying = list(self.space)
-        campaign.progress.skip(len(self.study.trials) - len(self._unfinished))
+        campaign.progress.skip(len(self._points) - len(self._unfinished))
 
     def next(self) -> Run | None:
-        """The next trial's run; those whose run is done already are told at once."""
-        while True:
-            if self._unfinished:
-                trial = self._unfinished.pop(0)
-            elif len(self.study.trials) < self.trials:
-                trial = self.study.ask(self.space)
-            else:
-                return None
+        """The next trial's run; a point that was run before is told at once."""
+        while self._unfinished:
+            trial = self._unfinished.pop(0)
+            run = self.asked.run(trial.params)
+            record = self.campaign.folder.record(run)
+            if run.id not in self._flight and record.state not in (records.DONE, records.PRUNED):
+                return self._begin(trial, run)
+            self._tell(trial, run, record)
+        asked_before = len(self.study.get_trials(deepcopy=False))
+        for _ in range(asked_before, self.trials * (1 + REPEATS)):
+            if len(self._points) >= self.trials:
+                break
+            trial = self.study.ask(self.space)
             run = self.asked.run(trial.params)
             record = self.campaign.folder.record(run)
             if run.id in self._flight:
                 self.study.tell(trial, state=_states().FAIL)  # the same point, under way already
-            elif record.state == records.DONE:
+            elif record.state in ENDED and not (self.force and run.id not in self._points):
                 self._add(run)
                 self._tell(trial, run, record)
             else:
-                self._add(run)
-                self._flight[run.id] = trial
-                return run
+                return self._begin(trial, run)
+        return None
+
+    def _begin(self, trial: Any, run: Run) -> Run:
+        if self.force:
+            self.campaign.folder.forget(run)
+        self._add(run)
+        self._flight[run.id] = trial
+        # An earlier attempt's reports stay in the trial, and Optuna takes no step twice.
+        self._reported[run.id] = len(self.study.trials[trial.number].intermediate_values)
+        return run
 
     def ended(self, run: Run, record: Record) -> None:
         """Tell the study."""
@@ -103,24 +131,34 @@ class Search:
                 return True
         return False
 
-    def _take_up(self) -> list[Any]:
-        """Trials that were running when an earlier search ended; runs that are known come back."""
+    def _take_up(self, retry_failed: bool) -> list[Any]:
+        """Trials to run first: in flight when an earlier search ended, or to be tried again."""
         import optuna
 
-        unfinished = []
+        unfinished, failed = [], {}
         for frozen in self.study.trials:
             if set(frozen.params) != set(self.space):
                 if not frozen.state.is_finished():
                     self.study.tell(frozen.number, state=_states().FAIL)
                 continue
-            if frozen.state.is_finished():
-                self._add(self.asked.run(frozen.params))
-            else:
+            run = self.asked.run(frozen.params)
+            self._add(run)
+            if not frozen.state.is_finished():
                 unfinished.append(optuna.trial.Trial(self.study, frozen._trial_id))
+            elif self.campaign.folder.record(run).state in records.ENDED_BADLY:
+                failed[run.id] = frozen.params
+        for params in failed.values() if retry_failed else ():
+            again = optuna.trial.create_trial(
+                state=_states().RUNNING, params=params, distributions=self.space
+            )
+            self.study.add_trial(again)
+            number = self.study.trials[-1]._trial_id
+            unfinished.append(optuna.trial.Trial(self.study, number))
         return unfinished
 
     def _add(self, run: Run) -> None:
-        if all(run.id != known.id for known in self.campaign.runs):
+        if run.id not in self._points:
+            self._points.add(run.id)
             self.campaign.runs.append(run)
 
     def _tell(self, trial: Any, run: Run, record: Record) -> None:
@@ -179,6 +217,13 @@ def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
     if asked.known[name].type is int:
         return distributions.IntDistribution(wanted["low"], wanted["high"], **options)
     return distributions.FloatDistribution(wanted["low"], wanted["high"], **options)
+
+
+def _digest(asked: Specification) -> str:
+    """What a study's trials have in common: one set differently is another study."""
+    settings = {name: asked.search.get(name) for name in ("space", "minimize")}
+    said = json.dumps([asked.code.digest, asked.base, settings], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
 def _states() -> Any:

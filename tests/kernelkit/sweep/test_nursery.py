@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from kernelkit.sweep import nursery as module
 from kernelkit.sweep.nursery import Nursery
 
 
@@ -94,3 +95,15 @@ def test_a_real_one_forks_and_tells(tmp_path):
     nursery.close()
     assert [run.poll() for run in runs] == [2] * 4
     assert all("none.py" in (folder / "error.txt").read_text() for folder in folders)
+
+
+def test_one_that_is_stuck_in_an_import_is_ended_and_the_run_given_back(tmp_path, monkeypatch):
+    (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(module, "BEGIN_SECONDS", 3.0)
+    nursery = Nursery(("endless",), tmp_path / "log.txt")
+
+    run = nursery.start({"folder": str(tmp_path)})
+
+    assert (run.lost, run.poll()) == (True, -signal.SIGKILL)
+    nursery.close()
