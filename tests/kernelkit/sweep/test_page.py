@@ -77,6 +77,23 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 2
 
 
+def test_what_changes_together_is_one_axis_with_round_marks(sweeps, tmp_path):
+    text = "runs: [{a: 100, kind: x}, {a: 930, kind: y}]"
+    runs = specification.read(sweeps.write(text)).runs
+    rows = [
+        Row(run, Record(DONE, seconds=9.0), {"macro_f1": run.values["a"] / 1000, "seconds": 5.0})
+        for run in runs
+    ]
+    path = page.write(tmp_path / "index.html", Table("tiny", "macro_f1", tuple(rows)))
+
+    document = seen(path, tmp_path)
+
+    assert document.count('class="axis"') == 1
+    assert "<h3>a, kind</h3>" in document
+    marks = re.findall(r'text-anchor="end">([\d.]+)<', document)
+    assert {"0.000", "0.500", "1.000"} <= set(marks)
+
+
 def test_it_sorts_filters_links_and_overlays_curves(written, tmp_path):
     data = re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1]
     ids = [run["id"] for run in json.loads(data)["runs"]]

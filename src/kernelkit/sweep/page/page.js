@@ -99,8 +99,10 @@ function show(value) {
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+// Of a file's path its name says enough; the whole is in what hovering shows.
+const brief = (value) => (typeof value === "string" && value.length > 24 ? show(value).split("/").pop() : show(value));
 const fixed = (value) => (Math.abs(value) < 100 ? value.toFixed(4) : value.toPrecision(6));
-const duration = (value) => (value < 90 ? value.toFixed(value < 10 ? 1 : 0) + " s" : (value / 60).toFixed(1) + " min");
+const duration = (value) => (value < 90 ? value.toFixed(value > 0 && value < 10 ? 1 : 0) + " s" : (value / 60).toFixed(1) + " min");
 
 function make(name, attributes = {}, ...inner) {
   const element = document.createElement(name);
@@ -156,12 +158,12 @@ function line(row, best, low, high) {
     const value = column.of(row);
     if (column.key === "score") return scoreCell(row, best, low, high);
     if (column.key === "state") return stateCell(row);
-    const text = value === null || value === undefined ? "" : column.key === "seconds" ? duration(value) : column.number ? fixed(value) : show(value);
-    return make("td", { className: column.number ? "number" : "", textContent: text });
+    const text = value === null || value === undefined ? "" : column.key === "seconds" ? duration(value) : column.number ? fixed(value) : brief(value);
+    return make("td", { className: column.number ? "number" : "", textContent: text, title: column.number ? "" : show(value) });
   });
   const reports = make("td", {}, ...row.runs.filter((run) => run.report).flatMap((run, n) => [
     n ? " " : "",
-    make("a", { href: run.report, textContent: row.runs.length > 1 ? "seed " + show(run.parameters[SEED] ?? n) : "report" }),
+    make("a", { href: run.report, textContent: row.runs.length > 1 ? (n ? "" : "seed ") + show(run.parameters[SEED] ?? n) : "report" }),
   ]));
   return make("tr", { className: best ? "best" : "" }, make("td", {}, tick), ...cells, reports);
 }
@@ -186,12 +188,20 @@ function stateCell(row) {
 
 // ---- pictures ---------------------------------------------------------------------------
 
-function frame(width, height, low, high, format, ticks = 4) {
+// Round numbers from low to high, about so many.
+function ticks(low, high, about) {
+  const rough = (high - low) / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, n) => (first + n) * step);
+}
+
+function frame(width, height, low, high, format, unit = 1) {
   const box = { left: 52, right: width - 12, top: 12, bottom: height - 28 };
   const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   const y = (value) => box.bottom - ((value - low) / (high - low || 1)) * (box.bottom - box.top);
-  for (let n = 0; n <= ticks; n++) {
-    const value = low + ((high - low) * n) / ticks;
+  for (const value of ticks(low / unit, high / unit, height / 55).map((n) => n * unit)) {
     picture.append(draw("line", { x1: box.left, x2: box.right, y1: y(value), y2: y(value), class: "line" }));
     picture.append(draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, format(value)));
   }
@@ -211,13 +221,20 @@ function finished() {
 
 function axisPictures() {
   const own = finished();
+  const split = (name) => {
+    const first = new Map();
+    return data.runs.map((run, n) => first.get(JSON.stringify(run.parameters[name])) ?? (first.set(JSON.stringify(run.parameters[name]), n), n)).join();
+  };
   const pictures = axes.map((name) => {
+    // Parameters that change together, as a backbone and its weights do, are one axis.
+    const twins = axes.filter((other) => split(other) === split(name));
+    if (twins[0] !== name) return "";
     const values = [...new Set(data.runs.map((run) => JSON.stringify(run.parameters[name])))];
-    const groups = values.map((value) => [show(JSON.parse(value)), own.filter((run) => JSON.stringify(run.parameters[name]) === value)]);
+    const groups = values.map((value) => [brief(JSON.parse(value)), own.filter((run) => JSON.stringify(run.parameters[name]) === value)]);
     const numbers = values.every((value) => typeof JSON.parse(value) === "number");
     if (numbers) groups.sort((a, b) => Number(a[0]) - Number(b[0]));
     if (!own.length) return "";
-    return make("div", { className: "axis" }, make("h3", { textContent: name }),
+    return make("div", { className: "axis" }, make("h3", { textContent: twins.join(", ") }),
       make("div", {}, effect(groups, score, data.score, (v) => v.toFixed(3)), effect(groups, seconds, "time", duration, true)));
   });
   document.getElementById("axes").replaceChildren(...pictures);
@@ -227,7 +244,8 @@ function axisPictures() {
 function effect(groups, measure, title, format, columnsWanted = false) {
   const all = groups.flatMap(([, own]) => own.map(measure)).filter(Number.isFinite);
   if (!all.length) return make("div");
-  const { picture, box, y } = frame(columnsWanted ? 260 : 380, 210, ...range(all, columnsWanted), format);
+  const unit = columnsWanted && Math.max(...all) >= 90 ? 60 : 1;
+  const { picture, box, y } = frame(columnsWanted ? 260 : 380, 210, ...range(all, columnsWanted), format, unit);
   const step = (box.right - box.left) / groups.length;
   const middle = (n) => box.left + step * (n + 0.5);
   const means = groups.map(([, own]) => mean(own.map(measure).filter(Number.isFinite)));
@@ -259,14 +277,15 @@ function curves() {
   const longest = Math.max(...own.map((run) => run.curve.length));
   const { picture, box, y } = frame(1160, 340, ...range(own.flatMap((run) => run.curve)), (v) => v.toFixed(3));
   const x = (n) => box.left + ((box.right - box.left) * n) / Math.max(1, longest - 1);
-  const labels = [...new Set(own.map((run) => axes.map((name) => name + "=" + show(run.parameters[name])).join(" · ") || run.id))];
+  const labelOf = (run) => axes.map((name) => name + "=" + brief(run.parameters[name])).join(" · ") || run.id;
+  const labels = [...new Set(own.map(labelOf))];
   own.forEach((run) => {
-    const label = axes.map((name) => name + "=" + show(run.parameters[name])).join(" · ") || run.id;
+    const label = labelOf(run);
     const points = run.curve.map((value, n) => x(n) + "," + y(value)).join(" ");
     picture.append(titled(draw("polyline", { points, fill: "none", stroke: PALETTE[labels.indexOf(label) % PALETTE.length], "stroke-width": 1.8, "stroke-opacity": 0.85, class: "curve" }), describeAny(run)));
   });
   for (let n = 0; n < longest; n += Math.ceil(longest / 12)) picture.append(draw("text", { x: x(n), y: box.bottom + 16, "text-anchor": "middle" }, n + 1));
-  picture.append(draw("text", { x: box.right, y: box.bottom + 27, "text-anchor": "end" }, "epoch"));
+  picture.append(draw("text", { x: box.right, y: box.bottom + 25, "text-anchor": "end" }, "epoch"));
   place.replaceChildren(picture, legend(labels, false));
 }
 
@@ -290,11 +309,11 @@ function cost() {
   const [low, high] = range(own.map(time), true);
   const x = (value) => box.left + ((value - low) / (high - low)) * (box.right - box.left);
   const values = [...new Set(data.runs.map((run) => show(run.parameters[view.colour])))];
-  for (let n = 0; n <= 6; n++) picture.append(draw("text", { x: x(low + ((high - low) * n) / 6), y: box.bottom + 16, "text-anchor": "middle" }, (low + ((high - low) * n) / 6).toFixed(1)));
+  for (const value of ticks(low, high, 8)) picture.append(draw("text", { x: x(value), y: box.bottom + 16, "text-anchor": "middle" }, show(value)));
   for (const run of own) picture.append(titled(draw("circle", { cx: x(time(run)), cy: y(score(run)), r: 5.5, fill: PALETTE[values.indexOf(show(run.parameters[view.colour])) % PALETTE.length], "fill-opacity": 0.75 }), describe(run)));
-  picture.append(draw("text", { x: box.right, y: box.bottom + 27, "text-anchor": "end" }, inMinutes ? "minutes" : "seconds"));
+  picture.append(draw("text", { x: box.right, y: box.bottom + 25, "text-anchor": "end" }, inMinutes ? "minutes" : "seconds"));
   picture.append(draw("text", { x: box.left, y: 9 }, data.score));
-  document.getElementById("cost").replaceChildren(picture, view.colour ? legend(values, true) : "");
+  document.getElementById("cost").replaceChildren(picture, view.colour ? legend(values.map(brief), true) : "");
 }
 
 // ---- all together -----------------------------------------------------------------------
@@ -315,7 +334,7 @@ function summary() {
   if (best) {
     const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.count} seeds`;
     parts.push("Best ", make("b", { textContent: `${data.score} ${fixed(best.mean)}${spread}` }));
-    const said = Object.entries(best.parameters).map(([name, value]) => `${name}=${show(value)}`).join(", ");
+    const said = Object.entries(best.parameters).map(([name, value]) => `${name}=${brief(value)}`).join(", ");
     if (said) parts.push(" with ", make("b", { textContent: said }));
   }
   document.getElementById("title").textContent = document.title;
@@ -340,7 +359,7 @@ function begin() {
 
 function choice(name) {
   const values = [...new Set(data.runs.map((run) => show(run.parameters[name])))];
-  const select = make("select", { title: name }, make("option", { value: "", textContent: name + ": any" }), ...values.map((value) => make("option", { value, textContent: name + ": " + value })));
+  const select = make("select", { title: name }, make("option", { value: "", textContent: name + ": any" }), ...values.map((value) => make("option", { value, textContent: name + ": " + brief(value) })));
   select.onchange = () => {
     const others = view.filter.split(/\s+/).filter((word) => word && !word.toLowerCase().startsWith(name.toLowerCase() + "="));
     view.filter = [...others, ...(select.value ? [name + "=" + select.value] : [])].join(" ");
