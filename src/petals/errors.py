@@ -28,6 +28,12 @@ class AcceleratorError(PetalsError):
     exit_code = 10
 
 
+class HostsError(PetalsError):
+    """Not all hosts of a run are there, or one of them is gone."""
+
+    exit_code = 6
+
+
 class DataError(PetalsError):
     """Data is missing, damaged, or not what its name says."""
 

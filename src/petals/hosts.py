@@ -1,0 +1,153 @@
+"""The hosts of a run: how they meet, and what is said when one is lost.
+
+Which hosts there are says `petals.invitation`. Host 0 writes the files.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import queue
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from petals.errors import HostsError
+from petals.invitation import JAX, Invitation
+
+PATIENCE = 50.0  # seconds for all hosts to be there
+HEARTBEAT = 60  # seconds without a sign of life after which JAX ends all hosts
+
+LOST = (
+    "another host of this run has ended or is out of reach: its own output says why. Start all "
+    "hosts again with the same command, and the run goes on from its checkpoint"
+)
+_SIGNS_OF_LOSS = ("Gloo", "Collective ops is aborted", "coordination service", "heartbeat")
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Who is here: this host's `index` of `count`; `strategy`: TensorFlow's, where it is that."""
+
+    index: int = 0
+    count: int = 1
+    strategy: Any = None
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the host that writes."""
+        return self.index == 0
+
+
+_here = Hosts()
+
+
+def here() -> Hosts:
+    """This host among those that `join` found; alone before it."""
+    return _here
+
+
+def join(invited: Invitation, seconds: float = PATIENCE) -> Hosts:
+    """Meet the other hosts; before anything else that JAX or TensorFlow does.
+
+    Raises `HostsError` when they are not all there within `seconds`.
+    """
+    global _here
+    who = "host ?" if invited.index is None else f"host {invited.index} of {invited.count}"
+    deadline = time.monotonic() + seconds
+    if invited.index and not _answers(invited.address, deadline):
+        raise HostsError(
+            f"{who}: nothing answers at {invited.address} within {seconds:.0f} s: start host 0 "
+            "there, and see that its port is reachable from here"
+        )
+    meet = _through_jax if invited.through == JAX else _through_tensorflow
+    try:
+        _here = _within(deadline - time.monotonic(), lambda: meet(invited))
+    except TimeoutError:
+        raise HostsError(
+            f"{who} waited {seconds:.0f} s at {invited.address or 'the address JAX found'} and not "
+            "all others came: start every host once, with the same number of hosts and a number "
+            "of its own"
+        ) from None
+    return _here
+
+
+def _through_jax(invited: Invitation) -> Hosts:
+    import jax
+
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    if hasattr(jax.config, "jax_enable_preemption_service"):
+        jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
+    options = {
+        "initialization_timeout": 300,  # longer than we wait: JAX ends the process when it is over
+        "heartbeat_timeout_seconds": HEARTBEAT,
+        "shutdown_timeout_seconds": HEARTBEAT,
+    }
+    known = inspect.signature(jax.distributed.initialize).parameters
+    try:
+        jax.distributed.initialize(
+            invited.address or None,
+            invited.count,
+            invited.index,
+            **{name: value for name, value in options.items() if name in known},
+        )
+    except (RuntimeError, ValueError) as error:
+        raise HostsError(f"no way to the other hosts: {str(error).splitlines()[0]}") from error
+    return Hosts(jax.process_index(), jax.process_count())
+
+
+def _through_tensorflow(invited: Invitation) -> Hosts:
+    import tensorflow as tf
+
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    return Hosts(invited.index or 0, invited.count or 1, strategy)
+
+
+def _answers(address: str, deadline: float) -> bool:
+    host, _, port = address.rpartition(":")
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=left):
+                return True
+        except OSError:
+            time.sleep(min(0.2, left))
+    return False
+
+
+def _within(seconds: float, meet: Callable[[], Hosts]) -> Hosts:
+    # In a thread, which is left behind: JAX gives up by ending the process.
+    answers: queue.SimpleQueue = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((meet(), None))
+        except Exception as error:
+            answers.put((None, error))
+
+    threading.Thread(target=run, daemon=True, name="joining hosts").start()
+    try:
+        found, error = answers.get(timeout=max(seconds, 0.1))
+    except queue.Empty:
+        api = sys.modules.get("jax._src.api")
+        if hasattr(api, "clean_up"):
+            atexit.unregister(api.clean_up)  # it would wait for the hosts that never came
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return found
+
+
+@contextmanager
+def naming_lost_hosts() -> Iterator[None]:
+    """Turn what a collective operation says of a host that is gone into a `HostsError`."""
+    try:
+        yield
+    except Exception as error:
+        if _here.count > 1 and any(sign in str(error) for sign in _SIGNS_OF_LOSS):
+            raise HostsError(LOST) from error
+        raise
