@@ -39,11 +39,15 @@ _FEATURES = {
 
 @dataclass(frozen=True)
 class Split:
-    """The shards of one split at one image size, and how many images of them are used."""
+    """The shards of one split at one image size, and how many images of them are used.
+
+    `skip`: images of the first shard that are left out before those.
+    """
 
     paths: tuple[str, ...]
     size: int
     count: int
+    skip: int = 0
 
     @classmethod
     def find(cls, root: str, size: int, split: str, limit: int = 0) -> Split:
@@ -61,7 +65,29 @@ class Split:
 
     def fingerprint(self) -> str:
         """A hash of the content, for keys of what is computed from it."""
-        return f"{tfrecords.fingerprint(self.paths)}-{self.count}"
+        begin = f"{self.skip}+" if self.skip else ""
+        return f"{tfrecords.fingerprint(self.paths)}-{begin}{self.count}"
+
+    def part(self, index: int, of: int) -> Split:
+        """One of `of` parts in order, which differ by an image at most: a host reads its own.
+
+        Only the shards that it needs are in it. Raises `DataError` for fewer images than parts.
+        """
+        if self.count < of:
+            raise DataError(f"{self.count} images for {of} hosts: use fewer hosts, or more data")
+        begin, end = (self.skip + self.count * number // of for number in (index, index + 1))
+        paths, skip, at = [], 0, 0
+        for path in self.paths:
+            before, at = at, at + tfrecords.shard_count(path)
+            if before < end and at > begin:
+                skip = skip if paths else begin - before
+                paths.append(path)
+        return Split(tuple(paths), self.size, end - begin, skip)
+
+    def records(self) -> tf.data.Dataset:
+        """The serialized examples, in the files' order."""
+        records = tf.data.TFRecordDataset(list(self.paths))
+        return records.skip(self.skip).take(self.count)
 
 
 def training(
@@ -91,8 +117,10 @@ def training(
         seed += start
     past = start * batch_size if deterministic else 0  # images
     if cache or (cache is None and fits_in_memory(split)):
-        records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
-        images = _decoded(records.take(split.count), split.size, DECODE_AT_ONCE, False).unbatch()
+        records = split.records()
+        if split.complete:
+            records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
+        images = _decoded(records, split.size, DECODE_AT_ONCE, False).unbatch()
         images = images.cache().shuffle(split.count, seed=seed).repeat().skip(past)
         dataset = images.batch(batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE)
     else:
@@ -107,8 +135,7 @@ def training(
 
 def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.Dataset:
     if not split.complete:
-        records = tf.data.TFRecordDataset(split.paths).take(split.count).cache()
-        return records.shuffle(split.count, seed=seed).repeat()
+        return split.records().cache().shuffle(split.count, seed=seed).repeat()
     files = tf.data.Dataset.from_tensor_slices(list(split.paths))
     files = files.shuffle(len(split.paths), seed=seed).repeat()
     records = files.interleave(
@@ -147,8 +174,7 @@ def ordered(split: Split, batch_size: int) -> tf.data.Dataset:
     compiles one program; the last is filled up with black images of empty id. `cut` takes
     the filling off what was computed.
     """
-    records = tf.data.TFRecordDataset(list(split.paths)).take(split.count)
-    dataset = _decoded(records, split.size, batch_size, drop_remainder=False)
+    dataset = _decoded(split.records(), split.size, batch_size, drop_remainder=False)
     dataset = dataset.map(lambda batch: _filled(batch, batch_size), num_parallel_calls=AUTOTUNE)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
     return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic=True))
@@ -182,7 +208,7 @@ def cut(rows: np.ndarray, split: Split) -> np.ndarray:
 
 def labels_and_ids(split: Split) -> tuple[np.ndarray, np.ndarray]:
     """int64 labels (-1 where the split has none) and ids (str), in `ordered`'s order."""
-    records = tf.data.TFRecordDataset(list(split.paths)).take(split.count).batch(1024)
+    records = split.records().batch(1024)
     wanted = {name: _FEATURES[name] for name in ("class", "id")}
     with naming_damaged_files(split.paths):
         parsed = list(records.map(lambda r: tf.io.parse_example(r, wanted)).as_numpy_iterator())
@@ -209,7 +235,7 @@ def sample(split: Split, which: int | Sequence[int]) -> Sample:
     positions = list(range(min(which, split.count))) if isinstance(which, int) else list(which)
     wanted = {int(position) for position in positions}
     found: dict[int, tuple[np.ndarray, int]] = {}
-    at = 0
+    at = -split.skip
     for path in split.paths:
         count = tfrecords.shard_count(path)
         if wanted & set(range(at, at + count)):

@@ -146,3 +146,42 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
 def test_settings_out_of_range(splits):
     with pytest.raises(SettingError, match="batch_size 0"):
         pipeline.training(splits[0], 0, 3)
+
+
+@pytest.mark.parametrize("of", [1, 2, 3, 7])
+def test_parts_of_a_split_are_its_images_in_order(splits, of):
+    train = splits[0]
+    parts = [train.part(index, of) for index in range(of)]
+
+    def ids(pieces):
+        return [id_ for piece in pieces for id_ in pipeline.labels_and_ids(piece)[1]]
+
+    assert ids(parts) == ids([train])
+    assert ids(parts[-1].part(i, 2) for i in range(2)) == ids(parts[-1:]), "divided again"
+    counts = [part.count for part in parts]
+    assert max(counts) - min(counts) <= 1
+    assert len({part.fingerprint() for part in parts}) == of
+    first = pipeline.sample(parts[-1], 1)
+    assert (first.images == pipeline.sample(train, [train.count - counts[-1]]).images).all()
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_part_trains_on_its_own_images_alone(splits, cache):
+    parts = [splits[0].part(index, 3) for index in range(3)]
+    seen = [
+        {
+            int(image.astype(np.int64).sum())
+            for images, _ in take(pipeline.training(part, 4, 3, cache=cache), 30)
+            for image in images
+        }
+        for part in parts
+    ]
+    assert [len(sums) for sums in seen] == [part.count for part in parts]
+    assert len(set.union(*seen)) == splits[0].count
+
+
+def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):
+    with pytest.raises(DataError, match="13 images for 14 hosts: use fewer hosts"):
+        splits[2].part(0, 14)
+    assert len(splits[2].paths) == 1, "fewer shards than hosts are none"
+    assert [splits[2].part(i, 13).count for i in range(13)] == [1] * 13
