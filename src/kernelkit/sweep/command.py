@@ -71,6 +71,11 @@ def sweep(
         search.check(asked)
         if kaggle or dask:
             raise ParameterError("a search runs at home: drop --kaggle and --dask")
+    if dry_run and asked.search:
+        axes = ", ".join(asked.search["space"])
+        click.echo(f"a search over {axes}: {asked.search['trials']} runs, chosen as it goes",
+                   file=stream)  # fmt: skip
+        return folder.path
     if dry_run:
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
         table = results.gather(folder, asked, asked.runs)

@@ -7,12 +7,15 @@ notebook goes out as text. Dask gives the run of a worker that died to another.
 from __future__ import annotations
 
 import io
+import logging
 import tempfile
 import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import click
 
 from kernelkit import atomic
 from kernelkit.errors import NetworkError, ParameterError
@@ -29,7 +32,8 @@ def run_on_dask(campaign: Campaign, left: Sequence[Run], limits: Limits, address
     """Send the runs to the scheduler at `address`, and write down each as it comes home.
 
     How many run at a time is up to the workers' threads. Raises `NetworkError` when the
-    scheduler cannot be reached, `ParameterError` where dask is not installed.
+    scheduler cannot be reached or is lost, whose runs are then still to be run, and
+    `ParameterError` where dask is not installed.
     """
     try:
         from distributed import Client, as_completed
@@ -41,12 +45,16 @@ def run_on_dask(campaign: Campaign, left: Sequence[Run], limits: Limits, address
 
     from kernelkit import notebooks
 
+    # What it would say of a lost scheduler, in fifty lines, is said below in one.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     text = nbformat.writes(notebooks.strip(notebooks.read(campaign.asked.notebook)))
     try:
         client = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
     with client:
+        if not client.nthreads():
+            click.echo(f"no workers at {address} yet: waiting for them", file=campaign.stream)
         call = {"notebook": text, "seconds": limits.seconds, "bytes": limits.bytes,
                 "report": campaign.report}  # fmt: skip
         futures = {
@@ -55,8 +63,12 @@ def run_on_dask(campaign: Campaign, left: Sequence[Run], limits: Limits, address
             ): run
             for run in left
         }
+        lost = 0
         for future in as_completed(futures):
             run = futures[future]
+            if future.status in ("cancelled", "lost"):  # with the scheduler: it ran nowhere
+                lost += 1
+                continue
             if future.status == "finished":
                 record = _unpack(campaign.folder, run, *future.result())
             else:
@@ -65,6 +77,11 @@ def run_on_dask(campaign: Campaign, left: Sequence[Run], limits: Limits, address
             campaign.folder.write(run, record)
             campaign.tell(run, record)
             future.release()
+    if lost:
+        raise NetworkError(
+            f"the Dask scheduler at {address} is gone, and {lost} runs are left: the same command "
+            "goes on with them"
+        )
 
 
 def run_on_worker(

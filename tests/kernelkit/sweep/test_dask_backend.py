@@ -21,7 +21,7 @@ WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1"
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A scheduler's address and its two workers' processes."""
+    """A scheduler's address, its two workers' processes, and its own."""
     started = []
 
     def start(command, until):
@@ -39,7 +39,7 @@ def cluster(tmp_path):
     _, found = start([*SCHEDULER, "--port", "0", "--no-dashboard"], r"Scheduler at:\s+(tcp://\S+)")
     address = found[1]
     workers = [start([*WORKER, "--no-dashboard", address], "Registered to")[0] for _ in range(2)]
-    yield address, workers
+    yield address, workers, started[0]
     for process in reversed(started):
         process.kill()
         process.wait()
@@ -47,7 +47,7 @@ def cluster(tmp_path):
 
 
 def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, cluster):
-    address, workers = cluster
+    address, workers, _ = cluster
 
     def strike():
         time.sleep(2.5)
@@ -66,6 +66,16 @@ def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, cluster):
     assert [row["macro_f1"] for row in rows] == ["0.01", "0.02", "0.03", ""]
     assert workers[0].poll() is not None
     assert len(list(sweeps.runs.glob("*/run.ipynb"))) == 4
+
+
+def test_a_scheduler_that_is_lost_is_told_and_its_runs_are_left(sweeps, cluster):
+    address, _, scheduler = cluster
+    threading.Timer(2.0, scheduler.kill).start()
+
+    with pytest.raises(NetworkError, match=r"is gone, and 2 runs are left: the same command"):
+        sweeps.run("runs: [{does: hang}, {does: hang, a: 2}]", dask=address)
+
+    assert "pending" in (sweeps.runs / "results.csv").read_text()
 
 
 def test_a_scheduler_that_is_not_there_is_told(sweeps, monkeypatch):

@@ -154,6 +154,13 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
+def test_a_dry_run_says_what_would_be_searched(sweeps):
+    sweeps.run(f"search: {{trials: 6, {SPACE}}}", dry_run=True)
+
+    assert sweeps.said == "a search over a, kind: 6 runs, chosen as it goes\n"
+    assert not sweeps.runs.exists()
+
+
 def test_force_searches_anew(sweeps, instant):
     text = f"search: {{trials: 4, {SPACE}}}"
     sweeps.run(text)
