@@ -13,7 +13,7 @@ import click
 
 from kernelkit.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "fine_tune", "fetch")
+NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch")
 
 
 @click.command(help=__doc__)

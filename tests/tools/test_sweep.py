@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-TOOL = Path(__file__).parents[2] / "tools" / "sweep.py"
+from kernelkit.sweep import specification
+
+ROOT = Path(__file__).parents[2]
+TOOL = ROOT / "tools" / "sweep.py"
+SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 
 
 def sweep(*arguments, cwd):
@@ -59,3 +63,14 @@ def test_failed_runs_end_in_6_with_a_list(folder):
     assert "1 of 2 runs done" in done.stdout
     assert "AssertionError" in done.stderr
     assert (folder / "runs" / "bad" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_a_sweep_that_ships_fits_its_notebook_and_says_how_to_run_it(file):
+    asked = specification.read(file)
+
+    header = [line for line in file.read_text().splitlines() if line.startswith("#")]
+    assert f"#   python tools/sweep.py notebooks/sweeps/{file.name}" in header
+    assert any(line.startswith("# The result to expect") for line in header)
+    assert asked.warm
+    assert len(asked.runs) >= 8
