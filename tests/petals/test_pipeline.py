@@ -185,3 +185,21 @@ def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):
         splits[2].part(0, 14)
     assert len(splits[2].paths) == 1, "fewer shards than hosts are none"
     assert [splits[2].part(i, 13).count for i in range(13)] == [1] * 13
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("limit", [0, 40])
+def test_begun_again_or_further_on_the_order_is_the_same(dataset, cache, limit):
+    split = Split.find(str(dataset), 32, "train", limit)
+
+    def rows(batches, count):
+        return [images.numpy() for images, _ in batches.take(count)]
+
+    given = {"seed": 3, "deterministic": True, "cache": cache}
+    batches = pipeline.training(split, 8, 3, **given)
+    first = rows(batches, 12)
+    assert not all((a == b).all() for a, b in zip(first[:5], first[5:10], strict=True))
+    later = pipeline.training(split, 8, 3, start=7, **given)
+    for expected, found in ((first, rows(batches, 12)), (first[7:], rows(later, 5))):
+        assert all((a == b).all() for a, b in zip(expected, found, strict=True))
+    assert all((a == b).all() for a, b in zip(first[7:], rows(later, 5), strict=True))
