@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from petals import kerases, tpu
+from petals import hosts, invitation, kerases, tpu
 from petals.errors import AcceleratorError, SettingError
 
 REQUESTS = ("auto", "tpu", "gpu", "cpu")
@@ -31,7 +31,8 @@ PATIENCE = 45.0  # seconds that all attempts at a TPU take at most
 class Accelerator:
     """The device a run has.
 
-    `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices that share each batch; `backend`: Keras's;
+    `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices that share each batch, of all `hosts`, of
+    which this is number `host`; `backend`: Keras's;
     `keras`: its name and version; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices
     stand in for the real ones; `attempts`: what was tried and what came of it.
     """
@@ -43,6 +44,8 @@ class Accelerator:
     keras: str = ""
     dtype: str = "float32"
     rehearsal: bool = False
+    host: int = 0
+    hosts: int = 1
     attempts: list[tuple[str, str]] = field(default_factory=list)
     strategy: Any = None
 
@@ -57,14 +60,16 @@ class Accelerator:
 
     def as_dict(self) -> dict[str, Any]:
         """What `metrics.json` says of the device."""
-        names = ("kind", "name", "replicas", "backend", "keras", "dtype", "rehearsal")
+        names = ("kind", "name", "replicas", "hosts", "backend", "keras", "dtype", "rehearsal")
         return {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
         note = " (rehearsal: CPU devices stand in)" if self.rehearsal else ""
+        where = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         lines = [
             f"{self.kind.upper()}{note}: {self.name}, {self.replicas} replica"
-            f"{'s' if self.replicas > 1 else ''}, {self.keras} on {self.backend}, {self.dtype}"
+            f"{'s' if self.replicas > 1 else ''}{where}, {self.keras} on {self.backend}, "
+            f"{self.dtype}"
         ]
         return "\n".join(lines + [f"  {what:24} {outcome}" for what, outcome in self.attempts])
 
@@ -73,8 +78,9 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     """Find the device, choose the Keras for it and set the dtype policy.
 
     `request`: "auto" takes the best there is; "tpu", "gpu" and "cpu" insist. Ends within a
-    minute whatever a TPU does. Raises `AcceleratorError` when what was asked for is not there,
-    or when another Keras was imported before, and `SettingError` for an unknown request or
+    minute whatever a TPU does. Meets the other hosts that `petals.invitation` tells of. Raises
+    `AcceleratorError` when what was asked for is not there, or when another Keras was imported
+    before, `HostsError` when a host is missing, and `SettingError` for an unknown request or
     dtype.
     """
     if request not in REQUESTS:
@@ -82,10 +88,10 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     # TensorFlow's C++ side otherwise opens every notebook with a screenful about its build.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     attempts: list[tuple[str, str]] = []
-    found = None
-    for kind, probe in (("tpu", _tpu), ("gpu", _gpus), ("cpu", _cpu)):
-        if found is None and request in ("auto", kind):
-            found = probe(attempts, insist=request == kind)
+    if (invited := invitation.read()) is not None:
+        found = _several_hosts(invited, attempts, request)
+    else:
+        found = _this_host(attempts, request)
     if found is None:
         tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts)
         raise AcceleratorError(
@@ -96,6 +102,37 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     found.attempts = attempts
     found.dtype = _set_policy(POLICIES[found.kind] if dtype == "auto" else dtype, found, dtype)
     return found
+
+
+def _this_host(attempts: list[tuple[str, str]], request: str) -> Accelerator | None:
+    for kind, probe in (("tpu", _tpu), ("gpu", _gpus), ("cpu", _cpu)):
+        if request in ("auto", kind) and (found := probe(attempts, insist=request == kind)):
+            return found
+    return None
+
+
+def _several_hosts(
+    invited: invitation.Invitation, attempts: list[tuple[str, str]], request: str
+) -> Accelerator | None:
+    if invited.through == invitation.JAX:
+        here = hosts.join(invited)
+        import jax
+
+        rehearsal = _rehearsal()[0] == "tpu"
+        found = _on_jax(jax.devices(), rehearsal)
+        found.kind = "tpu" if rehearsal else jax.default_backend()
+    else:
+        keras = kerases.choose(kerases.LEGACY)
+        here = hosts.join(invited)
+        import tensorflow as tf
+
+        gpus, count = tf.config.list_physical_devices("GPU"), here.strategy.num_replicas_in_sync
+        kind, name = ("gpu", "GPU") if gpus else ("cpu", _processor())
+        found = Accelerator(kind, name, count, keras=keras, strategy=here.strategy)
+    attempts.append(("Hosts", f"{here.count} through {invited.through}, this is {here.index}"))
+    found.host, found.hosts = here.index, here.count
+    attempts.append((f"{found.kind.upper()} of all hosts", f"{found.replicas} devices"))
+    return found if request in ("auto", found.kind) else None
 
 
 def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
@@ -131,8 +168,10 @@ def _on_jax(devices: list[Any], rehearsal: bool) -> Accelerator:
     version = kerases.choose(kerases.JAX)
     from tensorflow import keras
 
-    keras.distribution.set_distribution(keras.distribution.DataParallel(devices=None))
-    name = _processor() if rehearsal else devices[0].device_kind
+    # Each host feeds its own part of a batch, so nothing is to be divided again.
+    shared = keras.distribution.DataParallel(auto_shard_dataset=False)
+    keras.distribution.set_distribution(shared)
+    name = _processor() if devices[0].platform == "cpu" else devices[0].device_kind
     return Accelerator("tpu", name, len(devices), kerases.JAX, version, rehearsal=rehearsal)
 
 
