@@ -17,6 +17,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import IO, Any, cast
 from kernelkit.sweep import execute
 from kernelkit.sweep.processes import KILL_SECONDS, Child
 
+MODULE = "kernelkit.sweep.nursery"  # itself, also where it is run as __main__
 GLANCE = 0.05
 BEGIN_SECONDS = 300.0  # for a run to begin, all imports included; past that the nursery is stuck
 OWN = ("kernelkit.run_notebook", "papermill", "nbconvert", "ipykernel.kernelapp",
@@ -74,7 +76,7 @@ class Nursery:
             self._unread = b""
             with self.log.open("a") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", __name__, str(os.getpid()), *self.warm],
+                    [sys.executable, "-m", MODULE, str(os.getpid()), *self.warm],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
@@ -141,6 +143,11 @@ def serve(parent: int, warm: Sequence[str]) -> None:
         # What cannot be imported here fails in the run, where it is reported.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    if warm and threading.active_count() > 1:
+        # A fork takes one thread along, and for good every lock that another held just then.
+        print("a warm module starts threads: nothing is imported beforehand", file=sys.stderr)
+        sys.stderr.flush()
+        os.execv(sys.executable, [sys.executable, "-m", MODULE, str(parent)])  # noqa: S606
     _freeze()
     running: set[int] = set()
     unread = b""

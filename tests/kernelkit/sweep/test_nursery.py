@@ -97,6 +97,24 @@ def test_a_real_one_forks_and_tells(tmp_path):
     assert all("none.py" in (folder / "error.txt").read_text() for folder in folders)
 
 
+def test_a_module_that_starts_threads_is_not_forked_with_them(tmp_path, monkeypatch):
+    (tmp_path / "busy.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    nursery = Nursery(("busy",), tmp_path / "imports.txt")
+    request = {"notebook": str(tmp_path / "none.py"), "values": {}, "report": False}
+
+    run = nursery.start(request | {"folder": str(tmp_path)})
+
+    end = time.monotonic() + 60
+    while run.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
+    nursery.close()
+    assert run.poll() == 2
+    assert "a warm module starts threads" in (tmp_path / "imports.txt").read_text()
+
+
 def test_one_that_is_stuck_in_an_import_is_ended_and_the_run_given_back(tmp_path, monkeypatch):
     (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
