@@ -143,7 +143,8 @@ def correct_normalization(network: keras.Model) -> None:
     downloaded, local and no weights.
     """
     for layer in network.layers:
-        if isinstance(layer, keras.layers.Normalization) and layer.name == "normalization":
+        # EfficientNetV2's layers were given their constants and have no variables for them
+        if isinstance(layer, keras.layers.Normalization) and hasattr(layer, "adapt_mean"):
             layer.adapt_mean.assign(IMAGENET_MEAN)
             layer.adapt_variance.assign([std**2 for std in IMAGENET_STD])
             layer.finalize_state()

@@ -178,4 +178,5 @@ class Epochs(keras.callbacks.Callback):
 
 def _current_rate(optimizer: keras.optimizers.Optimizer) -> float:
     rate = optimizer.learning_rate
-    return float(np.asarray(rate(optimizer.iterations) if callable(rate) else rate))
+    rate = rate(optimizer.iterations) if callable(rate) else rate
+    return float(rate.numpy() if hasattr(rate, "numpy") else np.asarray(rate))

@@ -12,7 +12,7 @@ import tensorflow as tf
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 from tensorflow import keras
 
-from petals import augment, features, pipeline, storage
+from petals import augment, features, kerases, pipeline, storage
 from petals.errors import DataError, SettingError
 from petals.pipeline import Split
 
@@ -117,6 +117,7 @@ def predict(
     """
     if tta < 1:
         raise SettingError(f"tta {tta}: at least 1 view")
+    batch_size += -batch_size % kerases.replicas(model)
     total = 0.0
     for view in range(tta):
         dataset = (

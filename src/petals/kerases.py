@@ -8,7 +8,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 from petals.errors import AcceleratorError
 
@@ -52,6 +56,23 @@ def version(keras: ModuleType) -> str:
 
         return f"tf_keras {importlib.metadata.version('tf_keras')}"
     return f"Keras {keras.version()}"
+
+
+def scope(model: Any) -> AbstractContextManager:
+    """The tf.distribute scope a model was built in: its optimizer and metrics belong there."""
+    strategy = getattr(model, "distribute_strategy", None)
+    return nullcontext() if strategy is None else strategy.scope()
+
+
+def replicas(model: Any) -> int:
+    """Devices that share each of a model's batches, whose size they must divide."""
+    strategy = getattr(model, "distribute_strategy", None)
+    if strategy is not None:
+        return strategy.num_replicas_in_sync
+    from tensorflow import keras
+
+    shared = keras.distribution.distribution() if hasattr(keras, "distribution") else None
+    return 1 if shared is None else int(np.prod(shared.device_mesh.shape))
 
 
 def _need_tf_keras() -> None:

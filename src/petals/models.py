@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import tensorflow as tf
 from tensorflow import keras
 
 from petals import backbones
@@ -51,6 +52,7 @@ def build(
         if "Input size must be" not in str(error) and "negative dimension" not in str(error):
             raise
         raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
+    _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
     maps = network(backbones.PREPROCESSING[entry.preprocessing](images))
     pooled = keras.layers.GlobalAveragePooling2D(name=POOLED)(maps)
@@ -64,6 +66,17 @@ def build(
         backbone=network,
         name=name,
     )
+
+
+def _share_statistics(network: keras.Model) -> None:
+    # Under tf.distribute each replica would normalize by its own few images; JAX's see the
+    # whole batch in any case. This makes every runtime train the same.
+    if tf.distribute.get_strategy().num_replicas_in_sync == 1:
+        return
+    for layer in network.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.synchronized = True
+            layer.fused = False  # tf_keras: the fused op knows nothing of other replicas
 
 
 def _identifier(name: str) -> str:

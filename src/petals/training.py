@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals import evaluation, pipeline, schedules
+from petals import evaluation, kerases, pipeline, schedules
 from petals.callbacks import Epochs
 from petals.errors import DataError, SettingError
 from petals.features import Features
@@ -50,15 +50,16 @@ def compile_model(
         raise SettingError(f"label_smoothing {label_smoothing}: at least 0, less than 1")
     if weight_decay < 0:
         raise SettingError(f"weight_decay {weight_decay}: at least 0")
-    optimizer = keras.optimizers.AdamW(schedules.Table(rates), weight_decay=weight_decay)
-    optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
-    model.compile(
-        optimizer,
-        loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
-        metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
-        steps_per_execution=steps_per_execution,
-        jit_compile=_compiles(),
-    )
+    with kerases.scope(model):
+        optimizer = keras.optimizers.AdamW(schedules.Table(rates), weight_decay=weight_decay)
+        optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+        model.compile(
+            optimizer,
+            loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
+            metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+            steps_per_execution=steps_per_execution,
+            jit_compile=_compiles(),
+        )
 
 
 def _compiles() -> bool | str:
@@ -97,8 +98,9 @@ def train_head(
     head = keras.Model(
         inputs, keras.layers.Dense(num_classes, activation="softmax", dtype="float32")(x)
     )
-    batch = min(HEAD_BATCH, len(values))
-    steps = len(values) // batch
+    replicas = kerases.replicas(head)
+    batch = max(replicas, min(HEAD_BATCH, len(values)) // replicas * replicas)
+    steps = max(1, len(values) // batch)
     rates = schedules.rates(schedule, epochs, steps, learning_rate=learning_rate or HEAD_RATE)
     compile_model(
         head,
@@ -182,6 +184,13 @@ def fine_tune(
     With `checkpoints` among it, training goes on where the one that was found left off.
     """
     model = classifier.model
+    replicas = kerases.replicas(model)
+    if batch_size % replicas:
+        raise SettingError(f"a batch of {batch_size} images cannot be shared by {replicas} devices")
+    if by_hand and (replicas > 1 or not hasattr(model, "distribute_strategy")):
+        raise SettingError(
+            "custom_loop is TensorFlow's way to train, on one device: set custom_loop=False here"
+        )
     compile_model(model, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
     watch = Epochs(
         "fine-tune",
