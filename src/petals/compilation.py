@@ -28,4 +28,6 @@ def keep(run: str | Path) -> int:
     # Small programs count as well: there are hundreds of them.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    # XLA's own caches would put the folder's path into every key.
+    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
     return sum(1 for _ in folder.iterdir())

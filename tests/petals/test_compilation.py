@@ -1,0 +1,43 @@
+"""Programs that JAX compiled are found by the next process, here and among its inputs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("jax")
+
+CODE = """
+import sys
+from petals import compilation
+print(compilation.keep(sys.argv[1]))
+import jax
+hits = []
+jax.monitoring.register_event_listener(lambda name, **_: hits.append(name))
+jax.jit(lambda x: x @ x + 1)(jax.numpy.ones((8, 8))).block_until_ready()
+print(sum(name.endswith("cache_hits") for name in hits) > 0)
+"""
+
+
+def run(folder, inputs):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CODE, str(folder)], capture_output=True, text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "PETALS_INPUT_ROOT": str(inputs)}, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    there, hit = done.stdout.split()
+    return int(there), hit == "True"
+
+
+@pytest.mark.slow
+def test_what_was_compiled_is_found_in_the_folder_and_among_inputs(tmp_path):
+    nothing = tmp_path / "nothing"
+    earlier = tmp_path / "inputs/notebooks/me/mine"
+    assert run(earlier, nothing) == (0, False)
+    there, hit = run(earlier, nothing)
+    assert there > 0
+    assert hit
+    copied, hit = run(tmp_path / "working", tmp_path / "inputs")
+    assert copied == there
+    assert hit
