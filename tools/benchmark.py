@@ -13,7 +13,7 @@ import click
 
 from kernelkit.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch")
+NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes")
 
 
 @click.command(help=__doc__)

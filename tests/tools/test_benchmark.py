@@ -1,0 +1,54 @@
+"""The benchmarks are all there, and what they measure elsewhere is what is reported."""
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelkit.errors import KernelkitError
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+@pytest.fixture
+def process(monkeypatch, tmp_path):
+    """`benchmarks.process`, with a folder in which a test can put measurements of its own."""
+    monkeypatch.syspath_prepend(str(TOOLS))
+    (tmp_path / "benchmarks").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("benchmarks.process")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        del sys.modules[name]
+
+
+def test_every_name_is_a_benchmark(process):
+    import benchmark
+
+    for name in benchmark.NAMES:
+        run = importlib.import_module(f"benchmarks.{name}").run
+        needed = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty]
+        assert {p.name for p in needed} <= {"photos", "weights"}
+        assert run.__doc__
+
+
+def test_a_measurement_has_a_process_of_its_own(process, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    (tmp_path / "benchmarks" / "probe.py").write_text(
+        "import json, os, sys\n"
+        "print('noise')\n"
+        "print(json.dumps({'given': sys.argv[2:], 'began': float(sys.argv[1]),\n"
+        "                  **{k: os.environ.get(k) for k in ('KERAS_BACKEND', 'XLA_FLAGS')}}))\n"
+    )
+    found = process.measure("probe", process.jax_devices(3), "a", "b")
+    assert found["given"] == ["a", "b"]
+    assert found["began"] > 1e9
+    assert found["KERAS_BACKEND"] is None
+    assert found["XLA_FLAGS"].endswith("device_count=3")
+
+
+def test_a_measurement_that_fails_says_why(process, tmp_path):
+    (tmp_path / "benchmarks" / "probe.py").write_text("raise SystemExit('no such device')\n")
+    with pytest.raises(KernelkitError, match="no such device"):
+        process.measure("probe", {})

@@ -1,0 +1,173 @@
+"""Every runtime on this machine: head extraction, fine-tuning, and what eight replicas cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+BACKBONE, SIZE, CLASSES = "SmallNet", 96, 104
+BATCH = 256  # over all replicas: 32 for each of eight, as 02_train has it
+STEPS, EPOCHS = 4, 4  # an epoch's steps, and the epochs of each number of steps a call
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One way to run Keras; `alone` is the same with one replica, to compare eight with."""
+
+    name: str
+    environment: dict[str, str] = field(default_factory=dict)
+    alone: str = ""
+
+
+def runtimes() -> list[Runtime]:
+    """Those of `petals.accelerator`, on CPU devices."""
+    from benchmarks.process import jax_devices
+
+    def mirrored(kind: str, count: int) -> dict[str, str]:
+        return {"KAGGLE_REHEARSAL": f"{kind}:{count}"}
+
+    return [
+        Runtime("TensorFlow"),
+        Runtime("TensorFlow, mirrored x8", mirrored("gpu", 8), "TensorFlow"),
+        Runtime("JAX x1", jax_devices(1)),
+        Runtime("JAX x8", jax_devices(8), "JAX x1"),
+        Runtime("tf_keras, mirrored x1", mirrored("tpu-tensorflow", 1)),
+        Runtime("tf_keras, mirrored x8", mirrored("tpu-tensorflow", 8), "tf_keras, mirrored x1"),
+    ]
+
+
+def run() -> dict[str, Any]:
+    """For each runtime, in a process of its own:
+
+    head              images a second of feature extraction
+    tune_1, tune_4    images a second of fine-tuning, with so many steps a call
+    cpu_ms_1, …       milliseconds of all processors' time that one of those images takes
+    first_step        seconds from the process's start to the end of the first step
+    first_step_cpu    the processors' part of it
+    memory_mb         resident after the second and after the last epoch
+    overhead          of eight replicas over one at the same batch, in processors' time, which
+                      other work on the machine hardly changes
+    """
+    from benchmarks import process
+    from petals import inputs
+
+    data = inputs.find("embedded", SIZE).root
+    rows: dict[str, dict[str, Any]] = {}
+    for runtime in runtimes():
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {"PETALS_CACHE": cache, **runtime.environment}
+            row = process.measure("runtimes", environment, data)
+        if runtime.alone:
+            row["overhead"] = _overhead(row, rows[runtime.alone])
+        rows[runtime.name] = row
+        print(f"  {runtime.name:24} " + "  ".join(f"{k} {v}" for k, v in row.items()), flush=True)
+    return rows
+
+
+def _overhead(eight: dict[str, Any], one: dict[str, Any]) -> str:
+    def least(row: dict[str, Any]) -> float:
+        return min(value for name, value in row.items() if name.startswith("cpu_ms"))
+
+    return f"{least(eight) / least(one) - 1:+.0%}"
+
+
+def _worker(begun: float, data: str) -> dict[str, Any]:
+    import os
+
+    from petals.accelerator import detect
+
+    rehearsed = os.environ.get("KAGGLE_REHEARSAL", "")
+    device = detect("auto" if rehearsed else "cpu")
+    from petals import features, models, pipeline, training
+
+    training.set_seed(0, repeatable=False)
+    with device.scope():
+        classifier = models.build(BACKBONE, SIZE, CLASSES, weights="none")
+    train = pipeline.Split.find(data, SIZE, "train")
+    model = classifier.model
+    row: dict[str, Any] = {}
+    for steps in (1, STEPS):
+        watch = _Watch(steps)
+        try:
+            with device.scope():
+                _compile(model, steps)
+            dataset = pipeline.training(train, BATCH, CLASSES, deterministic=True)
+            model.fit(dataset, epochs=EPOCHS, steps_per_epoch=STEPS, verbose=0,
+                      callbacks=[watch.callback()])  # fmt: skip
+        except Exception as error:  # what a runtime cannot do is a result
+            row[f"tune_{steps}"] = type(error).__name__
+            continue
+        row[f"tune_{steps}"] = round(watch.rate)
+        if steps == 1:
+            row["first_step"] = round(watch.first - begun, 1)
+            row["first_step_cpu"] = round(watch.first_cpu, 1)
+            row["memory_mb"] = watch.memory
+        row[f"cpu_ms_{steps}"] = round(1e3 * watch.cpu, 2)
+    extract = features.extractor(classifier, device, key="benchmark")
+    extract(pipeline.Split.find(data, SIZE, "val"))  # traced and compiled
+    before = time.perf_counter()
+    found = extract(train)
+    row["head"] = round(len(found.values) / (time.perf_counter() - before))
+    return row
+
+
+def _compile(model: Any, steps_per_execution: int) -> None:
+    import numpy as np
+
+    from petals import training
+
+    rates = np.full(EPOCHS * STEPS, 1e-3)
+    training.compile_model(model, rates, steps_per_execution=steps_per_execution)
+
+
+class _Watch:
+    """Times a fit: the best epoch from the second on, its processors' time, its memory."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.first = self.first_cpu = 0.0
+        self.memory: list[int] = []
+        self._wall: list[float] = []
+        self._cpu: list[float] = []
+
+    @property
+    def rate(self) -> float:
+        return BATCH * STEPS / min(_differences(self._wall)[1:])
+
+    @property
+    def cpu(self) -> float:
+        return min(_differences(self._cpu)[1:]) / (BATCH * STEPS)
+
+    def callback(self) -> Any:
+        import psutil
+        from tensorflow import keras
+
+        def batch(number: int, logs: Any) -> None:
+            self.first = self.first or time.time()
+            self.first_cpu = self.first_cpu or time.process_time()
+
+        def epoch(number: int, logs: Any) -> None:
+            self._mark()
+            if number in (1, EPOCHS - 1):
+                self.memory.append(round(psutil.Process().memory_info().rss / 1e6))
+
+        return keras.callbacks.LambdaCallback(
+            on_train_begin=lambda logs: self._mark(), on_train_batch_end=batch, on_epoch_end=epoch
+        )
+
+    def _mark(self) -> None:
+        self._wall.append(time.perf_counter())
+        self._cpu.append(time.process_time())
+
+
+def _differences(marks: list[float]) -> list[float]:
+    return [after - before for before, after in pairwise(marks)]
+
+
+if __name__ == "__main__":
+    print(json.dumps(_worker(float(sys.argv[1]), *sys.argv[2:])))
