@@ -12,7 +12,9 @@ from kernelkit.errors import PreflightError
 
 Cell = dict[str, Any]
 
+# What the first cell puts into the environment, for whatever runs in the session to read.
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
+GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
 
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
 
@@ -20,10 +22,14 @@ FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["
 def head(facts: Mapping[str, Any]) -> Cell:
     """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written.
 
-    Its `session_minutes`, if known, are in the environment as `MINUTES` from there on.
+    Its commit and `session_minutes`, where known, are in the environment from there on.
     """
-    told = pprint.pformat(facts, width=96, sort_dicts=False)
-    return code(_HEAD.format(facts=told, minutes=MINUTES), {})
+    told = {MINUTES: facts["session_minutes"], GIT_SHA: facts["git"]["commit"]}
+    told = {name: str(value) for name, value in told.items() if value}
+    if GIT_SHA in told:
+        told[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
+    said = {"facts": _literal(facts), "environment": _literal(told)}
+    return code(_HEAD.format(**said), {})
 
 
 def carry(file: packages.File) -> Cell:
@@ -51,6 +57,10 @@ def code(source: str, metadata: Mapping[str, Any]) -> Cell:
     }
 
 
+def _literal(values: Mapping[str, Any]) -> str:
+    return pprint.pformat(values, width=96, sort_dicts=False)
+
+
 _HEAD = """\
 # Pushed by kernelkit. The packages that this notebook imports ride in the folded cells
 # below, as text; they are written to a temporary folder and imported from there.
@@ -59,8 +69,7 @@ BUNDLE = {facts}
 import hashlib, importlib, json, os, pathlib, sys, tempfile
 
 print("bundle:", json.dumps(BUNDLE))
-if BUNDLE["session_minutes"]:
-    os.environ["{minutes}"] = str(BUNDLE["session_minutes"])
+os.environ.update({environment})
 
 _carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
 

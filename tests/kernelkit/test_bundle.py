@@ -54,6 +54,10 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
     assert len(clean.commit.sha) == 40
     assert not clean.commit.dirty
     assert dirty.commit.dirty
+    assert f"'KERNELKIT_GIT_SHA': '{clean.commit.sha}'" in clean.text
+    assert "'KERNELKIT_GIT_DIRTY': 'false'" in clean.text
+    assert "'KERNELKIT_GIT_DIRTY': 'true'" in dirty.text
+    assert "KERNELKIT_GIT_SHA" not in before.text
     assert clean.content == before.content == beside.content != dirty.content
     assert clean.commit.sha in json.loads(clean.text)["cells"][0]["source"]
 
