@@ -43,6 +43,11 @@ class Desk:
         slug = push.kernel.rpartition("/")[2]
         return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
 
+    def how_to_continue(self) -> str:
+        """The sentence that tells how to go on from what a run left."""
+        local = " --local" if self.local else ""
+        return f"Go on in another session with: {TOOL}{local} --continue"
+
     def how_to_resume(self, push: Push) -> str:
         """The sentence that tells how to come back to a run that goes on."""
         if self.local:

@@ -143,6 +143,8 @@ def _judge(desk: Desk, push: Push, folder: Path, text: str) -> None:
     found = run_folder.metrics(folder)
     if found:
         desk.report("metrics", run_folder.summary(found), metrics=found)
+        if found.get("stopped") == run_folder.OUT_OF_TIME:
+            desk.report("stopped", f"it ran out of time. {desk.how_to_continue()}")
     _report(desk, push, folder, text)
     if found and push.accelerator:
         run_folder.check_accelerator(found, push.accelerator, rehearsal=push.rehearsal)

@@ -14,6 +14,7 @@ from kernelkit.notebooks import KERNELSPEC
 
 MARKER = "push.json"  # which push a folder's files belong to
 METRICS = "metrics.json"
+OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says of a run with more to do
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")
 SHOWN = {
     "macro_f1": "macro F1 {:.3f}",

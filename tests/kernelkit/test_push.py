@@ -222,6 +222,8 @@ import os, pathlib
 kept = sorted(pathlib.Path(os.environ["PETALS_INPUT_ROOT"]).rglob("step.txt"))
 step = 1 + int(kept[-1].read_text()) if kept else 1
 pathlib.Path("step.txt").write_text(str(step))
+stopped = "time limit" if step < 3 else ""
+pathlib.Path("metrics.json").write_text('{"device": {"kind": "cpu"}, "stopped": "%s"}' % stopped)
 """
 
 
@@ -229,11 +231,13 @@ def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, n
     repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
     repository.describe(enable_tpu=False, machine_shape=None)
     assert (repository.push() / "step.txt").read_text() == "1"
+    assert "push_kernel.py --continue" in repository.said
 
     for step in ("2", "3"):  # the third is the second's push once more, and no mistake
         assert (repository.push(continues=True) / "step.txt").read_text() == step
 
     assert "last complete version of tester/blossom-train" in repository.said
+    assert "ran out of time" not in repository.said
     again = repository.push(continues=True, dry_run=True)
     assert again is None
     assert "kernel_data_sources = ['tester/blossom-train']" in repository.said
