@@ -70,7 +70,7 @@ def extract(
         values = _stored(path, split.count)
         if values is not None:
             return Features(values, labels, ids, stored=True)
-        run = _frozen(model, batch_size) if on_one_device else _predicting(model)
+        run = frozen(model, batch_size) if on_one_device else _predicting(model)
         values = np.stack(
             [_one_view(run, split, view, level, seed, batch_size, views, progress)
              for view in range(views)], axis=1)  # fmt: skip
@@ -177,7 +177,8 @@ def _predicting(model: keras.Model) -> Run:
     return run
 
 
-def _frozen(model: keras.Model, batch_size: int) -> Run:
+def frozen(model: keras.Model, batch_size: int) -> Run:
+    """The model's pass over datasets of `batch_size` uint8 images, on TensorFlow's CPU."""
     # With its weights made constants, TensorFlow folds each BatchNorm into the convolution
     # before it; two calls at a time fill the cores between an op's parallel parts.
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
