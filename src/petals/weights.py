@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 from tensorflow import keras
 
-from petals import inputs, storage
+from petals import inputs, storage, trained
 from petals.backbones import Backbone, correct_normalization
 from petals.errors import WeightsError
 
@@ -77,13 +77,16 @@ def _download(backbone: Backbone, size: int) -> list:
 
 
 def load_file(network: keras.Model, path: Path, name: str) -> None:
-    """Load a weights file of either Keras generation into a network.
+    """Load a weights file of either Keras generation, or of `petals.trained`, into a network.
 
     Raises `WeightsError`, with both parameter counts, unless the file has exactly this
     network's weights; the network is only to be used when this returns.
     """
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
+    if trained.holds(path):
+        trained.load_backbone(network, path, name)
+        return
     try:
         with h5py.File(path) as file:
             legacy = "layer_names" in file.attrs or "model_weights" in file
