@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError
 
-TIMEOUT = 600  # seconds; none takes a third of it
+TIMEOUT = 900  # seconds; an idle machine takes a tenth of it
 
 
 def measure(module: str, environment: dict[str, str], *arguments: str) -> dict[str, Any]:
@@ -23,13 +23,18 @@ def measure(module: str, environment: dict[str, str], *arguments: str) -> dict[s
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "XLA_", "JAX_"))}
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", str(time.time()), *arguments],
-        env={**kept, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{module}", str(time.time()), *arguments],
+            env={**kept, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+    except subprocess.TimeoutExpired:
+        raise KernelkitError(
+            f"benchmarks.{module} {' '.join(arguments)} took over {TIMEOUT} s: is the machine busy?"
+        ) from None
     if done.returncode:
         raise KernelkitError(f"benchmarks.{module} {' '.join(arguments)} failed:\n{done.stderr}")
     return dict(json.loads(done.stdout.splitlines()[-1]))
