@@ -136,7 +136,8 @@ def _row(folder: SweepFolder, run: Run) -> Row:
     place = folder.run_folder(run)
     done = record.state == records.DONE
     metrics = numbers(place) if done else {}
-    if done and record.seconds and "seconds" in metrics:
+    # A run that was taken up again counts its earlier sessions too, and the record does not.
+    if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
     return Row(run, record, metrics, tuple(curve(place)), report)
