@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,13 +22,21 @@ from kernelkit.cli import reports_errors
 @click.option("--name", default="", help="The run's name: its folder is runs/NAME.")
 @click.option("--output", type=click.Path(path_type=Path), help="The run's folder itself.")
 @click.option("--report/--no-report", default=True, help="Write report.html (the default).")
+@click.option("--hosts", type=int, help="Run as so many hosts, all of them on this machine.")
 @reports_errors
 def main(
-    notebook: Path, parameters: tuple[str, ...], name: str, output: Path | None, report: bool
+    notebook: Path,
+    parameters: tuple[str, ...],
+    name: str,
+    output: Path | None,
+    report: bool,
+    hosts: int | None,
 ) -> None:
+    from kernelkit.hosts import run_on_hosts
     from kernelkit.run_notebook import run_notebook
 
-    run = run_notebook(notebook, parameters, name=name, output=output, report=report)
+    run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
+    run = run_it(notebook, parameters, name=name, output=output, report=report)
     click.echo(run.summary)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
 import sys
 import time
@@ -18,6 +20,8 @@ from kernelkit.errors import NotebookError, RunFailedError
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 TRACEBACK_LINES = 12
+HOST_FOLDER = "host-{}"
+HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -57,16 +61,14 @@ def run_notebook(
 
     `given`: values, or `name=text` strings, of the notebook's parameters cell; `output`: the
     run folder, by default `runs/<name>`, which is also what the parameter `output` is set to
-    when the notebook has one. What the notebook prints is shown as it comes unless `quiet`.
+    when the notebook has one; on another host than the first, one below it. What the notebook
+    prints is shown as it comes unless `quiet`.
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with
     the failing cell when it fails; its partial notebook and report are in the folder then.
     """
-    source = notebooks.read(Path(notebook))
-    known = parameters.declared(notebooks.parameters_cell(source).source)
-    values = parameters.resolve(known, given)
-    name = name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
-    folder = output or Path("runs") / name
+    source, known, values = check(notebook, given)
+    folder = own_folder(output or Path("runs") / run_name(notebook, name))
     if "output" in known:
         values.setdefault("output", str(folder.resolve()))
     _begin(folder)
@@ -77,6 +79,34 @@ def run_notebook(
         if report and (folder / EXECUTED).is_file():
             reports.write_report(folder / EXECUTED, folder / REPORT)
     return Run(folder, time.monotonic() - begun, reports.metrics_of(folder))
+
+
+def check(
+    notebook: Path, given: Mapping[str, Any] | Iterable[str]
+) -> tuple[nbformat.NotebookNode, Mapping[str, parameters.Parameter], dict[str, Any]]:
+    """The notebook, the parameters it knows, and the values of those that are given.
+
+    Raises `ParameterError` or `NotebookError`.
+    """
+    source = notebooks.read(Path(notebook))
+    known = parameters.declared(notebooks.parameters_cell(source).source)
+    return source, known, parameters.resolve(known, given)
+
+
+def run_name(notebook: Path, name: str = "") -> str:
+    """The name that was given, else one of the notebook and the time."""
+    return name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
+
+
+def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The run's folder on host 0, one below it on every other: they may share a disk."""
+    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
+    if not index and environ.get("TF_CONFIG"):
+        try:
+            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
+        except (ValueError, KeyError, TypeError):
+            index = ""  # the notebook says what is wrong with it
+    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
 def _begin(folder: Path) -> None:
@@ -112,8 +142,8 @@ def _execute(
         raise RunFailedError(_what_failed(error, folder)) from None
     except DeadKernelError:
         raise RunFailedError(
-            f"the notebook's process died, most likely for want of memory; {folder} holds what "
-            "it wrote before"
+            "the notebook's process died, most likely for want of memory, or with another host "
+            f"of the same run; {folder} holds what it wrote before"
         ) from None
     finally:
         if part.is_file():
