@@ -142,7 +142,8 @@ settings = {
     "time_limit": time_limit, "resume": resume, "checkpoint_minutes": checkpoint_minutes,
     "output": output,
 }  # fmt: skip
-facts = {"images": train.fingerprint(), "replicas": device.replicas, "precision": device.dtype}
+facts = {"images": train.fingerprint(), "precision": device.dtype}
+facts |= {"replicas": device.replicas, "hosts": device.hosts}
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
 history, stopped = kept.history, ""
 run.seconds_before = kept.seconds
@@ -198,7 +199,8 @@ elif head_epochs and not kept.phase:
 # %% [markdown]
 # ## Second phase: fine-tuning
 #
-# Now the backbone may change as well, gently, on photos that never look the same twice.
+# Now the backbone may change as well, gently, on photos that never look the same twice. Of several
+# hosts each reads its own part of them.
 
 # %%
 if fine_tune != "none" and epochs:
@@ -220,12 +222,12 @@ if fine_tune != "none" and epochs:
 if fine_tune != "none" and epochs:
     batches = partial(
         pipeline.training,
-        train,
-        batch_size_all,
+        train.part(device.host, device.hosts),
+        batch_size_all // device.hosts,
         len(names),
         augment=augmentation.augmentation(augment),
         mix=augmentation.mixing(mix),
-        seed=seed,
+        seed=seed + device.host,
         deterministic=device.on_cpu,
     )
     tuned = training.fine_tune(

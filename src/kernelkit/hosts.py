@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-import click
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import reports
@@ -153,4 +152,4 @@ def _how(code: int | None) -> str:
 if __name__ == "__main__":
     request = json.loads(sys.argv[1])
     request["output"] = Path(request["output"])
-    reports_errors(lambda: click.echo(run_notebook(**request).summary))()
+    reports_errors(run_notebook)(**request)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from tensorflow import keras
 
-from petals import state
+from petals import exchange, hosts, state
 from petals.checkpoints import Checkpoints
 from petals.evaluation import Scores
 
 OUT_OF_TIME = "time limit"
 SAVING_SHARE = 0.05  # of the time may go into checkpoints
+AGREE_EVERY = 16  # steps between looks at the clock, on which several hosts have to agree
 
 
 class Epochs(keras.callbacks.Callback):
@@ -54,7 +55,9 @@ class Epochs(keras.callbacks.Callback):
         super().__init__()
         self.phase, self.predict, self.labels = phase, predict, labels
         self.epochs, self.steps, self.batch_size = epochs, steps, batch_size
-        self.patience, self.deadline, self.say, self.every = patience, deadline, say, every
+        self.patience, self.say, self.every = patience, say, every
+        self.deadline = None if deadline is None else exchange.same(deadline)
+        self._look = AGREE_EVERY if hosts.here().count > 1 else 1
         self.record, self.checkpoints = record, checkpoints
         self.history = [] if history is None else history
         self.best_epoch, self.best_f1 = 0, -1.0
@@ -63,7 +66,7 @@ class Epochs(keras.callbacks.Callback):
         self._partial: dict[str, float] = {}  # of an epoch that an earlier process began
         self._best: list[np.ndarray] = []
         self._pause, self._saving = 60 * checkpoint_minutes, 0.0
-        self._begun = self._saved = time.monotonic()
+        self._begun = self._saved = _now()
 
     def resume(self, model: keras.Model) -> None:
         """Take up the checkpoint that was found, if it is of this phase."""
@@ -77,15 +80,17 @@ class Epochs(keras.callbacks.Callback):
         self._partial = dict(found.facts["partial"])
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
-        self._epoch, self._epoch_begun = epoch, time.monotonic()
+        self._epoch, self._epoch_begun = epoch, _now()
         self._told = self._epoch_begun
         self._before = max(self.begin - epoch * self.steps, 0)  # done by an earlier process
         self._done = 0
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
-        now = time.monotonic()
         self._done = batch + 1
         step = self._before + self._done
+        if self._done % self._look and step < self.steps:
+            return
+        now = _now()
         if self.deadline is not None and now > self.deadline:
             self.stopped = OUT_OF_TIME
             self.model.stop_training = True
@@ -98,7 +103,7 @@ class Epochs(keras.callbacks.Callback):
             self.say(f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {step} of {self.steps}")
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-        trained = time.monotonic() - self._epoch_begun
+        trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
         row = {
             "phase": self.phase,
@@ -108,7 +113,7 @@ class Epochs(keras.callbacks.Callback):
             "val_accuracy": scores.accuracy,
             "val_macro_f1": scores.macro_f1,
             "learning_rate": _current_rate(self.model.optimizer),
-            "seconds": time.monotonic() - self._epoch_begun,
+            "seconds": _now() - self._epoch_begun,
             "images_per_second": self._done * self.batch_size / max(trained, 1e-9),
         }
         self.history.append(row)
@@ -124,7 +129,7 @@ class Epochs(keras.callbacks.Callback):
         if self._before + self._done < self.steps:
             return  # cut short: the checkpoint was made where it was
         last = epoch + 1 == self.epochs or self.model.stop_training
-        if last or time.monotonic() - self._saved > self._saving / SAVING_SHARE:
+        if last or _now() - self._saved > self._saving / SAVING_SHARE:
             self._save(self.steps, None)
 
     def finish(self, model: keras.Model) -> None:
@@ -147,7 +152,7 @@ class Epochs(keras.callbacks.Callback):
     def _save(self, step: int, logs: Mapping[str, Any] | None) -> None:
         if self.checkpoints is None:
             return
-        begun = time.monotonic()
+        begun = _now()
         self.checkpoints.save(
             self.phase,
             self._epoch * self.steps + step,
@@ -159,7 +164,7 @@ class Epochs(keras.callbacks.Callback):
             stopped="" if self.stopped == OUT_OF_TIME else self.stopped,
             partial=self._means(logs) if logs is not None else {},
         )
-        self._saved = time.monotonic()
+        self._saved = _now()
         self._saving = self._saved - begun
 
     def _tell(self, row: dict[str, Any]) -> None:
@@ -167,13 +172,18 @@ class Epochs(keras.callbacks.Callback):
         if self.epochs > 20 and done % 5 and done != self.epochs and row["seconds"] < 1:
             return  # short epochs by the dozen: every fifth line says enough
         here = done - self.begin // self.steps
-        left = (time.monotonic() - self._begun) / max(here, 1) * (self.epochs - done)
+        left = (_now() - self._begun) / max(here, 1) * (self.epochs - done)
         self.say(
             f"  {self.phase} {done}/{self.epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
             f"{row['images_per_second']:,.0f} images/s  "
             f"{int(left // 60)}:{int(left % 60):02d} left"
         )
+
+
+def _now() -> float:
+    """`time.monotonic()` of host 0, so that all hosts save and stop at the same step."""
+    return exchange.same(time.monotonic())
 
 
 def _current_rate(optimizer: keras.optimizers.Optimizer) -> float:

@@ -10,6 +10,7 @@ something else in the same place costs nobody's training.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 import time
@@ -17,11 +18,11 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from petals import inputs, storage
+from petals import exchange, hosts, inputs, storage
 from petals.errors import CheckpointError, StorageError
 
 FOLDER = "checkpoints"
@@ -66,10 +67,13 @@ class Checkpoints:
         self.found: Checkpoint | None = None
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
+        if not hosts.here().first:
+            resume = "never"  # host 0 looks, and tells
         if resume == "auto":
             self.found = self._newest([self.folder.parent, *inputs.find_folders(FOLDER)])
         elif resume != "never":
             self.found = self._explicit(Path(resume).expanduser())
+        self.found = _of_first(self.found)
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -96,12 +100,12 @@ class Checkpoints:
 
     def save(self, phase: str, step: int, arrays: Sequence[Any], **facts: Any) -> None:
         """Keep a checkpoint. Without space for it training goes on, and says so."""
+        if not hosts.here().first:
+            return
         path = self.folder / f"{PHASES.index(phase)}-{step:09}.npz"
-        entries = {f"{number:05}": np.asarray(array) for number, array in enumerate(arrays)}
         seconds = self.seconds + time.monotonic() - self._begun
-        facts |= {"phase": phase, "step": step, "seconds": seconds, "resumed": self.resumed}
-        text = json.dumps({"version": VERSION, **facts})
-        entries["facts"] = np.frombuffer(text.encode(), np.uint8)
+        facts |= {"seconds": seconds, "resumed": self.resumed}
+        entries = _entries(Checkpoint(phase, step, arrays, facts))
         try:
             if not (self.folder / SETTINGS).is_file():
                 storage.write_json(self.folder / SETTINGS, self.settings)
@@ -172,18 +176,41 @@ def _others(place: Path, digest: str) -> Iterator[Path]:
             yield folder
 
 
+def _entries(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
+    entries = {f"{number:05}": np.asarray(a) for number, a in enumerate(checkpoint.arrays)}
+    known = {"phase": checkpoint.phase, "step": checkpoint.step, **checkpoint.facts}
+    text = json.dumps({"version": VERSION, **known})
+    return entries | {"facts": np.frombuffer(text.encode(), np.uint8)}
+
+
+def _of_first(found: Checkpoint | None) -> Checkpoint | None:
+    """What host 0 found, on every host: they need not share a disk."""
+    if hosts.here().count == 1:
+        return found
+    file = io.BytesIO()
+    if found is not None:
+        np.savez(file, **_entries(found))
+    data = exchange.broadcast(file.getvalue())
+    return _parse(io.BytesIO(data))[0] if data else None
+
+
 def _read(path: Path) -> Checkpoint:
     """Raises `CheckpointError` for a file that is damaged or of a newer format."""
     try:
-        with path.open("rb") as file, np.load(file) as held:
-            facts = json.loads(held["facts"].tobytes())
-            arrays = [held[name] for name in sorted(held.files) if name != "facts"]
-            version = facts.pop("version")
-            phase, step = facts.pop("phase"), facts.pop("step")
+        with path.open("rb") as file:
+            found, version = _parse(file)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path} is damaged ({type(error).__name__})") from None
     if version > VERSION:
         raise CheckpointError(
             f"{path} was written by a newer petals (format {version}, this one reads {VERSION})"
         )
-    return Checkpoint(phase, step, arrays, facts)
+    return found
+
+
+def _parse(file: IO[bytes]) -> tuple[Checkpoint, int]:
+    with np.load(file) as held:
+        facts = json.loads(held["facts"].tobytes())
+        arrays = [held[name] for name in sorted(held.files) if name != "facts"]
+    version = facts.pop("version")
+    return Checkpoint(facts.pop("phase"), facts.pop("step"), arrays, facts), version

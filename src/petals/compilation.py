@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from petals import inputs
+from petals import hosts, inputs
 
 FOLDER = "compiled"
 
@@ -18,7 +18,9 @@ def keep(run: str | Path) -> int:
     """
     import jax
 
-    folder = Path(run) / FOLDER
+    # Of several hosts each keeps its own: a program is there for all of them or for none.
+    place = Path(run) if hosts.here().count == 1 else inputs.cache_folder()
+    folder = place / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in inputs.find_folders(FOLDER):
         for program in place.iterdir():

@@ -12,7 +12,7 @@ import tensorflow as tf
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 from tensorflow import keras
 
-from petals import augment, features, kerases, pipeline, storage
+from petals import augment, exchange, features, hosts, kerases, pipeline, storage
 from petals.errors import DataError, SettingError
 from petals.pipeline import Split
 
@@ -101,6 +101,7 @@ def instructive(labels: np.ndarray, probabilities: np.ndarray, most: int) -> np.
     return np.concatenate([wrong, right])
 
 
+@exchange.on_this_host
 def predict(
     model: keras.Model,
     split: Split,
@@ -113,10 +114,14 @@ def predict(
     """float32 (images, classes) probabilities in the files' order.
 
     `tta`: test-time augmentation, the mean over that many views: the image, its mirror image,
-    then lightly augmented ones. Raises `DataError` that names a damaged file.
+    then lightly augmented ones. Of several hosts each sees a part of the images, and all get the
+    whole. Raises `DataError` that names a damaged file.
     """
     if tta < 1:
         raise SettingError(f"tta {tta}: at least 1 view")
+    here = hosts.here()
+    split, model = split.part(here.index, here.count), exchange.double(model)
+    batch_size = max(1, batch_size // here.count)
     batch_size += -batch_size % kerases.replicas(model)
     total = 0.0
     for view in range(tta):
@@ -130,7 +135,7 @@ def predict(
         total = total + pipeline.cut(np.asarray(rows), split)
         if progress:
             progress("predicting", view + 1, tta)
-    return (total / tta).astype(np.float32)
+    return exchange.gather((total / tta).astype(np.float32))
 
 
 def mirrored(split: Split, batch_size: int) -> tf.data.Dataset:

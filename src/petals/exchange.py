@@ -5,10 +5,12 @@ On a single host each of these gives back what it was given.
 
 from __future__ import annotations
 
+import random
 import weakref
-from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +18,7 @@ from tensorflow import keras
 
 from petals import hosts
 
+P, T = ParamSpec("P"), TypeVar("T")
 CHUNK = 1 << 22  # words exchanged at a time: 16 MB of each host
 
 
@@ -55,6 +58,12 @@ def same(value: float) -> float:
     if hosts.here().count == 1:
         return value
     return float(np.frombuffer(broadcast(np.float64(value).tobytes()), np.float64)[0])
+
+
+def of_first(array: np.ndarray) -> np.ndarray:
+    """Host 0's array, on every host; it has the same shape on all."""
+    data = broadcast(np.ascontiguousarray(array).tobytes())
+    return np.frombuffer(data, array.dtype).reshape(array.shape)
 
 
 def _numbers(own: int) -> np.ndarray:
@@ -100,38 +109,47 @@ def _summing(strategy: Any) -> Any:
 _doubles: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-def on_this_host() -> AbstractContextManager:
-    """The context in which Keras uses this host's devices only, whatever the others do."""
-    here = hosts.here()
-    if here.count == 1 or here.strategy is not None:  # outside its scope a strategy is not there
-        return nullcontext()
-    import jax
+def on_this_host(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorates what uses this host's devices only, whatever the others do."""
 
-    own = [f"{device.platform}:{device.id}" for device in jax.local_devices()]
-    return keras.distribution.DataParallel(devices=own, auto_shard_dataset=False).scope()
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        here = hosts.here()
+        if here.count == 1:
+            return function(*args, **kwargs)
+        if here.strategy is not None:
+            # tf_keras calls back within its strategy's scope, which a thread is outside of.
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(function, *args, **kwargs).result()
+        import jax
+
+        own = [f"{device.platform}:{device.id}" for device in jax.local_devices()]
+        with keras.distribution.DataParallel(devices=own, auto_shard_dataset=False).scope():
+            return function(*args, **kwargs)
+
+    return wrapper
 
 
 def double(model: keras.Model) -> keras.Model:
-    """The model with its present weights, for use within `on_this_host`; every host calls it.
+    """The model with its present weights, for use `on_this_host`; every host calls it.
 
     On a single host it is the model itself.
     """
     if hosts.here().count == 1:
         return model
     weights = model.get_weights()  # under tf.distribute the hosts agree on some of them
-    with on_this_host():
-        if model not in _doubles:
-            _doubles[model] = keras.models.clone_model(model)
-        _doubles[model].set_weights(weights)
-        return _doubles[model]
+    if model not in _doubles:
+        dice = random.getstate()  # a copy draws weights of its own, of which nothing is kept
+        _doubles[model] = keras.models.clone_model(model)
+        random.setstate(dice)
+    _doubles[model].set_weights(weights)
+    return _doubles[model]
 
 
-def feed(dataset: tf.data.Dataset) -> Any:
-    """What `fit` takes for this host's part of the batches."""
+def feed(dataset: tf.data.Dataset, batch_size: int) -> Any:
+    """What `fit` takes for this host's part of batches of `batch_size` images over all."""
     strategy = hosts.here().strategy
     if strategy is None:
         return dataset
-    replicas = strategy.num_replicas_in_sync // hosts.here().count
-    rows = next(iter(tf.nest.flatten(dataset.element_spec))).shape[0]
-    each = dataset.rebatch(rows // replicas, drop_remainder=True) if replicas > 1 else dataset
+    each = dataset.rebatch(batch_size // strategy.num_replicas_in_sync, drop_remainder=True)
     return strategy.distribute_datasets_from_function(lambda context: each)

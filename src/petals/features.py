@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals import augment, inputs, pipeline, storage
+from petals import augment, exchange, hosts, inputs, pipeline, storage
 from petals.accelerator import Accelerator
 from petals.errors import StorageError
 from petals.models import Classifier
@@ -42,6 +42,7 @@ class Features:
     stored: bool = False  # found rather than computed
 
 
+@exchange.on_this_host
 def extract(
     model: keras.Model,
     split: Split,
@@ -59,27 +60,26 @@ def extract(
     `model` maps uint8 images to features; `key` names its weights (`petals.weights.describe`).
     View 0 is the image as it is, the others are augmented at `level`. What was computed before
     for the same data, weights, size and views is read from the cache; of processes that want
-    the same at the same time, one computes and the others wait for it.
+    the same at the same time, one computes and the others wait for it. Of several hosts each
+    computes a part of the images on its own devices, and all get the whole.
     """
-    parts = [VERSION, key, _digest(model), split.fingerprint(), split.size, views]
+    here = hosts.here()
+    own, model = split.part(here.index, here.count), exchange.double(model)
+    parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
     parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = inputs.cache_folder() / "features" / f"{name}.npy"
     labels, ids = pipeline.labels_and_ids(split)
     with _one_at_a_time(path.with_suffix(".lock")):
-        values = _stored(path, split.count)
-        if values is not None:
-            return Features(values, labels, ids, stored=True)
-        run = frozen(model, batch_size) if on_one_device else _predicting(model)
-        values = np.stack(
-            [_one_view(run, split, view, level, seed, batch_size, views, progress)
-             for view in range(views)], axis=1)  # fmt: skip
-        try:
-            with storage.replacing(path) as part:
-                np.save(part, values)
-        except StorageError as error:  # the run can do without; the next one computes again
-            print(f"  the features are not kept: {error}")
-    return Features(values, labels, ids)
+        values = _stored(path, own.count)
+        stored = values is not None
+        if values is None:
+            run = frozen(model, batch_size) if on_one_device else _predicting(model)
+            values = np.stack(
+                [_one_view(run, own, view, level, seed, batch_size, views, progress)
+                 for view in range(views)], axis=1)  # fmt: skip
+            _keep(path, values)
+    return Features(exchange.gather(values), labels, ids, stored)
 
 
 def extractor(
@@ -87,11 +87,12 @@ def extractor(
 ) -> Callable[..., Features]:
     """`extract` for a classifier on a device: call it with a split (and `views`)."""
     batch = CPU_BATCH if device.on_cpu else 128
+    alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
     return partial(
         extract,
         classifier.features,
-        batch_size=batch * device.replicas,
-        on_one_device=device.backend == "tensorflow" and device.strategy is None,
+        batch_size=batch * device.replicas // device.hosts,
+        on_one_device=device.backend == "tensorflow" and alone,
         **settings,
     )
 
@@ -110,6 +111,14 @@ def _stored(path: Path, count: int) -> np.ndarray | None:
     except (OSError, ValueError, EOFError):
         return None  # not there, or cut short by an old crash: computed again
     return values if len(values) == count else None
+
+
+def _keep(path: Path, values: np.ndarray) -> None:
+    try:
+        with storage.replacing(path) as part:
+            np.save(part, values)
+    except StorageError as error:  # the run can do without; the next one computes again
+        print(f"  the features are not kept: {error}")
 
 
 @contextmanager

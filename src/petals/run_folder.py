@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 from tensorflow import keras
 
 import petals
-from petals import inputs, plots, storage
+from petals import hosts, inputs, plots, storage
 from petals.accelerator import Accelerator
 from petals.evaluation import Scores
 from petals.inputs import Source
@@ -43,12 +44,16 @@ class Picture:
 class RunFolder:
     """The folder that `output` names; every file in it appears whole or not at all.
 
-    `output` "" means the working directory on Kaggle and `runs/latest` at home.
+    `output` "" means the working directory on Kaggle and `runs/latest` at home. Of several hosts
+    the first one writes there; what the others write is gone when they end.
     """
 
     def __init__(self, output: str = "") -> None:
         default = "." if inputs.on_kaggle() else "runs/latest"
         self.path = Path(output or default)
+        if not hosts.here().first:
+            self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
+            self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
 
     def __str__(self) -> str:

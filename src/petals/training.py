@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals import evaluation, kerases, pipeline, schedules
+from petals import evaluation, exchange, hosts, kerases, pipeline, schedules
 from petals.callbacks import Epochs
 from petals.errors import DataError, SettingError
 from petals.features import Features
@@ -70,6 +70,7 @@ def _compiles() -> bool | str:
     return bool(tf.config.list_physical_devices("GPU"))
 
 
+@exchange.on_this_host
 def train_head(
     classifier: Classifier,
     train: Features,
@@ -87,7 +88,8 @@ def train_head(
     """Train the softmax head on stored features and put it into the classifier.
 
     Every view counts as an image of its own; `watching`: what `petals.callbacks.Epochs` takes
-    (patience, deadline, history, record, say). Returns that callback.
+    (patience, deadline, history, record, say). Returns that callback. Of several hosts each
+    does all of it, and host 0's head is taken.
     """
     _check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])
@@ -123,7 +125,7 @@ def train_head(
     head.fit(dataset, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0,
              callbacks=[watch])  # fmt: skip
     watch.finish(head)
-    classifier.head.set_weights(head.get_weights())
+    classifier.head.set_weights([exchange.of_first(values) for values in head.get_weights()])
     return watch
 
 
@@ -179,9 +181,10 @@ def fine_tune(
     """Train whatever of the classifier is trainable, end to end.
 
     `batches(step)`: the endless batches of `petals.pipeline.training` from that step on, of
-    `batch_size` images over all replicas; `rates`: the learning rate of each step; `files`: the
-    shards it reads, to name a damaged one; `watching`: what `petals.callbacks.Epochs` takes.
-    With `checkpoints` among it, training goes on where the one that was found left off.
+    `batch_size` images over all replicas, of which each of several hosts gives its part;
+    `rates`: the learning rate of each step; `files`: the shards it reads, to name a damaged one;
+    `watching`: what `petals.callbacks.Epochs` takes. With `checkpoints` among it, training goes
+    on where the one that was found left off.
     """
     model = classifier.model
     replicas = kerases.replicas(model)
@@ -203,10 +206,16 @@ def fine_tune(
     )
     watch.resume(model)
     fit = fit_by_hand if by_hand else _fit
-    with pipeline.naming_damaged_files(files, classifier.head.units):
+    with hosts.naming_lost_hosts(), pipeline.naming_damaged_files(files, classifier.head.units):
         for step, end, steps in _stretches(watch.begin, epochs, steps_per_epoch):
             if not watch.stopped:
-                fit(model, batches(step), (step // steps_per_epoch, end), steps, [watch])
+                fit(
+                    model,
+                    exchange.feed(batches(step), batch_size),
+                    (step // steps_per_epoch, end),
+                    steps,
+                    [watch],
+                )
     watch.finish(model)
     return watch
 
