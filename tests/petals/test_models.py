@@ -75,6 +75,11 @@ def test_efficientnet_normalizes_as_it_was_trained():
     assert np.allclose(upto(x), expected, atol=1e-4)
 
 
+def test_efficientnet_v2_brings_its_normalization():
+    classifier = models.build("EfficientNetV2B0", 32, 3, weights="none")
+    assert classifier.backbone.get_layer("normalization").variance is not None
+
+
 @pytest.fixture(scope="module")
 def mobilenet():
     return models.build("MobileNet-0.25", 64, 5, weights="none", dropout=0.2)
