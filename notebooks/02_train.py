@@ -85,8 +85,10 @@ from petals import (
     models,
     pipeline,
     plots,
+    precision,
     schedules,
     session,
+    trained,
     training,
 )
 from petals import weights as pretrained
@@ -97,6 +99,8 @@ from petals.run_folder import RunFolder
 
 run = RunFolder(output)
 deadline = session.deadline(time_limit, device.kind)
+if dtype == "auto" and fine_tune == "none":
+    precision.choose(device, backbone, image_size)
 training.set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
@@ -203,12 +207,13 @@ elif head_epochs and not kept.phase:
 # hosts each reads its own part of them.
 
 # %%
-if fine_tune != "none" and epochs:
+tuning = fine_tune != "none" and epochs and not stopped
+if tuning:
     look = pipeline.augmented(sample.images[:8], augmentation.augmentation(augment), seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %%
-if fine_tune != "none" and epochs:
+if tuning:
     models.set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
     trainable = models.parameter_counts(classifier.model)[1]
     steps = max(1, train.count // batch_size_all)
@@ -219,7 +224,7 @@ if fine_tune != "none" and epochs:
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %%
-if fine_tune != "none" and epochs:
+if tuning:
     batches = partial(
         pipeline.training,
         train.part(device.host, device.hosts),
@@ -248,6 +253,7 @@ if fine_tune != "none" and epochs:
         **watching,
     )
     stopped = tuned.stopped
+    trained.save(classifier, run.path / "classifier.h5")  # for another run's weights=FILE
 
 run.figure(plots.curves(history), "curves")
 

@@ -138,7 +138,12 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
         yield
 
 
-Run = Callable[[tf.data.Dataset], Iterator[np.ndarray]]
+Tell = Callable[[int], None]  # how many batches are done
+Run = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
+
+
+def _silent(batches: int) -> None:
+    pass
 
 
 def _one_view(
@@ -152,13 +157,14 @@ def _one_view(
     progress: Progress | None,
 ) -> np.ndarray:
     dataset = images(split, batch_size, view, level, seed)
-    rows = []
+
+    def tell(batches: int) -> None:
+        if progress:
+            done = min(batches * batch_size, split.count)
+            progress("features", view * split.count + done, views * split.count)
+
     with pipeline.naming_damaged_files(split.paths):
-        for batch in run(dataset):
-            rows.append(batch)
-            if progress:
-                done = min(len(rows) * batch_size, split.count)
-                progress("features", view * split.count + done, views * split.count)
+        rows = list(run(dataset, tell))
     return pipeline.cut(np.concatenate(rows).astype(np.float32), split)
 
 
@@ -179,9 +185,10 @@ def images(
 
 
 def _predicting(model: keras.Model) -> Run:
-    def run(dataset: tf.data.Dataset) -> Iterator[np.ndarray]:
-        for batch in dataset:
-            yield np.asarray(model.predict_on_batch(batch.numpy()))
+    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+        # The whole dataset at once: a call for each batch costs several times as much.
+        watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: tell(n + 1))
+        yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
 
     return run
 
@@ -198,10 +205,11 @@ def frozen(model: keras.Model, batch_size: int) -> Run:
         traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
     )
 
-    def run(dataset: tf.data.Dataset) -> Iterator[np.ndarray]:
-        batches = iter(dataset)
+    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+        batches, done = iter(dataset), 0
         with ThreadPoolExecutor(2) as pool:
             while group := list(itertools.islice(batches, 8)):
                 yield from pool.map(lambda batch: call(batch)[0].numpy(), group)
+                tell(done := done + len(group))
 
     return run
