@@ -63,11 +63,11 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
         epochs=EPOCHS, steps_per_epoch=steps, batch_size=BATCH, val_labels=labels, say=say,
         record=record, deadline=1e12,
     )  # fmt: skip
+    predicted = evaluation.predict(model.model, val, BATCH, tta=2)
     found = [
         features.extractor(model, device, key="small", seed=0)(split) for split in (train, val)
     ]
     head = training.train_head(model, *found, epochs=2, say=say)
-    predicted = evaluation.predict(model.model, val, BATCH, tta=2)
     run = RunFolder(f"{out}-run")
     run.write_history(tuned.history)
     result = {

@@ -92,7 +92,7 @@ def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
                 assert ours[name] == pytest.approx(theirs[name], abs=1e-3)
         assert two["shapes"] == one["shapes"]
         assert two["features"] == pytest.approx(one["features"], rel=1e-3)
-        assert np.allclose(two["predicted"], one["predicted"], atol=1e-2)
+        assert np.allclose(two["predicted"], one["predicted"], atol=1e-3)
         # the heads' first weights are drawn alike where Keras draws them from Python's dice
         if through == "jax":
             assert two["head"][-1]["val_loss"] == pytest.approx(
