@@ -36,7 +36,7 @@ def choose(
     Anything but a CPU with instructions for bfloat16 keeps what `detect` chose, as does
     fine-tuning, of which the forward pass that is measured here is only a part.
     """
-    if device.kind != "cpu" or not supported():
+    if device.kind != "cpu" or device.hosts > 1 or not supported():  # hosts might disagree
         return device.dtype
     ratio = _remembered(device, backbone, image_size)
     if ratio >= FASTER:
