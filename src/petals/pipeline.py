@@ -121,7 +121,7 @@ def training(
         if split.complete:
             records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
         images = _decoded(records, split.size, DECODE_AT_ONCE, False).unbatch()
-        images = _shuffled(images.cache(), split.count, seed).skip(past)
+        images = shuffled(images.cache(), split.count, seed).skip(past)
         dataset = images.batch(batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE)
     else:
         records = _shuffled_records(split, seed, deterministic).skip(past)
@@ -135,19 +135,19 @@ def training(
 
 def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.Dataset:
     if not split.complete:
-        return _shuffled(split.records().cache(), split.count, seed)
+        return shuffled(split.records().cache(), split.count, seed)
     files = tf.data.Dataset.from_tensor_slices(list(split.paths))
-    records = _shuffled(files, len(split.paths), seed).interleave(
+    records = shuffled(files, len(split.paths), seed).interleave(
         tf.data.TFRecordDataset,
         cycle_length=min(16, len(split.paths)),
         block_length=16,
         num_parallel_calls=AUTOTUNE,
         deterministic=deterministic,
     )
-    return _shuffled(records, min(SHUFFLE, split.count), seed + 1)
+    return shuffled(records, min(SHUFFLE, split.count), seed + 1)
 
 
-def _shuffled(dataset: tf.data.Dataset, size: int, seed: int) -> tf.data.Dataset:
+def shuffled(dataset: tf.data.Dataset, size: int, seed: int) -> tf.data.Dataset:
     """Endless, with another order in each pass, and the same orders whenever it is begun again.
 
     A shuffle goes on with its random numbers when iteration starts over, as Keras does after a

@@ -154,7 +154,7 @@ def _feature_batches(
     values: np.ndarray, labels: np.ndarray, num_classes: int, batch: int, seed: int
 ) -> tf.data.Dataset:
     table, classes = tf.constant(values), tf.constant(labels)
-    order = tf.data.Dataset.range(len(values)).shuffle(len(values), seed=seed).repeat()
+    order = pipeline.shuffled(tf.data.Dataset.range(len(values)), len(values), seed)
 
     def gather(rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)

@@ -182,6 +182,18 @@ def test_a_deadline_stops_at_the_next_step(splits, by_hand):
     assert any("time limit" in line for line in said)
 
 
+def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch):
+    monkeypatch.setattr(training.kerases, "replicas", lambda model: 8)
+    with pytest.raises(SettingError, match="10 images cannot be shared by 8 devices"):
+        tune(classifier(), splits)
+
+
+def test_the_loop_by_hand_is_for_one_device(splits, monkeypatch):
+    monkeypatch.setattr(training.kerases, "replicas", lambda model: 2)
+    with pytest.raises(SettingError, match="set custom_loop=False"):
+        tune(classifier(), splits, by_hand=True)
+
+
 def test_patience_ends_what_does_not_improve(splits):
     said = []
     rates = np.zeros(50 * 5, np.float32)

@@ -15,7 +15,7 @@ CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every co
 
 REHEARSAL: dict[Kind, str] = {
     "tpu": "rehearsal: this TPU session is eight CPU devices on the desk, not a TPU",
-    "gpu": "rehearsal: this GPU session has whatever this machine has, not Kaggle's GPU",
+    "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
 }
 """What the log of such a session begins with."""
 
