@@ -28,7 +28,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
     slower = sweeps.notebook.read_text().replace("time.sleep(0.6)", "time.sleep(8)")
     sweeps.notebook.write_text(slower)
-    text = "base: {does: slow}\ngrid: {a: [1, 2, 3]}"
+    text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4]}"
     monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.75)  # 30 seconds of two minutes
 
     sweeps.run(text, kaggle=True, local=True, timeout=2)
@@ -42,8 +42,8 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     sweeps.run(text, kaggle=True, local=True, timeout=2)
 
     assert "were done in an earlier session" in sweeps.said
-    assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 3
-    assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03"]
+    assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 4
+    assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
 def test_a_rehearsal_of_nothing_is_refused(sweeps):
