@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run push test test-parity fuzz lab bench lint lock
+.PHONY: help run push test test-long test-parity fuzz lab bench lint lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
@@ -29,8 +29,11 @@ run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, 
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
 	$(BIN)/python tools/push_kernel.py
 
-test: .venv/installed lint ## lint, types and every test (under 10 minutes)
+test: .venv/installed lint ## lint, types and the tests (under 10 minutes)
 	$(BIN)/python -m pytest -n 2
+
+test-long: .venv/installed ## the tests that take half a minute and more each
+	$(BIN)/python -m pytest -n 2 -m long
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
 PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))

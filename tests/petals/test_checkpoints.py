@@ -64,7 +64,9 @@ def assert_same(one, other):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("by_hand", "cache"), [(False, True), (True, False)])
+@pytest.mark.parametrize(
+    ("by_hand", "cache"), [(False, True), pytest.param(True, False, marks=pytest.mark.long)]
+)
 def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_hand, cache):
     options = {"by_hand": by_hand, "cache": cache}
     cut_at(None)

@@ -75,7 +75,7 @@ def said(tmp_path, number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("through", ["jax", "tensorflow"])
+@pytest.mark.parametrize("through", ["jax", pytest.param("tensorflow", marks=pytest.mark.long)])
 def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
     rehearsal, count = ALONE[through]
     alone = start({"KAGGLE_REHEARSAL": rehearsal, **devices(count)}, dataset, tmp_path / "one", 2)
@@ -104,7 +104,13 @@ def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("through, dying", [("jax", 1), ("jax", 0), ("tensorflow", 1)])
+@pytest.mark.parametrize(
+    "through, dying",
+    [
+        ("jax", 0),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in (("jax", 1), ("tensorflow", 1))),
+    ],
+)
 def test_a_host_that_dies_ends_the_other_with_a_word(through, dying, dataset, tmp_path, start):
     pair = [start(variables, dataset, tmp_path / "two", 2, dying) for variables in told(through)]
     assert pair[dying].wait(timeout=200) == -signal.SIGKILL, said(tmp_path, dying)

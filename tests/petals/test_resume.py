@@ -44,7 +44,7 @@ def losses(run):
     return [row["val_loss"] for row in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)  # four whole starts
 def test_killed_at_random_moments_it_ends_with_the_same_scores(dataset, tmp_path):
     with (tmp_path / "log.txt").open("w") as log:

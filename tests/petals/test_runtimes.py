@@ -52,7 +52,14 @@ def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
 
 
 @pytest.mark.timeout(480)  # the plain one and another, on a machine that is busy with tests
-@pytest.mark.parametrize("runtime", ["jax", "tf_keras", pytest.param("mirrored", marks=AT_LENGTH)])
+@pytest.mark.parametrize(
+    "runtime",
+    [
+        "jax",
+        pytest.param("tf_keras", marks=pytest.mark.long),
+        pytest.param("mirrored", marks=AT_LENGTH),
+    ],
+)
 def test_the_same_data_and_weights_give_the_same_training(
     runtime, plain, dataset, splits, tmp_path
 ):
