@@ -55,7 +55,7 @@ def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
 @pytest.mark.parametrize(
     "runtime",
     [
-        "jax",
+        pytest.param("jax", marks=pytest.mark.long),
         pytest.param("tf_keras", marks=pytest.mark.long),
         pytest.param("mirrored", marks=AT_LENGTH),
     ],
