@@ -5,20 +5,17 @@ Which hosts there are says `petals.invitation`. Host 0 writes the files.
 
 from __future__ import annotations
 
-import atexit
 import inspect
-import queue
 import socket
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from petals.errors import HostsError
 from petals.invitation import JAX, Invitation
+from petals.patience import within
 
 PATIENCE = 50.0  # seconds for all hosts to be there
 HEARTBEAT = 60  # seconds without a sign of life after which JAX ends all hosts
@@ -67,7 +64,9 @@ def join(invited: Invitation, seconds: float = PATIENCE) -> Hosts:
         )
     meet = _through_jax if invited.through == JAX else _through_tensorflow
     try:
-        _here = _within(deadline - time.monotonic(), lambda: meet(invited))
+        # JAX itself would give up by ending the process.
+        left = max(deadline - time.monotonic(), 0.1)
+        _here = within(left, lambda: meet(invited))
     except TimeoutError:
         raise HostsError(
             f"{who} waited {seconds:.0f} s at {invited.address or 'the address JAX found'} and not "
@@ -117,29 +116,6 @@ def _answers(address: str, deadline: float) -> bool:
         except OSError:
             time.sleep(min(0.2, left))
     return False
-
-
-def _within(seconds: float, meet: Callable[[], Hosts]) -> Hosts:
-    # In a thread, which is left behind: JAX gives up by ending the process.
-    answers: queue.SimpleQueue = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            answers.put((meet(), None))
-        except Exception as error:
-            answers.put((None, error))
-
-    threading.Thread(target=run, daemon=True, name="joining hosts").start()
-    try:
-        found, error = answers.get(timeout=max(seconds, 0.1))
-    except queue.Empty:
-        api = sys.modules.get("jax._src.api")
-        if hasattr(api, "clean_up"):
-            atexit.unregister(api.clean_up)  # it would wait for the hosts that never came
-        raise TimeoutError from None
-    if error is not None:
-        raise error
-    return found
 
 
 @contextmanager

@@ -6,22 +6,19 @@ installed, and reaches TPU nodes over the network (`TPU_NAME`, `grpc://`).
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import os
-import queue
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from petals.kerases import USE_LEGACY
+from petals.patience import Answer, within
 
 NAME = "TPU_NAME"
-Answer = TypeVar("Answer")
 
 # In a process of its own: TensorFlow connects to other machines while it holds Python's
 # interpreter lock, so that no thread could end the wait.
@@ -102,35 +99,16 @@ def _try_elsewhere(name: str, seconds: float) -> None:
 
 
 def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
-    """What `ask` returns, asked in a thread, which is left behind when it does not answer."""
-    answers: queue.SimpleQueue = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            answers.put((ask(), None))
-        except Exception as error:  # every layer below raises its own kinds
-            answers.put((None, error))
-
-    threading.Thread(target=run, daemon=True, name="TPU probe").start()
     try:
-        value, error = answers.get(timeout=seconds)
-    except queue.Empty:
-        _leave_without_jax()
+        return within(seconds, ask)
+    except TimeoutError:
         raise NoTPUError(
             f"no answer within {seconds:.0f} s: another process holds it, or it waits for "
             "other hosts of its slice"
         ) from None
-    if error is not None:
+    except Exception as error:
         line = (str(error).strip().splitlines() or [""])[0]
         raise NoTPUError(f"{type(error).__name__}: {textwrap.shorten(line, 200)}") from error
-    return value
-
-
-def _leave_without_jax() -> None:
-    # At exit JAX clears its devices, for which it would wait until the stuck thread is done.
-    api = sys.modules.get("jax._src.api")
-    if hasattr(api, "clean_up"):
-        atexit.unregister(api.clean_up)
 
 
 def _restore(name: str, value: str | None) -> None:
