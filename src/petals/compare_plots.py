@@ -48,7 +48,7 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     _plain(axes, "Seconds an epoch", "seconds (log)")
     axes.grid(axis="y", visible=False)
     if rows:
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return figure
 
 
@@ -65,7 +65,7 @@ def curves(runs: Sequence[Run]) -> Figure:
     _plain(left, "Macro F1 on validation", "epoch")
     _plain(right, "Loss on validation", "epoch")
     if runs:
-        left.legend(frameon=False, fontsize=7)
+        left.legend(frameon=False, fontsize=7, loc="lower right")
     return figure
 
 

@@ -38,7 +38,7 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.yaxis.set_major_formatter("{x:.0f}")
     _plain(axes, "Images of each class: validation against training", "in train", "in val")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
     return figure
 
 
@@ -53,7 +53,7 @@ def jpeg_sizes(prints: Fingerprints) -> Figure:
                   label=f"{split}: median {np.median(values):.1f} kB")  # fmt: skip
     axes.set_yticks([])
     _plain(axes, "Size of the JPEGs", "kB an image", "share of images")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
     return figure
 
 

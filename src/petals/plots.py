@@ -70,7 +70,7 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
     axes.set_xticks(list(shown), [names[order[i]] for i in shown], rotation=60, ha="right")
     _plain(axes, f"Images in each of {len(names)} classes", y="images")
     axes.tick_params(axis="x", labelsize=6.5)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
     return figure
 
 
@@ -115,12 +115,12 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     line(right, "val_macro_f1", "validation macro F1", ACCENT)
     phases = [row["phase"] for row in history]
     begins = [i for i in range(1, len(phases)) if phases[i] != phases[i - 1]]
-    for axes in (left, right):
+    for axes, place in ((left, "upper right"), (right, "lower right")):
         for begin in begins:
             axes.axvline(begin + 0.5, color=INK, linewidth=0.8, linestyle=":")
             axes.annotate(f" {phases[begin]}", (begin + 0.5, 1), fontsize=7, va="top",
                           xycoords=("data", "axes fraction"))  # fmt: skip
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8, loc=place)
         axes.xaxis.get_major_locator().set_params(integer=True)
     _plain(left, "Loss", "epoch")
     _plain(right, "Scores", "epoch")
