@@ -17,12 +17,7 @@ from kernelkit.metadata import FILE_NAME, Metadata
 from kernelkit.preflight import Wish
 from kernelkit.project import Project
 
-# Parameters that, where a notebook declares them, are told what the push knows: the machine
-# to check for, and when to stop by itself. Kaggle kills a session at its limit and keeps
-# nothing of it, and does not always honour the time asked for.
-ACCELERATOR = "accelerator"
-TIME_LIMIT = "time_limit"  # minutes; 0 = none
-TIME_LIMIT_SHARE = 0.95
+ACCELERATOR = "accelerator"  # a notebook that declares it is told the machine, and checks it
 
 
 @dataclass(frozen=True)
@@ -93,8 +88,6 @@ def make(
     if ACCELERATOR in declared:
         values = _told_machine(values, kernel)
     minutes = _session_minutes(kernel, timeout_minutes)
-    if TIME_LIMIT in declared and minutes:
-        values = {TIME_LIMIT: round(TIME_LIMIT_SHARE * minutes, 1)} | values
     wish = Wish(
         metadata=kernel,
         bundle=bundles.build(kernel.code_file, values, here, minutes),

@@ -144,19 +144,6 @@ def test_the_machine_asked_for_is_told_to_the_notebook(repository):
         plan.make(None, ["accelerator=cpu"], repository.metadata, "tpu", None)
 
 
-def test_the_notebook_is_told_to_stop_before_kaggle_stops_it(repository, notebook_code):
-    declared = "time_limit = 0.0  # >= 0: minutes; 0 = none"
-    repository.cells(notebook_code(declared, ["parameters"]))
-
-    def limit(*given, timeout=None):
-        planned = plan.make(None, given, repository.metadata, "tpu", timeout)
-        return planned.wish.parameters["time_limit"]
-
-    assert limit() == 513
-    assert limit(timeout=100) == 95
-    assert limit("time_limit=7") == 7
-
-
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
 def test_the_bundle_says_how_long_the_session_lasts(repository, kind, timeout, minutes):
     planned = plan.make(None, (), repository.metadata, kind, timeout)
