@@ -41,7 +41,7 @@ except ModuleNotFoundError:
 
 from IPython.display import display
 
-from petals import duplicates, exploration, explore_plots, inspection, pipeline, plots, storage
+from petals import duplicates, exploration, explore_plots, inspection, plots, shards, storage
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 from petals.tables import Table
@@ -88,7 +88,7 @@ else:
 labels = exploration.labels(splits, len(names))
 each = 8 if len(names) <= 13 else 1
 chosen = exploration.some_of_each(splits["train"], labels["train"], each)
-photos = pipeline.sample(splits["train"], chosen)
+photos = shards.sample(splits["train"], chosen)
 captions = [names[label] for label in photos.labels]
 run.figure(plots.gallery(photos.images, captions), "gallery")
 

@@ -42,7 +42,7 @@ learning_rate = 0.0  # >= 0: its peak for one replica; 0 = what suits the phase
 tta = 1  # >= 1: views averaged at prediction time
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
-custom_loop = False  # fine-tune with the loop spelt out in petals.training
+custom_loop = False  # fine-tune with the loop spelt out in petals.custom_loop
 on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
@@ -88,6 +88,7 @@ from petals import (
     precision,
     schedules,
     session,
+    shards,
     trained,
     training,
 )
@@ -108,7 +109,7 @@ if device.backend == "jax":
 source = inputs.find(data, image_size)
 names = source.class_names
 train, val, test = (
-    pipeline.Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
+    shards.Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
 )
 skipped = 0
 if on_corrupt == "skip":
@@ -119,12 +120,12 @@ print(
 
 # %%
 batch_size_all = batch_size * device.replicas
-sample = pipeline.sample(train, 24)
+sample = shards.sample(train, 24)
 run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
 # %%
-train_labels, _ = pipeline.labels_and_ids(train)
-val_labels, val_ids = pipeline.labels_and_ids(val)
+train_labels, _ = shards.labels_and_ids(train)
+val_labels, val_ids = shards.labels_and_ids(val)
 balance = {"train": train_labels, "val": val_labels}
 run.figure(plots.class_balance(balance, names), "classes")
 
@@ -289,7 +290,7 @@ for truth, guess, times in evaluation.most_confused(val_labels, probabilities, n
 
 # %%
 chosen = evaluation.instructive(val_labels, probabilities, most=24)
-photos = pipeline.sample(val, chosen)
+photos = shards.sample(val, chosen)
 run.figure(
     plots.predictions(photos.images, photos.labels, probabilities[chosen], names), "predictions"
 )
@@ -301,7 +302,7 @@ run.figure(
 
 # %%
 test_probabilities = predict(test)
-_, test_ids = pipeline.labels_and_ids(test)
+_, test_ids = shards.labels_and_ids(test)
 run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
 evaluation.write_submission(

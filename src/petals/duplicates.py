@@ -19,7 +19,7 @@ from PIL import Image
 
 from petals import tfrecords
 from petals.errors import SettingError
-from petals.pipeline import Split
+from petals.shards import Split
 
 BITS = 64
 THUMBNAIL = (18, 16)  # columns, rows: halved, it gives the 9 x 8 greys that a hash compares

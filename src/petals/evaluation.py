@@ -12,9 +12,9 @@ import tensorflow as tf
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 from tensorflow import keras
 
-from petals import augment, exchange, features, hosts, kerases, pipeline, storage
+from petals import augment, exchange, features, hosts, kerases, pipeline, shards, storage
 from petals.errors import DataError, SettingError
-from petals.pipeline import Split
+from petals.shards import Split
 
 Progress = Callable[[str, int, int], None]
 
@@ -130,7 +130,7 @@ def predict(
             if view == 1
             else features.images(split, batch_size, view, "light", seed)
         )
-        with pipeline.naming_damaged_files(split.paths):
+        with shards.naming_damaged_files(split.paths):
             rows = model.predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
         if progress:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from petals import augment, inputs, inspection, pipeline, tfrecords
+from petals import augment, inputs, inspection, pipeline, shards, tfrecords
 from petals.errors import DataError
-from petals.pipeline import Split
+from petals.shards import Split
 from petals.tables import Table
 
 
@@ -37,7 +37,7 @@ def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarra
     """int64 labels of the splits that have them; raises `DataError` for one out of range."""
     found = {}
     for name, split in splits.items():
-        values, _ = pipeline.labels_and_ids(split)
+        values, _ = shards.labels_and_ids(split)
         if values.max() >= num_classes:
             raise DataError(
                 f"{name} holds a label {values.max()} and there are {num_classes} class names: "

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from petals.duplicates import Fingerprints, Pair
-from petals.pipeline import Split, sample
 from petals.plots import ACCENT, BAD, FAINT, GOOD, INK, SECOND, WIDTH, _figure, _plain
+from petals.shards import Split, sample
 
 
 def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) -> Figure:

@@ -20,11 +20,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals import augment, exchange, hosts, inputs, pipeline, storage
+from petals import augment, exchange, hosts, inputs, pipeline, shards, storage
 from petals.accelerator import Accelerator
 from petals.errors import StorageError
 from petals.models import Classifier
-from petals.pipeline import Split
+from petals.shards import Split
 
 VERSION = 1  # part of every key: raise it when the computation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
@@ -69,7 +69,7 @@ def extract(
     parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = inputs.cache_folder() / "features" / f"{name}.npy"
-    labels, ids = pipeline.labels_and_ids(split)
+    labels, ids = shards.labels_and_ids(split)
     with _one_at_a_time(path.with_suffix(".lock")):
         values = _stored(path, own.count)
         stored = values is not None
@@ -163,7 +163,7 @@ def _one_view(
             done = min(batches * batch_size, split.count)
             progress("features", view * split.count + done, views * split.count)
 
-    with pipeline.naming_damaged_files(split.paths):
+    with shards.naming_damaged_files(split.paths):
         rows = list(run(dataset, tell))
     return pipeline.cut(np.concatenate(rows).astype(np.float32), split)
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from petals import classes, tfrecords
 from petals.errors import DataError
-from petals.pipeline import Split
+from petals.shards import Split
 
 Progress = Callable[[str, int, int], None]
 

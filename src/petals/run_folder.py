@@ -23,7 +23,7 @@ from petals import hosts, inputs, plots, storage
 from petals.accelerator import Accelerator
 from petals.evaluation import Scores
 from petals.inputs import Source
-from petals.pipeline import Split
+from petals.shards import Split
 
 HISTORY = (
     "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from petals import classes, inputs, pipeline
+from petals import classes, inputs, shards
 from petals.comparison import Run
 from petals.errors import DataError
-from petals.pipeline import Split
+from petals.shards import Split
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Photos:
 
     def of(self, run: Run, positions: np.ndarray) -> np.ndarray:
         """uint8 (n, size, size, 3) photos at positions of an aligned run."""
-        _, ids = pipeline.labels_and_ids(self.split)
+        _, ids = shards.labels_and_ids(self.split)
         at = {id_: place for place, id_ in enumerate(ids.tolist())}
-        return pipeline.sample(self.split, [at[run.ids[i]] for i in positions]).images
+        return shards.sample(self.split, [at[run.ids[i]] for i in positions]).images
 
 
 def photos(run: Run, data: str = "") -> Photos:
@@ -89,7 +89,7 @@ def photos(run: Run, data: str = "") -> Photos:
         size = int(run.metrics["data"]["image_size"])
         source = inputs.find(data or str(run.parameter("data")), size)
         split = Split.find(source.root, size, "val")
-        absent = set(run.ids.tolist()) - set(pipeline.labels_and_ids(split)[1].tolist())
+        absent = set(run.ids.tolist()) - set(shards.labels_and_ids(split)[1].tolist())
         if absent or len(source.class_names) != classes_:
             raise DataError(f"{source} does not hold the photos that the runs were validated on")
     except (DataError, KeyError, TypeError) as error:

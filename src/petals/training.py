@@ -1,7 +1,7 @@
 """Two phases: a head on stored features, then fine-tuning end to end.
 
-Both go through Keras's `fit`; the second also through `fit_by_hand`, the same training as a
-loop that can be read and changed.
+Both go through Keras's `fit`; the second also through `petals.custom_loop`, the same training as
+a loop that can be read and changed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals import evaluation, exchange, hosts, kerases, pipeline, schedules
+from petals import custom_loop, evaluation, exchange, hosts, kerases, pipeline, schedules, shards
 from petals.callbacks import Epochs
 from petals.errors import DataError, SettingError
 from petals.features import Features
 from petals.models import Classifier
-from petals.pipeline import Split
+from petals.shards import Split
 
 HEAD_BATCH = 64  # features; large batches of so few numbers only lose steps
 HEAD_RATE = 1e-2
@@ -205,8 +205,8 @@ def fine_tune(
         **watching,
     )
     watch.resume(model)
-    fit = fit_by_hand if by_hand else _fit
-    with hosts.naming_lost_hosts(), pipeline.naming_damaged_files(files, classifier.head.units):
+    fit = custom_loop.fit if by_hand else _fit
+    with hosts.naming_lost_hosts(), shards.naming_damaged_files(files, classifier.head.units):
         for step, end, steps in _stretches(watch.begin, epochs, steps_per_epoch):
             if not watch.stopped:
                 fit(
@@ -240,49 +240,3 @@ def _fit(
     first, end = epochs
     model.fit(dataset, initial_epoch=first, epochs=end, steps_per_epoch=steps, shuffle=False,
               verbose=0, callbacks=callbacks)  # fmt: skip
-
-
-def fit_by_hand(
-    model: keras.Model,
-    dataset: tf.data.Dataset,
-    epochs: tuple[int, int],
-    steps: int,
-    callbacks: list[keras.callbacks.Callback],
-) -> None:
-    """What `fit` does with a compiled model on TensorFlow, spelt out: the numbers are the same.
-
-    `epochs`: the first and the one after the last.
-    """
-    optimizer, loss_of = model.optimizer, model.loss
-    mean_loss = keras.metrics.Mean()
-    accuracy = keras.metrics.CategoricalAccuracy()
-
-    @tf.function
-    def step(images: tf.Tensor, labels: tf.Tensor) -> None:
-        with tf.GradientTape() as tape:
-            probabilities = model(images, training=True)
-            loss = loss_of(labels, probabilities)
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-        mean_loss.update_state(loss, sample_weight=tf.shape(images)[0])
-        accuracy.update_state(labels, probabilities)
-
-    watchers = keras.callbacks.CallbackList(callbacks, model=model, epochs=epochs[1], steps=steps)
-    batches = iter(dataset)
-    model.stop_training = False
-    watchers.on_train_begin()
-    for epoch in range(*epochs):
-        mean_loss.reset_state()
-        accuracy.reset_state()
-        watchers.on_epoch_begin(epoch)
-        for number in range(steps):
-            watchers.on_train_batch_begin(number)
-            step(*next(batches))
-            logs = {"loss": mean_loss.result(), "accuracy": accuracy.result()}
-            watchers.on_train_batch_end(number, logs)
-            if model.stop_training:
-                break
-        watchers.on_epoch_end(epoch, logs)
-        if model.stop_training:
-            break
-    watchers.on_train_end()

@@ -65,7 +65,7 @@ def dataset(tmp_path_factory) -> Path:
 @pytest.fixture
 def splits(dataset):
     """(train, val, test) of the small dataset."""
-    from petals.pipeline import Split
+    from petals.shards import Split
 
     return tuple(Split.find(str(dataset), SIZE, part) for part in ("train", "val", "test"))
 

@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from petals import accelerator
+from petals import accelerator, shards
 from petals.errors import PetalsError
 
 BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
@@ -29,8 +29,8 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     from petals import evaluation, features, models, pipeline, schedules, small_network, training
     from petals.run_folder import RunFolder
 
-    train, val = (pipeline.Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = pipeline.labels_and_ids(val)
+    train, val = (shards.Split.find(dataset, SIZE, part) for part in ("train", "val"))
+    labels, _ = shards.labels_and_ids(val)
     small_network._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     training.set_seed(1)
     with device.scope():

@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from petals import accelerator
+from petals import accelerator, shards
 
 BATCH, CLASSES, SIZE = 16, 3, 32
 
@@ -24,8 +24,8 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     from petals import augment, evaluation, features, models, pipeline, schedules, trained, training
 
-    train, val = (pipeline.Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = pipeline.labels_and_ids(val)
+    train, val = (shards.Split.find(dataset, SIZE, part) for part in ("train", "val"))
+    labels, _ = shards.labels_and_ids(val)
     training.set_seed(1)
     result = {"device": device.as_dict()}
 

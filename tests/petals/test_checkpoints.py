@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from petals import augment, callbacks, models, pipeline, schedules, storage, training
+from petals import augment, callbacks, models, pipeline, schedules, shards, storage, training
 from petals.checkpoints import FOLDER, SETTINGS, Checkpoints
 from petals.errors import CheckpointError, StorageError
 
@@ -40,7 +40,7 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **wat
     model = models.build("SmallNet", 32, 3, weights="none", dropout=0.3)
     models.set_trainable(model, "all", freeze_batch_norm=False)
     kept = Checkpoints(run, {"seed": 0}, say=say)
-    labels, _ = pipeline.labels_and_ids(splits[1])
+    labels, _ = shards.labels_and_ids(splits[1])
     change = augment.augmentation("light")
     watch = training.fine_tune(
         model,

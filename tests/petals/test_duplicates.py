@@ -7,7 +7,7 @@ from PIL import Image
 
 from petals import classes, duplicates, storage, tfrecords
 from petals.errors import SettingError
-from petals.pipeline import Split
+from petals.shards import Split
 
 
 def picture(seed, quality=90, brighter=0, size=64):

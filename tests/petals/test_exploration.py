@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from petals import duplicates, exploration, explore_plots, inspection, pipeline
+from petals import duplicates, exploration, explore_plots, inspection, shards
 from petals.errors import DataError
 
 NAMES = ("blue", "red", "yellow")
@@ -38,7 +38,7 @@ def test_balance_finds_what_is_uneven():
 
 
 def test_some_of_each_class_in_label_order(splits):
-    labels, _ = pipeline.labels_and_ids(splits[0])
+    labels, _ = shards.labels_and_ids(splits[0])
     chosen = exploration.some_of_each(splits[0], labels, 2)
     assert labels[chosen].tolist() == [0, 0, 1, 1, 2, 2]
 
@@ -53,7 +53,7 @@ def test_rates_are_measured(splits):
 
 
 def test_the_health_of_a_limited_split_reads_no_more_than_its_shards(dataset):
-    split = pipeline.Split.find(str(dataset), 32, "train", 18)
+    split = shards.Split.find(str(dataset), 32, "train", 18)
     health = inspection.inspect_split("train", split, 3)
     assert len(health.shards) == 2
     assert health.problems == []
@@ -62,7 +62,7 @@ def test_the_health_of_a_limited_split_reads_no_more_than_its_shards(dataset):
 def test_figures_are_drawn(splits):
     train, val, _ = splits
     both = {"train": train, "val": val}
-    labels = {name: pipeline.labels_and_ids(split)[0] for name, split in both.items()}
+    labels = {name: shards.labels_and_ids(split)[0] for name, split in both.items()}
     prints = duplicates.Fingerprints.of(both)
     pair = duplicates.Pair(0, 55, False, 3)
     figures = [

@@ -10,7 +10,7 @@ import pytest
 
 from kernelkit.errors import RunFailedError
 from kernelkit.run_notebook import run_notebook
-from petals import pipeline, tfrecords
+from petals import shards, tfrecords
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
@@ -77,7 +77,7 @@ def test_explore_finds_damage_and_twins(dataset, tmp_path):
 
 
 def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
-    labels, ids = pipeline.labels_and_ids(splits[1])
+    labels, ids = shards.labels_and_ids(splits[1])
     own = {"labels": labels, "ids": ids, "data": str(dataset)}
     write_run("a", 0.9, **own)
     write_run("b", 0.6, dropout=0.5, **own)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from petals import augment, inspection, pipeline, tfrecords
+from petals import augment, inspection, pipeline, shards, tfrecords
 from petals.errors import DataError, SettingError
-from petals.pipeline import Split
+from petals.shards import Split
 
 
 def take(dataset, count):
@@ -60,30 +60,6 @@ def test_ordered_is_complete_filled_and_cut(splits, batch):
     assert not filling.any()
 
 
-def test_labels_and_ids_follow_the_same_order(splits):
-    labels, ids = pipeline.labels_and_ids(splits[2])
-    assert len(ids) == 13
-    assert (labels == -1).all()
-    labels, _ = pipeline.labels_and_ids(splits[1])
-    assert set(labels) == {0, 1, 2}
-
-
-def test_limit_takes_the_first_images(dataset):
-    split = Split.find(str(dataset), 32, "val", 5)
-    whole = Split.find(str(dataset), 32, "val")
-    assert split.count == 5
-    assert (pipeline.labels_and_ids(split)[1] == pipeline.labels_and_ids(whole)[1][:5]).all()
-    assert split.fingerprint() != whole.fingerprint()
-
-
-def test_a_sample_is_of_the_positions_asked_for(splits):
-    labels, _ = pipeline.labels_and_ids(splits[1])
-    sample = pipeline.sample(splits[1], [20, 3, 11])
-    assert sample.images.shape == (3, 32, 32, 3)
-    assert sample.labels.tolist() == labels[[20, 3, 11]].tolist()
-    assert len(pipeline.sample(splits[1], 100).labels) == 21
-
-
 def damaged(dataset, tmp_path, how) -> Split:
     shutil.copytree(dataset, tmp_path / "copy")
     split = Split.find(str(tmp_path / "copy"), 32, "train")
@@ -108,10 +84,10 @@ def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
     name = Path(split.paths[1]).name
     with (
         pytest.raises(DataError, match=f"{name}.*on_corrupt='skip'"),
-        pipeline.naming_damaged_files(split.paths),
+        shards.naming_damaged_files(split.paths),
     ):
         take(pipeline.training(split, 10, 3), 12)
-    with pytest.raises(DataError, match=name), pipeline.naming_damaged_files(split.paths):
+    with pytest.raises(DataError, match=name), shards.naming_damaged_files(split.paths):
         list(pipeline.ordered(split, 8).as_numpy_iterator())
 
 
@@ -122,15 +98,7 @@ def test_damage_can_be_skipped_and_is_counted(dataset, tmp_path, how):
     assert lost == 1
     assert whole.count == split.count - 1
     assert len(take(pipeline.training(whole, 10, 3), 12)) == 12
-    assert len(pipeline.labels_and_ids(whole)[1]) == whole.count
-
-
-def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):
-    shutil.copytree(dataset, tmp_path / "copy")
-    split = Split.find(str(tmp_path / "copy"), 32, "val")
-    Path(split.paths[0]).write_bytes(b"")
-    with pytest.raises(DataError, match="hold 10 images where their names say 21"):
-        pipeline.labels_and_ids(split)
+    assert len(shards.labels_and_ids(whole)[1]) == whole.count
 
 
 def test_a_label_out_of_range_is_named(dataset, tmp_path):
@@ -138,7 +106,7 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
     split = Split.find(str(tmp_path / "copy"), 32, "train")
     with (
         pytest.raises(DataError, match=r"label 2 is not in 0\.\.1"),
-        pipeline.naming_damaged_files(split.paths, num_classes=2),
+        shards.naming_damaged_files(split.paths, num_classes=2),
     ):
         take(pipeline.training(split, 10, 2), 12)
 
@@ -146,23 +114,6 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
 def test_settings_out_of_range(splits):
     with pytest.raises(SettingError, match="batch_size 0"):
         pipeline.training(splits[0], 0, 3)
-
-
-@pytest.mark.parametrize("of", [1, 2, 3, 7])
-def test_parts_of_a_split_are_its_images_in_order(splits, of):
-    train = splits[0]
-    parts = [train.part(index, of) for index in range(of)]
-
-    def ids(pieces):
-        return [id_ for piece in pieces for id_ in pipeline.labels_and_ids(piece)[1]]
-
-    assert ids(parts) == ids([train])
-    assert ids(parts[-1].part(i, 2) for i in range(2)) == ids(parts[-1:]), "divided again"
-    counts = [part.count for part in parts]
-    assert max(counts) - min(counts) <= 1
-    assert len({part.fingerprint() for part in parts}) == of
-    first = pipeline.sample(parts[-1], 1)
-    assert (first.images == pipeline.sample(train, [train.count - counts[-1]]).images).all()
 
 
 @pytest.mark.parametrize("cache", [True, False])
@@ -178,13 +129,6 @@ def test_a_part_trains_on_its_own_images_alone(splits, cache):
     ]
     assert [len(sums) for sums in seen] == [part.count for part in parts]
     assert len(set.union(*seen)) == splits[0].count
-
-
-def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):
-    with pytest.raises(DataError, match="13 images for 14 hosts: use fewer hosts"):
-        splits[2].part(0, 14)
-    assert len(splits[2].paths) == 1, "fewer shards than hosts are none"
-    assert [splits[2].part(i, 13).count for i in range(13)] == [1] * 13
 
 
 @pytest.mark.parametrize("cache", [True, False])

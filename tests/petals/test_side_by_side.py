@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from petals import compare_plots, comparison, pipeline, side_by_side
+from petals import compare_plots, comparison, shards, side_by_side
 from petals.errors import DataError
 from petals.side_by_side import Agreement
 
@@ -49,7 +49,7 @@ def test_one_run_has_no_rival(write_run, read):
 
 
 def test_photos_are_found_by_id(write_run, read, dataset, splits):
-    labels, ids = pipeline.labels_and_ids(splits[1])
+    labels, ids = shards.labels_and_ids(splits[1])
     for name in ("one", "two"):
         write_run(name, labels=labels[::-1], ids=ids[::-1], data=str(dataset))
     pair = side_by_side.rival(read())
@@ -57,7 +57,7 @@ def test_photos_are_found_by_id(write_run, read, dataset, splits):
     assert not photos.missing
     assert photos.names == ("blue", "red", "yellow")
     images = photos.of(pair[0], np.array([0, 5]))
-    expected = pipeline.sample(splits[1], [len(ids) - 1, len(ids) - 6]).images
+    expected = shards.sample(splits[1], [len(ids) - 1, len(ids) - 6]).images
     assert np.array_equal(images, expected)
     compare_plots.told_by_two(photos, pair, np.arange(6), most=4).canvas.draw()
     compare_plots.agreement(Agreement.of(*pair), pair).canvas.draw()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from petals import augment, evaluation, features, models, pipeline, schedules, training
+from petals import augment, evaluation, features, models, pipeline, schedules, shards, training
 from petals.errors import DataError, SettingError
-from petals.pipeline import Split
+from petals.shards import Split
 
 quiet = {"say": lambda line: None}
 
@@ -28,9 +28,9 @@ def extract(model, split, **settings):
 def test_features_are_the_models_own_in_order(splits):
     model = classifier()
     found = extract(model, splits[1])
-    images = pipeline.sample(splits[1], splits[1].count).images
+    images = shards.sample(splits[1], splits[1].count).images
     assert np.allclose(found.values[:, 0], model.features(images), atol=1e-4)
-    labels, ids = pipeline.labels_and_ids(splits[1])
+    labels, ids = shards.labels_and_ids(splits[1])
     assert (found.labels == labels).all()
     assert (found.ids == ids).all()
 
@@ -98,7 +98,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     model, watch = trained_head(splits, learning_rate=0.05)
     assert watch.best_f1 > 0.9
     probabilities = evaluation.predict(model.model, splits[1], 8)
-    scores = evaluation.Scores.of(pipeline.labels_and_ids(splits[1])[0], probabilities)
+    scores = evaluation.Scores.of(shards.labels_and_ids(splits[1])[0], probabilities)
     assert np.isclose(scores.macro_f1, watch.best_f1)
     from_features = training.apply_head(model, extract(model, splits[1]))
     assert from_features.dtype == np.float32
@@ -123,7 +123,7 @@ def test_runs_repeat_to_the_bit(splits):
 
 def tune(model, splits, level="flip", epochs=2, **settings):
     models.set_trainable(model, "all", freeze_batch_norm=False)
-    labels, _ = pipeline.labels_and_ids(splits[1])
+    labels, _ = shards.labels_and_ids(splits[1])
     steps = splits[0].count // 10
 
     def batches(start):
@@ -155,7 +155,7 @@ def test_fine_tuning_learns_and_keeps_the_best(splits):
     model = classifier()
     watch = tune(model, splits, epochs=8)
     assert watch.best_f1 > 0.9
-    labels, _ = pipeline.labels_and_ids(splits[1])
+    labels, _ = shards.labels_and_ids(splits[1])
     now = evaluation.Scores.of(labels, evaluation.predict(model.model, splits[1], 10))
     assert np.isclose(now.macro_f1, watch.best_f1)
 
@@ -164,7 +164,7 @@ def test_frozen_layers_do_not_move(splits):
     model = classifier()
     before = model.backbone.get_weights()
     models.set_trainable(model, "none")
-    labels, _ = pipeline.labels_and_ids(splits[1])
+    labels, _ = shards.labels_and_ids(splits[1])
     rates = schedules.rates("constant", 1, 3)
     training.fine_tune(
         model, lambda start: pipeline.training(splits[0], 10, 3), splits[1], rates=rates, epochs=1,

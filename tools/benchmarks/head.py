@@ -19,7 +19,7 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     """
     from benchmarks import material
     from petals import classes, training
-    from petals.pipeline import Split
+    from petals.shards import Split
 
     root = material.records(photos, (SIZE,))
     train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
@@ -61,7 +61,7 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
     from tensorflow import keras
 
     from benchmarks.pipeline import tutorial
-    from petals import evaluation, pipeline
+    from petals import evaluation, pipeline, shards
     from petals.backbones import BACKBONES
     from petals.weights import load_file
 
@@ -80,7 +80,7 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
     model.fit(tutorial(train, BATCH), epochs=EPOCHS, steps_per_epoch=train.count // BATCH,
               validation_data=validation, shuffle=False, verbose=0)  # fmt: skip
     seconds = time.perf_counter() - begun
-    labels, _ = pipeline.labels_and_ids(val)
+    labels, _ = shards.labels_and_ids(val)
     rows = [
         np.asarray(model.predict_on_batch(batch["image"] / np.float32(255)))
         for batch in pipeline.ordered(val, BATCH).as_numpy_iterator()

@@ -83,12 +83,12 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
 
     rehearsed = os.environ.get("KAGGLE_REHEARSAL", "")
     device = detect("auto" if rehearsed else "cpu")
-    from petals import features, models, pipeline, training
+    from petals import features, models, pipeline, shards, training
 
     training.set_seed(0, repeatable=False)
     with device.scope():
         classifier = models.build(BACKBONE, SIZE, CLASSES, weights="none")
-    train = pipeline.Split.find(data, SIZE, "train")
+    train = shards.Split.find(data, SIZE, "train")
     model = classifier.model
     row: dict[str, Any] = {}
     for steps in (1, STEPS):
@@ -109,7 +109,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
             row["memory_mb"] = watch.memory
         row[f"cpu_ms_{steps}"] = round(1e3 * watch.cpu, 2)
     extract = features.extractor(classifier, device, key="benchmark")
-    extract(pipeline.Split.find(data, SIZE, "val"))  # traced and compiled
+    extract(shards.Split.find(data, SIZE, "val"))  # traced and compiled
     before = time.perf_counter()
     found = extract(train)
     row["head"] = round(len(found.values) / (time.perf_counter() - before))

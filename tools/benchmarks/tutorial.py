@@ -29,9 +29,9 @@ from sklearn.metrics import confusion_matrix, f1_score
 from tensorflow import keras
 
 from benchmarks.pipeline import tutorial
-from petals import classes, pipeline
+from petals import classes, pipeline, shards
 from petals.backbones import BACKBONES
-from petals.pipeline import Split
+from petals.shards import Split
 from petals.weights import load_file
 
 train, val, test = (Split.find(root, image_size, part) for part in ("train", "val", "test"))
@@ -84,7 +84,7 @@ def predict(split):
     return pipeline.cut(np.concatenate(rows), split).argmax(axis=1)
 
 
-labels, _ = pipeline.labels_and_ids(val)
+labels, _ = shards.labels_and_ids(val)
 guesses = predict(val)
 macro_f1 = f1_score(labels, guesses, labels=range(len(names)), average="macro", zero_division=0)
 plt.figure()
@@ -92,6 +92,6 @@ plt.matshow(confusion_matrix(labels, guesses))
 (Path(output) / "metrics.json").write_text(json.dumps({"macro_f1": float(macro_f1)}))
 
 # %%
-_, ids = pipeline.labels_and_ids(test)
+_, ids = shards.labels_and_ids(test)
 lines = [f"{id},{label}" for id, label in zip(ids, predict(test), strict=True)]
 (Path(output) / "submission.csv").write_text("\n".join(["id,label", *lines]))
