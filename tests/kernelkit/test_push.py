@@ -293,6 +293,8 @@ def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kagg
 
 
 def test_interrupting_leaves_the_run_and_says_how_to_come_back(repository, tmp_path):
+    # A shell has what it starts in the background ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     limits = Limits(queue_seconds=60.0)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
         timer = threading.Timer(1.5, lambda: signal.raise_signal(signal.SIGINT))

@@ -106,14 +106,14 @@ def test_the_help_names_every_exit_code():
         assert f" {code} " in said.replace("\n", " "), code
 
 
-def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory):
+def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, hearing_ctrl_c):
     from kernelkit.local_kaggle import Limits, LocalKaggle
 
     root = tmp_path_factory.mktemp("kaggle")
     with LocalKaggle(root, limits=Limits(queue_seconds=60.0)) as server:
         key = server.key()
         with subprocess.Popen(
-            [sys.executable, str(TOOL), "--json"],
+            [*hearing_ctrl_c, str(TOOL), "--json"],
             cwd=kernel,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
