@@ -191,26 +191,26 @@ def _of_first(found: Checkpoint | None) -> Checkpoint | None:
     if found is not None:
         np.savez(file, **_entries(found))
     data = exchange.broadcast(file.getvalue())
-    return _parse(io.BytesIO(data))[0] if data else None
+    return _parse(io.BytesIO(data)) if data else None
 
 
 def _read(path: Path) -> Checkpoint:
     """Raises `CheckpointError` for a file that is damaged or of a newer format."""
     try:
         with path.open("rb") as file:
-            found, version = _parse(file)
+            return _parse(file)
+    except CheckpointError as error:
+        raise CheckpointError(f"{path} {error}") from None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path} is damaged ({type(error).__name__})") from None
-    if version > VERSION:
-        raise CheckpointError(
-            f"{path} was written by a newer petals (format {version}, this one reads {VERSION})"
-        )
-    return found
 
 
-def _parse(file: IO[bytes]) -> tuple[Checkpoint, int]:
+def _parse(file: IO[bytes]) -> Checkpoint:
     with np.load(file) as held:
         facts = json.loads(held["facts"].tobytes())
+        if (version := facts.pop("version")) > VERSION:  # what else it holds, who knows
+            raise CheckpointError(
+                f"was written by a newer petals (format {version}, this one reads {VERSION})"
+            )
         arrays = [held[name] for name in sorted(held.files) if name != "facts"]
-    version = facts.pop("version")
-    return Checkpoint(facts.pop("phase"), facts.pop("step"), arrays, facts), version
+    return Checkpoint(facts.pop("phase"), facts.pop("step"), arrays, facts)

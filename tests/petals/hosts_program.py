@@ -3,7 +3,7 @@
     python hosts_program.py DATASET OUT PARTS [DYING]
 
 One host alone takes the batches that PARTS hosts would take together. Host DYING kills itself
-after the first epoch. Leaves OUT-INDEX.json.
+when the last epoch is scored. Leaves OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from petals import accelerator, shards
+from petals import accelerator
 from petals.errors import PetalsError
 
 BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
@@ -26,7 +26,17 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     import numpy as np
     import tensorflow as tf
 
-    from petals import evaluation, features, models, pipeline, schedules, small_network, training
+    from petals import (
+        evaluation,
+        features,
+        models,
+        pipeline,
+        schedules,
+        shards,
+        small_network,
+        training,
+    )
+    from petals.checkpoints import Checkpoints
     from petals.run_folder import RunFolder
 
     train, val = (shards.Split.find(dataset, SIZE, part) for part in ("train", "val"))
@@ -55,26 +65,27 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     steps = train.count // BATCH
 
     def record(rows: list[dict]) -> None:
-        if device.host == dying:
+        if device.host == dying and len(rows) == EPOCHS:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    run = RunFolder(f"{out}-run")
+    kept = Checkpoints(run.path, {"parts": parts})
     tuned = training.fine_tune(
         model, batches, val, rates=schedules.rates("constant", EPOCHS, steps, learning_rate=2e-3),
         epochs=EPOCHS, steps_per_epoch=steps, batch_size=BATCH, val_labels=labels, say=say,
-        record=record, deadline=1e12,
+        record=record, deadline=1e12, history=kept.history, checkpoints=kept,
     )  # fmt: skip
     predicted = evaluation.predict(model.model, val, BATCH, tta=2)
     found = [
         features.extractor(model, device, key="small", seed=0)(split) for split in (train, val)
     ]
     head = training.train_head(model, *found, epochs=2, say=say)
-    run = RunFolder(f"{out}-run")
     run.write_history(tuned.history)
     result = {
         "device": device.as_dict(), "head": head.history, "tuned": tuned.history,
         "features": [float(np.abs(f.values).sum()) for f in found],
         "shapes": [list(f.values.shape) for f in found],
-        "predicted": predicted.tolist(), "run": str(run.path),
+        "predicted": predicted.tolist(), "run": str(run.path), "resumed": kept.resumed,
     }  # fmt: skip
     Path(f"{out}-{device.host}.json").write_text(json.dumps(result))
 

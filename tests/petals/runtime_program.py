@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from petals import accelerator, shards
+from petals import accelerator
 
 BATCH, CLASSES, SIZE = 16, 3, 32
 
@@ -22,7 +22,17 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     import numpy as np
 
-    from petals import augment, evaluation, features, models, pipeline, schedules, trained, training
+    from petals import (
+        augment,
+        evaluation,
+        features,
+        models,
+        pipeline,
+        schedules,
+        shards,
+        trained,
+        training,
+    )
 
     train, val = (shards.Split.find(dataset, SIZE, part) for part in ("train", "val"))
     labels, _ = shards.labels_and_ids(val)

@@ -133,7 +133,7 @@ def test_a_bad_file_leaves_the_one_before(tmp_path, harm):
     path = kept.folder / "1-000000002.npz"
     whole = path.read_bytes()
     if harm == "newer":
-        facts = json.dumps({"version": 99, "phase": "fine-tune", "step": 2, "history": []})
+        facts = json.dumps({"version": 99, "all else": "is named otherwise"})
         np.savez(path, facts=np.frombuffer(facts.encode(), np.uint8))
     else:
         cut = {"truncated": whole[:-40], "empty": b"", "garbled": whole.replace(b"\2", b"\3")}

@@ -126,6 +126,28 @@ def test_a_host_that_dies_ends_the_other_with_a_word(through, dying, dataset, tm
         assert "Start all hosts again with the same command" in words
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("through, dying", [("jax", 0), ("tensorflow", 1)])
+def test_killed_and_started_again_two_hosts_end_as_two_left_alone(
+    through, dying, dataset, tmp_path, start
+):
+    def both(out, *dying):
+        pair = [start(variables, dataset, tmp_path / out, 2, *dying) for variables in told(through)]
+        return [process.wait(timeout=200) for process in pair]
+
+    assert both("whole") == [0, 0]
+    assert both("cut", dying)[dying] == -signal.SIGKILL
+    assert both("cut") == [0, 0]
+    for index in range(2):
+        whole, cut = (
+            json.loads((tmp_path / f"{name}-{index}.json").read_text()) for name in ("whole", "cut")
+        )
+        assert (whole["resumed"], cut["resumed"]) == (0, 1)
+        for ours, theirs in zip(cut["tuned"], whole["tuned"], strict=True):
+            assert ours["val_loss"] == pytest.approx(theirs["val_loss"], abs=1e-6)
+        assert np.allclose(cut["predicted"], whole["predicted"], atol=1e-6)
+
+
 def test_a_host_0_that_does_not_answer_is_named_in_time():
     address = f"127.0.0.1:{ports(1)[0]}"
     begun = time.monotonic()
