@@ -23,9 +23,8 @@ RUNTIMES = {
     "tf_keras": {"KAGGLE_REHEARSAL": "tpu-tensorflow"},
 }  # fmt: skip
 OTHERS = [name for name in RUNTIMES if name != "plain"]
-# Keras 3 under MirroredStrategy takes many minutes on CPU devices, all backbones an hour
-AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes too long")
-pytestmark = pytest.mark.slow
+AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes an hour")
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def start(arguments: list, runtime: str, cache: Path, timeout: float) -> str:
@@ -52,14 +51,7 @@ def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
 
 
 @pytest.mark.timeout(480)  # the plain one and another, on a machine that is busy with tests
-@pytest.mark.parametrize(
-    "runtime",
-    [
-        pytest.param("jax", marks=pytest.mark.long),
-        pytest.param("tf_keras", marks=pytest.mark.long),
-        pytest.param("mirrored", marks=AT_LENGTH),
-    ],
-)
+@pytest.mark.parametrize("runtime", OTHERS)
 def test_the_same_data_and_weights_give_the_same_training(
     runtime, plain, dataset, splits, tmp_path
 ):

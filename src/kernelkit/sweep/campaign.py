@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ import click
 
 from kernelkit.errors import RunFailedError
 from kernelkit.sweep import page, records, results
-from kernelkit.sweep.progress import Progress
+from kernelkit.sweep.progress import Progress, said
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.results import Table
 from kernelkit.sweep.specification import Run, Specification
@@ -90,18 +91,9 @@ class Campaign:
     def conclude(self) -> None:
         """Say what came of it; raises `RunFailedError` with a list when runs ended badly."""
         table = self.write()
+        index = str(Path(self.folder.path) / "index.html")
+        click.echo("\n".join([*_verdict(table), index]), file=self.stream)
         bad = [row for row in table.rows if row.record.state in records.ENDED_BADLY]
-        done = sum(row.record.state == records.DONE for row in table.rows)
-        best = max(table.settings, key=lambda s: _mean(table.scores(s[1])), default=None)
-        lines = [f"{done} of {len(table.rows)} runs done"]
-        left = sum(row.record.state in (records.PENDING, records.RUNNING) for row in table.rows)
-        if left:
-            lines[0] += f", {left} left: the same command goes on with them"
-        if best and table.scores(best[1]):
-            said = " ".join(f"{name}={value}" for name, value in best[0].items())
-            lines.append(f"best {table.score} {_mean(table.scores(best[1])):.4f}  {said}".rstrip())
-        lines.append(str(Path(self.folder.path) / "index.html"))
-        click.echo("\n".join(lines), file=self.stream)
         if bad:
             listed = [
                 f"  {row.run.id} {row.record.state}  {self.progress.label(row.run)}\n"
@@ -115,5 +107,18 @@ class Campaign:
             )
 
 
-def _mean(scores: Sequence[float]) -> float:
-    return sum(scores) / len(scores) if scores else float("-inf")
+def _verdict(table: Table) -> list[str]:
+    """How many runs came to what, and the best."""
+    states = Counter(row.record.state for row in table.rows)
+    counts = f"{states[records.DONE]} of {len(table.rows)} runs done"
+    if pruned := states[records.PRUNED]:
+        counts += f", {pruned} pruned"
+    if left := states[records.PENDING] + states[records.RUNNING]:
+        counts += f", {left} left: the same command goes on with them"
+    if table.best:
+        setting, score = table.best
+        return [counts, f"best {table.score} {score:.4f}  {said(setting)}".rstrip()]
+    if not states[records.DONE]:
+        return [counts]
+    known = ", ".join(sorted({name for row in table.rows for name in row.metrics}))
+    return [counts, f"no run has the score {table.score!r}; known are: {known or 'none'}"]

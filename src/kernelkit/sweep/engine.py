@@ -33,8 +33,8 @@ class Source(Protocol):
     def ended(self, run: Run, record: Record) -> None:
         """How a run that was handed out ended."""
 
-    def hopeless(self, run: Run) -> bool:
-        """Whether a run in flight should be stopped, by what it has written so far."""
+    def hopeless(self, run: Run) -> str:
+        """Why a run in flight should be stopped, by what it has written so far; "" to go on."""
 
 
 class Listed:
@@ -50,9 +50,9 @@ class Listed:
     def ended(self, run: Run, record: Record) -> None:
         """Nothing is learnt from it."""
 
-    def hopeless(self, run: Run) -> bool:
+    def hopeless(self, run: Run) -> str:
         """Never."""
-        return False
+        return ""
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,8 @@ class Engine:
                 process.kill()
                 said = f"stopped after {self.limits.seconds / 60:g} minutes, its time limit"
                 self._end(source, run, process, replace(record, state=records.TIMEOUT, error=said))
-            elif source.hopeless(run):
+            elif said := source.hopeless(run):
                 process.kill()
-                said = "stopped by the search: others were ahead at this point"
                 self._end(source, run, process, replace(record, state=records.PRUNED, error=said))
         self._spare(source)
         if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:

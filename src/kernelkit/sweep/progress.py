@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from kernelkit.sweep import records
@@ -69,7 +69,7 @@ class Progress:
     def label(self, run: Run) -> str:
         """What tells this run from the others."""
         names = self.varying or list(run.given)
-        return " ".join(f"{name}={run.values.get(name)}" for name in names)
+        return said({name: run.values.get(name) for name in names})
 
     def _screen(self) -> Any:
         from rich.table import Table
@@ -86,3 +86,11 @@ class Progress:
             return ""
         seconds = (time.monotonic() - self._begun) / done * (self.total - self.ended)
         return f"{seconds / 60:.0f} min left" if seconds >= 90 else f"{seconds:.0f} s left"
+
+
+def said(values: Mapping[str, Any]) -> str:
+    """Parameters in a line, numbers to four digits: a search proposes sixteen."""
+    return " ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in values.items()
+    )

@@ -37,6 +37,7 @@ class Table:
     name: str
     score: str
     rows: tuple[Row, ...]
+    minimize: bool = False  # whether a lower score is better
 
     @property
     def varying(self) -> list[str]:
@@ -62,11 +63,18 @@ class Table:
         return [row.metrics[self.score] for row in rows
                 if row.record.state == records.DONE and self.score in row.metrics]  # fmt: skip
 
+    @property
+    def best(self) -> tuple[dict[str, Any], float] | None:
+        """The setting with the best mean score, and that mean; None before any run is done."""
+        scored = [(s, statistics.fmean(own)) for s, r in self.settings if (own := self.scores(r))]
+        choose = min if self.minimize else max
+        return choose(scored, key=lambda pair: pair[1]) if scored else None
+
 
 def gather(folder: SweepFolder, specification: Specification, runs: Sequence[Run]) -> Table:
     """Read what the runs have left so far."""
-    rows = tuple(_row(folder, run) for run in runs)
-    return Table(specification.name, specification.score, rows)
+    asked, rows = specification, tuple(_row(folder, run, specification.score) for run in runs)
+    return Table(asked.name, asked.score, rows, asked.minimize)
 
 
 def write(folder: SweepFolder, table: Table) -> None:
@@ -95,6 +103,7 @@ def as_json(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "score": table.score,
+        "minimize": table.minimize,
         "varying": table.varying,
         "runs": [
             {
@@ -131,7 +140,7 @@ def _spread(table: Table, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _row(folder: SweepFolder, run: Run) -> Row:
+def _row(folder: SweepFolder, run: Run, score: str) -> Row:
     record = folder.record(run)
     place = folder.run_folder(run)
     done = record.state == records.DONE
@@ -140,7 +149,7 @@ def _row(folder: SweepFolder, run: Run) -> Row:
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
-    return Row(run, record, metrics, tuple(curve(place)), report)
+    return Row(run, record, metrics, tuple(curve(place, (f"val_{score}", *CURVE))), report)
 
 
 def numbers(folder: Path) -> dict[str, float]:
@@ -155,14 +164,14 @@ def numbers(folder: Path) -> dict[str, float]:
             if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
 
 
-def curve(folder: Path) -> list[float]:
-    """The history's validation measure by epoch, as far as it is written."""
+def curve(folder: Path, names: Sequence[str]) -> list[float]:
+    """By epoch, as far as it is written, the first of these measures that the history has."""
     try:
         with (folder / "history.csv").open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error):
         return []
-    name = next((name for name in CURVE if rows and rows[0].get(name)), "")
+    name = next((name for name in names if rows and rows[0].get(name)), "")
     values = []
     for row in rows if name else ():
         try:

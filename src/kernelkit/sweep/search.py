@@ -4,7 +4,6 @@
       trials: 20
       sampler: tpe                 # tpe | random
       prune: true                  # stop runs that are behind the median at the same epoch
-      minimize: false              # whether a lower score is better
       seed: 0
       space:
         dropout: {low: 0.0, high: 0.6}
@@ -12,8 +11,9 @@
         schedule: [cosine, constant]
 
 The trials are in `search.db` of the sweep's folder, the runs in the same folders as a grid's.
-`trials` counts points: one that is proposed again gives its result at once, and another is
-asked for.
+Pruning goes by the column val_<score>, or <score>, of a run's `history.csv`; without either no
+run is stopped. `trials` counts points: one that is proposed again gives its result at once, and
+another is asked for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kernelkit.sweep.records import Record
 from kernelkit.sweep.specification import Run, Specification
 
 KEYS: dict[str, type] = {
-    "trials": int, "sampler": str, "prune": bool, "minimize": bool, "seed": int, "space": dict,
+    "trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict,
 }  # fmt: skip
 RANGE = ("low", "high", "log", "step")
 STORAGE = "search.db"
@@ -64,7 +64,7 @@ class Search:
         self.study = optuna.create_study(
             storage=storage,
             study_name=name,
-            direction="minimize" if settings.get("minimize") else "maximize",
+            direction="minimize" if asked.minimize else "maximize",
             load_if_exists=True,
             pruner=(optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
                     if settings.get("prune") else optuna.pruners.NopPruner()),
@@ -120,16 +120,16 @@ class Search:
         """Tell the study."""
         self._tell(self._flight.pop(run.id), run, record)
 
-    def hopeless(self, run: Run) -> bool:
-        """Report what the run's history has gained; whether the pruner gives it up."""
-        trial = self._flight[run.id]
-        curve = results.curve(self.campaign.folder.run_folder(run))
+    def hopeless(self, run: Run) -> str:
+        """Report what the run's history has gained; why the pruner gives it up, if it does."""
+        trial, score = self._flight[run.id], self.asked.score
+        curve = results.curve(self.campaign.folder.run_folder(run), (f"val_{score}", score))
         for step in range(self._reported.get(run.id, 0), len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1
             if trial.should_prune():
-                return True
-        return False
+                return f"behind the others after {step + 1} epochs"
+        return ""
 
     def _take_up(self, retry_failed: bool) -> list[Any]:
         """Trials to run first: in flight when an earlier search ended, or to be tried again."""
@@ -221,8 +221,10 @@ def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
 
 def _digest(asked: Specification) -> str:
     """What a study's trials have in common: one set differently is another study."""
-    settings = {name: asked.search.get(name) for name in ("space", "minimize")}
-    said = json.dumps([asked.code.digest, asked.base, settings], sort_keys=True)
+    said = json.dumps(
+        [asked.code.digest, asked.base, asked.search["space"], asked.score, asked.minimize],
+        sort_keys=True,
+    )
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 

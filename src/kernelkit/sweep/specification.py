@@ -11,6 +11,7 @@ workers: 2                          # runs at a time
 time_limit: 10                      # minutes a run may take; 0 = any
 memory: 4                           # GB a run may take; 0 = what the machine bears
 score: macro_f1                     # the measure of metrics.json that runs are ranked by
+minimize: false                     # whether a lower score is better
 warm: [tensorflow]                  # imported once, before runs are forked off
 """
 
@@ -33,7 +34,7 @@ from kernelkit.sweep.identity import Fingerprint, fingerprint
 KEYS: dict[str, type | tuple[type, ...]] = {
     "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
     "seeds": (list, int), "search": dict, "workers": int, "time_limit": (int, float),
-    "memory": (int, float), "score": str, "warm": list,
+    "memory": (int, float), "score": str, "minimize": bool, "warm": list,
 }  # fmt: skip
 SEED, OUTPUT = "seed", "output"
 MANY = 1000  # runs past which a grid is more likely a slip than a wish
@@ -68,6 +69,7 @@ class Specification:
     time_limit: float = 0.0
     memory: float = 0.0
     score: str = "macro_f1"
+    minimize: bool = False
     warm: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
 
@@ -116,7 +118,7 @@ def _checked(
         path.stem, notebook, known, base, code, runs,
         workers=_at_least(asked, "workers", 0), time_limit=_at_least(asked, "time_limit", 0),
         memory=_at_least(asked, "memory", 0), score=asked.get("score", "macro_f1"),
-        warm=_modules(asked.get("warm", [])), search=search,
+        minimize=bool(asked.get("minimize")), warm=_modules(asked.get("warm", [])), search=search,
     )  # fmt: skip
 
 
@@ -127,7 +129,8 @@ def _check_keys(asked: Mapping[str, Any]) -> None:
             hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(KEYS)}"
             raise ParameterError(f"a sweep has no key {key!r}: {hint}")
         empty = value is None and key != "notebook"
-        if not empty and (not isinstance(value, KEYS[key]) or isinstance(value, bool)):
+        truth = isinstance(value, bool) == (KEYS[key] is bool)  # Python's True is an int too
+        if not empty and not (isinstance(value, KEYS[key]) and truth):
             raise ParameterError(f"{key} has the wrong type: {value!r}")
 
 

@@ -94,6 +94,22 @@ def test_what_changes_together_is_one_axis_with_round_marks(sweeps, tmp_path):
     assert {"0.000", "0.500", "1.000"} <= set(marks)
 
 
+def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
+    runs = [specification.read(sweeps.write(f"runs: [{{a: {a * a}}}]")).runs[0] for a in range(12)]
+    rows = tuple(
+        Row(run, Record(DONE, seconds=9.0), {"loss": run.values["a"] / 1000}) for run in runs
+    )
+    path = page.write(tmp_path / "index.html", Table("tiny", "loss", rows, minimize=True))
+
+    document = seen(path, tmp_path)
+
+    assert document.count('class="dot"') == 2 * 12
+    assert 'class="mean-dot"' not in document
+    assert "best" in body_rows(document)[0]
+    assert body_rows(document)[0].split()[:2] == ["0", "0.0000"]
+    assert 'id="better">Down<' in document
+
+
 def test_it_sorts_filters_links_and_overlays_curves(written, tmp_path):
     data = re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1]
     ids = [run["id"] for run in json.loads(data)["runs"]]

@@ -61,8 +61,8 @@ class Instant:
             lines = ["val_macro_f1", *[str(score)] * 6]
             (place / "history.csv").write_text("\n".join(lines))
             record = Record(DONE, seconds=1.0)
-            if source.hopeless(run):
-                record = Record(PRUNED, error="stopped by the search")
+            if said := source.hopeless(run):
+                record = Record(PRUNED, error=said)
             if len(self.started) in self.fail_at:
                 record = Record(FAILED, error="ValueError: withered")
             self.folder.write(run, record)
@@ -102,16 +102,31 @@ def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
     assert len(instant.started) == before
 
 
-def test_a_run_that_is_behind_is_given_up(sweeps, instant):
-    sweeps.run(f"search: {{trials: 30, sampler: random, prune: true, {SPACE}}}")
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
+    asked = "minimize: true\n" if lower_is_better else ""
+    sweeps.run(f"{asked}search: {{trials: 30, sampler: random, prune: true, {SPACE}}}")
 
     with (sweeps.runs / "results.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     pruned = [int(row["a"]) for row in rows if row["state"] == "pruned"]
     done = [int(row["a"]) for row in rows if row["state"] == "done"]
     assert pruned
-    assert max(done) > max(pruned)
-    assert "stopped by the search" in sweeps.said
+    if lower_is_better:
+        assert min(done) < min(pruned)
+        assert f"best macro_f1 {min(done) / 1000:.4f}" in sweeps.said
+    else:
+        assert max(done) > max(pruned)
+        assert f"best macro_f1 {max(done) / 1000:.4f}" in sweeps.said
+    assert "behind the others after 4 epochs" in sweeps.said
+    assert f"{len(done)} of 30 runs done, {len(pruned)} pruned" in sweeps.said
+
+
+def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
+    sweeps.run(f"score: f1\nsearch: {{trials: 12, sampler: random, prune: true, {SPACE}}}")
+
+    assert "12 of 12 runs done\n" in sweeps.said
+    assert "no run has the score 'f1'; known are: macro_f1" in sweeps.said
 
 
 def test_points_proposed_twice_use_up_no_trial(sweeps, instant):

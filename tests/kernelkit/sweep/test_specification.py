@@ -31,6 +31,8 @@ def test_excluded_combinations_are_left_out(sweeps):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("minimize: 1", "minimize has the wrong type"),
+        ("workers: true", "workers has the wrong type"),
         ("gird: {a: [1]}", "no key 'gird': did you mean grid?"),
         ("grid: {kidn: [x]}", "no parameter 'kidn': did you mean kind?"),
         ("grid: {a: [one]}", "wrong type: a whole number is needed"),

@@ -2,12 +2,13 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const SEED = "seed";
 const PALETTE = ["#1463ff", "#e4572e", "#17a398", "#8f3fd1", "#d99a00", "#d6336c", "#5c940d", "#0b7285", "#7f5539", "#495057"];
+const MOST_GROUPS = 8; // of an axis, beyond which its numbers are laid along a line
 const SVG = "http://www.w3.org/2000/svg";
 const axes = data.varying.filter((name) => name !== SEED);
 const runs = new Map(data.runs.map((run) => [run.id, run]));
 
 // What is looked at is kept in the address, so that a view can be linked to.
-const view = { rows: "settings", sort: "score", down: true, filter: "", ticked: new Set(), colour: axes[0] || "" };
+const view = { rows: "settings", sort: "score", down: !data.minimize, filter: "", ticked: new Set(), colour: axes[0] || "" };
 
 function read() {
   const hash = new URLSearchParams(location.hash.slice(1));
@@ -30,6 +31,7 @@ function keep() {
 
 const score = (run) => (run.state === "done" && run.metrics[data.score] !== undefined ? run.metrics[data.score] : null);
 const seconds = (run) => (run.state === "done" ? run.metrics.seconds ?? run.wall_seconds : null);
+const better = (a, b) => (data.minimize ? a - b : b - a);
 const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : null);
 
 function rowsOf() {
@@ -127,7 +129,7 @@ function titled(element, text) {
 
 function table() {
   const rows = shown();
-  const best = Math.max(...rowsOf().map((row) => row.score).filter(Number.isFinite));
+  const best = rowsOf().map((row) => row.score).filter(Number.isFinite).sort(better)[0];
   const scores = rows.map((row) => row.score).filter(Number.isFinite);
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
   const heads = columns().map((column) => {
@@ -136,7 +138,7 @@ function table() {
     head.dataset.key = column.key;
     head.onclick = () => {
       if (view.sort === column.key) view.down = !view.down;
-      else [view.sort, view.down] = [column.key, column.key === "score"];
+      else [view.sort, view.down] = [column.key, column.key === "score" && !data.minimize];
       refresh();
     };
     return head;
@@ -226,6 +228,11 @@ function axisPictures() {
     return data.runs.map((run, n) => first.get(JSON.stringify(run.parameters[name])) ?? (first.set(JSON.stringify(run.parameters[name]), n), n)).join();
   };
   const pictures = axes.map((name) => {
+    if (!own.length) return "";
+    if (continuous(name)) {
+      return make("div", { className: "axis" }, make("h3", { textContent: name }),
+        make("div", {}, scatter(own, name, score, data.score, (v) => v.toFixed(3)), scatter(own, name, seconds, "time", duration, true)));
+    }
     // Parameters that change together, as a backbone and its weights do, are one axis.
     const twins = axes.filter((other) => split(other) === split(name));
     if (twins[0] !== name) return "";
@@ -233,7 +240,6 @@ function axisPictures() {
     const groups = values.map((value) => [brief(JSON.parse(value)), own.filter((run) => JSON.stringify(run.parameters[name]) === value)]);
     const numbers = values.every((value) => typeof JSON.parse(value) === "number");
     if (numbers) groups.sort((a, b) => Number(a[0]) - Number(b[0]));
-    if (!own.length) return "";
     return make("div", { className: "axis" }, make("h3", { textContent: twins.join(", ") }),
       make("div", {}, effect(groups, score, data.score, (v) => v.toFixed(3)), effect(groups, seconds, "time", duration, true)));
   });
@@ -265,6 +271,40 @@ function effect(groups, measure, title, format, columnsWanted = false) {
   }
   picture.append(draw("text", { x: box.left, y: 9 }, title));
   return picture;
+}
+
+// Numbers that hardly come twice, as a search proposes them, have a place on a line instead.
+function continuous(name) {
+  const values = data.runs.map((run) => run.parameters[name]);
+  return values.every((value) => typeof value === "number") && new Set(values).size > MOST_GROUPS;
+}
+
+function scatter(own, name, measure, title, format, narrow = false) {
+  const dots = own.filter((run) => Number.isFinite(measure(run)));
+  if (!dots.length) return make("div");
+  const unit = narrow && Math.max(...dots.map(measure)) >= 90 ? 60 : 1;
+  const { picture, box, y } = frame(narrow ? 260 : 380, 210, ...range(dots.map(measure), narrow), format, unit);
+  const values = data.runs.map((run) => run.parameters[name]).sort((a, b) => a - b);
+  const [least, middle, most] = [values[0], values[values.length >> 1], values[values.length - 1]];
+  const log = least > 0 && most / least > 10 && middle < (least + most) / 4; // crowded at the low end
+  const place = log ? Math.log10 : Number;
+  const [low, high] = [place(least), place(most)];
+  const x = (value) => box.left + 6 + ((place(value) - low) / (high - low)) * (box.right - box.left - 20);
+  for (const value of log ? decades(least, most) : ticks(least, most, narrow ? 3 : 5)) {
+    picture.append(draw("text", { x: x(value), y: box.bottom + 16, "text-anchor": "middle" }, show(value)));
+  }
+  for (const run of dots) picture.append(titled(draw("circle", { cx: x(run.parameters[name]), cy: y(measure(run)), r: 4, class: "dot" }), describe(run)));
+  picture.append(draw("text", { x: box.left, y: 9 }, title));
+  return picture;
+}
+
+// 0.001, 0.003, 0.01 …, as many as lie between.
+function decades(low, high) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+    found.push(...[1, 3].map((n) => n * 10 ** power).filter((value) => value >= low && value <= high));
+  }
+  return found;
 }
 
 const describe = (run) => Object.entries(run.parameters).map(([name, value]) => name + "=" + show(value)).join("\n") + `\n${data.score} ${fixed(score(run))}` + (seconds(run) === null ? "" : `\n${duration(seconds(run))}`);
@@ -329,7 +369,7 @@ function refresh() {
 function summary() {
   const counts = {};
   for (const run of data.runs) counts[run.state] = (counts[run.state] || 0) + 1;
-  const best = data.settings.filter((setting) => setting.mean !== null).sort((a, b) => b.mean - a.mean)[0];
+  const best = data.settings.filter((setting) => setting.mean !== null).sort((a, b) => better(a.mean, b.mean))[0];
   const parts = [`${data.runs.length} runs: ` + Object.entries(counts).map(([state, count]) => `${count} ${state}`).join(", ") + ". "];
   if (best) {
     const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.count} seeds`;
@@ -338,6 +378,7 @@ function summary() {
     if (said) parts.push(" with ", make("b", { textContent: said }));
   }
   document.getElementById("title").textContent = document.title;
+  document.getElementById("better").textContent = data.minimize ? "Down" : "Up";
   document.getElementById("summary").append(...parts);
 }
 
