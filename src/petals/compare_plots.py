@@ -95,7 +95,9 @@ def _effect(axes: Axes, effect: Effect) -> None:
             values = group[settings[i]]
             face = ACCENT if effect.fair else "white"
             axes.scatter([i] * len(values), values, s=26, zorder=3, edgecolor=ACCENT, color=face)
-    axes.set_xticks(range(len(settings)), [s.replace(", ", "\n") for s in settings])
+    slanted = {"rotation": 30, "ha": "right"} if len(settings) > 4 else {}
+    labels = [setting.replace(", ", "\n") for setting in settings]
+    axes.set_xticks(range(len(settings)), labels, **slanted)
     axes.set_xlim(-0.5, len(settings) - 0.5)
     note = "" if effect.fair else " (other settings differ too)"
     _plain(axes, effect.axis + note, y="macro F1")

@@ -83,6 +83,9 @@ def read(pattern: str) -> tuple[list[Run], list[str]]:
     for folder in folders:
         try:
             runs.append(_read(folder, names[folder]))
+        except FileNotFoundError as error:
+            missing = Path(error.filename).name
+            skipped.append(f"{names[folder]}: no {missing}, so it did not run to its end")
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             why = f"no {error}" if isinstance(error, KeyError) else error
             skipped.append(f"{names[folder]}: {why}")

@@ -20,7 +20,7 @@ AXES: dict[str, tuple[str, ...]] = {
 }
 # A difference in these is no difference in the recipe
 NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "time_limit",
-             "on_corrupt")  # fmt: skip
+             "resume", "checkpoint_minutes", "on_corrupt")  # fmt: skip
 NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
 
 
@@ -84,6 +84,8 @@ def differing(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
 def _said(name: str, value: Any) -> str:
     if isinstance(value, str) and name in ("backbone", "schedule"):
         return value
+    if isinstance(value, float):
+        value = float(f"{value:.4g}")  # a search proposes sixteen digits
     return f"{name} {value}"
 
 

@@ -54,7 +54,8 @@ def gallery(
     for i, (axes, image, caption) in enumerate(zip(grid.flat, images, captions, strict=False)):
         axes.imshow(image)
         colour = colours[i] if i < len(colours) else INK
-        axes.set_title(caption, fontsize=6.5, color=colour, pad=2)
+        longest = max(map(len, caption.splitlines()), default=0)
+        axes.set_title(caption, fontsize=6.5 * min(1, 24 / max(longest, 1)), color=colour, pad=2)
     return figure
 
 

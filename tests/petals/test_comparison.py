@@ -70,6 +70,7 @@ def test_damaged_runs_are_left_out_by_name(write_run, glob, damage):
     assert [run.name for run in runs] == ["good"]
     assert len(skipped) == 1
     assert skipped[0].startswith("bad: ")
+    assert "Errno" not in skipped[0]
 
 
 def test_without_any_run_it_says_what_to_do(write_run, glob):

@@ -21,6 +21,14 @@ def test_runs_that_differ_in_one_axis_are_compared(write_run, read):
     compare_plots.effects([found]).canvas.draw()
 
 
+def test_how_a_run_was_cut_up_is_no_difference_and_long_numbers_are_shortened(write_run, read):
+    write_run("a", 0.6, dropout=0.123456789, resume="auto", checkpoint_minutes=5.0)
+    write_run("b", 0.9, dropout=0.5, resume="never", checkpoint_minutes=1.0)
+    found = effects.effect(read(), "regularisation")
+    assert found.fair
+    assert found.settings == ["dropout 0.1235", "dropout 0.5"]
+
+
 def test_an_axis_in_which_all_are_alike_says_nothing(write_run, read):
     write_run("a", 0.6)
     write_run("b", 0.9, seed=1)
