@@ -76,8 +76,10 @@ class Desk:
                          versionLabel=f"v{version}", **fields)  # fmt: skip
 
     def log(self, slug: str, version: int = 1) -> str:
+        """What the run said; a kernel that is slow to end says besides that it was interrupted."""
         events = json.loads(self.output(slug, version).get("log") or "[]")
-        return "".join(event["data"] for event in events)
+        lines = "".join(event["data"] for event in events).splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("[IPKernelApp]"))
 
     def cli(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the genuine command line, unmodified, as a subprocess."""
