@@ -15,13 +15,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import psutil  # type: ignore[import-untyped]
-
-from kernelkit import reports
+from kernelkit import process_tree, reports
 from kernelkit.cli import reports_errors
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.run_notebook import HOST_FOLDER, Run, check, run_name, run_notebook
@@ -107,21 +105,7 @@ def _host(
     try:
         yield process
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is not None:
-        return
-    try:
-        family = [*psutil.Process(process.pid).children(recursive=True)]
-    except psutil.NoSuchProcess:
-        family = []
-    process.kill()
-    for member in family:  # the notebook's own process does not die with its parent at once
-        with suppress(psutil.NoSuchProcess):
-            member.kill()
-    process.wait()
+        process_tree.end(process)
 
 
 def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:

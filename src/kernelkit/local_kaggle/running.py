@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import psutil  # type: ignore[import-untyped]
-
+from kernelkit import process_tree
 from kernelkit.atomic import write_text
 from kernelkit.local_kaggle.logs import LogWriter
 from kernelkit.local_kaggle.mounts import Source, mount
@@ -89,7 +88,7 @@ def _attend(
         time.sleep(GLANCE)
     killed = process.poll() is None
     if killed:
-        _kill_tree(process)
+        process_tree.end(process)
     for reader in readers:
         reader.join(timeout=5)
     if not killed:
@@ -98,21 +97,6 @@ def _attend(
     if stop.is_set():
         return "CANCEL_ACKNOWLEDGED", None
     return "ERROR", f"Your notebook was stopped: it ran past {plan.limit_seconds:.0f} seconds"
-
-
-def _kill_tree(process: subprocess.Popen[bytes]) -> None:
-    # The notebook's kernel has a process group of its own, so killing the group is not enough.
-    try:
-        family = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        family = []
-    process.kill()
-    for member in family:
-        try:
-            member.kill()
-        except psutil.NoSuchProcess:
-            continue
-    process.wait()
 
 
 def _lose_everything(folder: Path) -> None:
