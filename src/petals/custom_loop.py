@@ -9,13 +9,15 @@ from tensorflow import keras
 def fit(
     model: keras.Model,
     dataset: tf.data.Dataset,
-    epochs: tuple[int, int],
-    steps: int,
+    *,
+    initial_epoch: int,
+    epochs: int,
+    steps_per_epoch: int,
     callbacks: list[keras.callbacks.Callback],
 ) -> None:
     """What Keras's `fit` does with a compiled model on TensorFlow; the numbers are the same.
 
-    `epochs`: the first and the one after the last.
+    The arguments are those of `keras.Model.fit`: `epochs` is the one after the last.
     """
     optimizer, loss_of = model.optimizer, model.loss
     mean_loss = keras.metrics.Mean()
@@ -31,15 +33,17 @@ def fit(
         mean_loss.update_state(loss, sample_weight=tf.shape(images)[0])
         accuracy.update_state(labels, probabilities)
 
-    watchers = keras.callbacks.CallbackList(callbacks, model=model, epochs=epochs[1], steps=steps)
+    watchers = keras.callbacks.CallbackList(
+        callbacks, model=model, epochs=epochs, steps=steps_per_epoch
+    )
     batches = iter(dataset)
     model.stop_training = False
     watchers.on_train_begin()
-    for epoch in range(*epochs):
+    for epoch in range(initial_epoch, epochs):
         mean_loss.reset_state()
         accuracy.reset_state()
         watchers.on_epoch_begin(epoch)
-        for number in range(steps):
+        for number in range(steps_per_epoch):
             watchers.on_train_batch_begin(number)
             step(*next(batches))
             logs = {"loss": mean_loss.result(), "accuracy": accuracy.result()}

@@ -7,6 +7,7 @@ a loop that can be read and changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -207,16 +208,17 @@ def fine_tune(
         **watching,
     )
     watch.resume(model)
-    fit = custom_loop.fit if by_hand else _fit
+    keras_fit = partial(model.fit, shuffle=False, verbose=0)
+    fit = partial(custom_loop.fit, model) if by_hand else keras_fit
     with hosts.naming_lost_hosts(), shards.naming_damaged_files(files, classifier.head.units):
         for step, end, steps in _stretches(watch.begin, epochs, steps_per_epoch):
             if not watch.stopped:
                 fit(
-                    model,
                     exchange.feed(batches(step), batch_size),
-                    (step // steps_per_epoch, end),
-                    steps,
-                    [watch],
+                    initial_epoch=step // steps_per_epoch,
+                    epochs=end,
+                    steps_per_epoch=steps,
+                    callbacks=[watch],
                 )
     watch.finish(model)
     return watch
@@ -230,15 +232,3 @@ def _stretches(step: int, epochs: int, steps: int) -> Iterator[tuple[int, int, i
         step = end * steps
     if step < epochs * steps:
         yield step, epochs, steps
-
-
-def _fit(
-    model: keras.Model,
-    dataset: tf.data.Dataset,
-    epochs: tuple[int, int],
-    steps: int,
-    callbacks: list[keras.callbacks.Callback],
-) -> None:
-    first, end = epochs
-    model.fit(dataset, initial_epoch=first, epochs=end, steps_per_epoch=steps, shuffle=False,
-              verbose=0, callbacks=callbacks)  # fmt: skip
