@@ -19,8 +19,7 @@ def keep(run: str | Path) -> int:
     import jax
 
     # Of several hosts each keeps its own: a program is there for all of them or for none.
-    place = Path(run) if hosts.here().count == 1 else inputs.cache_folder()
-    folder = place / FOLDER
+    folder = (Path(run) if hosts.here().count == 1 else inputs.cache_folder()) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in inputs.find_folders(FOLDER):
         for program in place.iterdir():

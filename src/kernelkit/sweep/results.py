@@ -73,8 +73,8 @@ class Table:
 
 def gather(folder: SweepFolder, specification: Specification, runs: Sequence[Run]) -> Table:
     """Read what the runs have left so far."""
-    asked, rows = specification, tuple(_row(folder, run, specification.score) for run in runs)
-    return Table(asked.name, asked.score, rows, asked.minimize)
+    rows = tuple(_row(folder, run, specification.score) for run in runs)
+    return Table(specification.name, specification.score, rows, specification.minimize)
 
 
 def write(folder: SweepFolder, table: Table) -> None:

@@ -227,12 +227,10 @@ function axisPictures() {
     const first = new Map();
     return data.runs.map((run, n) => first.get(JSON.stringify(run.parameters[name])) ?? (first.set(JSON.stringify(run.parameters[name]), n), n)).join();
   };
-  const pictures = axes.map((name) => {
-    if (!own.length) return "";
-    if (continuous(name)) {
-      return make("div", { className: "axis" }, make("h3", { textContent: name }),
-        make("div", {}, scatter(own, name, score, data.score, (v) => v.toFixed(3)), scatter(own, name, seconds, "time", duration, true)));
-    }
+  const axis = (title, picture, what) => make("div", { className: "axis" }, make("h3", { textContent: title }),
+    make("div", {}, picture(what, score, data.score, (v) => v.toFixed(3)), picture(what, seconds, "time", duration, true)));
+  const pictures = (own.length ? axes : []).map((name) => {
+    if (continuous(name)) return axis(name, scatter, { name, own });
     // Parameters that change together, as a backbone and its weights do, are one axis.
     const twins = axes.filter((other) => split(other) === split(name));
     if (twins[0] !== name) return "";
@@ -240,18 +238,24 @@ function axisPictures() {
     const groups = values.map((value) => [brief(JSON.parse(value)), own.filter((run) => JSON.stringify(run.parameters[name]) === value)]);
     const numbers = values.every((value) => typeof JSON.parse(value) === "number");
     if (numbers) groups.sort((a, b) => Number(a[0]) - Number(b[0]));
-    return make("div", { className: "axis" }, make("h3", { textContent: twins.join(", ") }),
-      make("div", {}, effect(groups, score, data.score, (v) => v.toFixed(3)), effect(groups, seconds, "time", duration, true)));
+    return axis(twins.join(", "), effect, groups);
   });
   document.getElementById("axes").replaceChildren(...pictures);
   document.getElementById("axes-section").hidden = !axes.length || !own.length;
 }
 
+// The frame of a score, or of a time, which is narrow and begins at 0.
+function panel(values, title, format, ofTime) {
+  const unit = ofTime && Math.max(...values) >= 90 ? 60 : 1;
+  const framed = frame(ofTime ? 260 : 380, 210, ...range(values, ofTime), format, unit);
+  framed.picture.append(draw("text", { x: framed.box.left, y: 9 }, title));
+  return framed;
+}
+
 function effect(groups, measure, title, format, columnsWanted = false) {
   const all = groups.flatMap(([, own]) => own.map(measure)).filter(Number.isFinite);
   if (!all.length) return make("div");
-  const unit = columnsWanted && Math.max(...all) >= 90 ? 60 : 1;
-  const { picture, box, y } = frame(columnsWanted ? 260 : 380, 210, ...range(all, columnsWanted), format, unit);
+  const { picture, box, y } = panel(all, title, format, columnsWanted);
   const step = (box.right - box.left) / groups.length;
   const middle = (n) => box.left + step * (n + 0.5);
   const means = groups.map(([, own]) => mean(own.map(measure).filter(Number.isFinite)));
@@ -269,7 +273,6 @@ function effect(groups, measure, title, format, columnsWanted = false) {
     picture.append(draw("polyline", { points: points.map((point) => point.join(",")).join(" "), class: "mean" }));
     for (const [cx, cy] of points) picture.append(draw("circle", { cx, cy, r: 4, class: "mean-dot" }));
   }
-  picture.append(draw("text", { x: box.left, y: 9 }, title));
   return picture;
 }
 
@@ -279,11 +282,10 @@ function continuous(name) {
   return values.every((value) => typeof value === "number") && new Set(values).size > MOST_GROUPS;
 }
 
-function scatter(own, name, measure, title, format, narrow = false) {
+function scatter({ name, own }, measure, title, format, narrow = false) {
   const dots = own.filter((run) => Number.isFinite(measure(run)));
   if (!dots.length) return make("div");
-  const unit = narrow && Math.max(...dots.map(measure)) >= 90 ? 60 : 1;
-  const { picture, box, y } = frame(narrow ? 260 : 380, 210, ...range(dots.map(measure), narrow), format, unit);
+  const { picture, box, y } = panel(dots.map(measure), title, format, narrow);
   const values = data.runs.map((run) => run.parameters[name]).sort((a, b) => a - b);
   const [least, middle, most] = [values[0], values[values.length >> 1], values[values.length - 1]];
   const log = least > 0 && most / least > 10 && middle < (least + most) / 4; // crowded at the low end
@@ -294,7 +296,6 @@ function scatter(own, name, measure, title, format, narrow = false) {
     picture.append(draw("text", { x: x(value), y: box.bottom + 16, "text-anchor": "middle" }, show(value)));
   }
   for (const run of dots) picture.append(titled(draw("circle", { cx: x(run.parameters[name]), cy: y(measure(run)), r: 4, class: "dot" }), describe(run)));
-  picture.append(draw("text", { x: box.left, y: 9 }, title));
   return picture;
 }
 
