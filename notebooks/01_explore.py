@@ -32,7 +32,7 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals import inputs
+    from petals.data.source import find_source
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -41,13 +41,19 @@ except ModuleNotFoundError:
 
 from IPython.display import display
 
-from petals import duplicates, exploration, explore_plots, inspection, plots, shards, storage
+from petals.data import duplicates
+from petals.data import exploration
+from petals.plots import explore
+from petals.data import inspection
+from petals.plots import run as run_module
+from petals.data import shards
+from petals import storage
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
 run = RunFolder(output)
-source = inputs.find(data, image_size)
+source = find_source(data, image_size)
 names = source.class_names
 splits = exploration.splits(source.root, image_size, limit)
 print(f"{source}: {len(names)} classes")
@@ -90,7 +96,7 @@ each = 8 if len(names) <= 13 else 1
 chosen = exploration.some_of_each(splits["train"], labels["train"], each)
 photos = shards.sample(splits["train"], chosen)
 captions = [names[label] for label in photos.labels]
-run.figure(plots.gallery(photos.images, captions), "gallery")
+run.figure(run_module.gallery(photos.images, captions), "gallery")
 
 # %% [markdown]
 # ## Balance
@@ -103,13 +109,13 @@ balance = exploration.balance(labels, names)
 print("{smallest} to {largest} training images a class (median {median:.0f})".format(**balance))
 if balance["absent"]:
     print("without any training image:", ", ".join(balance["absent"]))
-run.figure(plots.class_balance(labels, names), "classes")
+run.figure(run_module.class_balance(labels, names), "classes")
 
 # %%
 for name, train_share, val_share in balance["unlike_val"]:
     print(f"{name}: {train_share:.2%} of train, {val_share:.2%} of val")
 if "val" in labels:
-    figure = explore_plots.train_against_val(labels["train"], labels["val"], names)
+    figure = explore.train_against_val(labels["train"], labels["val"], names)
     display(run.figure(figure, "train_against_val"))
 
 # %% [markdown]
@@ -121,7 +127,7 @@ if "val" in labels:
 
 # %%
 prints = duplicates.Fingerprints.of(splits, Progress())
-pairs = duplicates.find(prints, near)
+pairs = duplicates.find_pairs(prints, near)
 across = duplicates.across(prints, pairs)
 print(f"{len(pairs):,} pairs alike among {len(prints):,} photos, {len(across):,} across splits")
 Table.of(duplicates.summary(prints, pairs)) if pairs else None
@@ -129,10 +135,10 @@ Table.of(duplicates.summary(prints, pairs)) if pairs else None
 # %%
 twins = sorted(pairs, key=lambda pair: (not duplicates.disagree(prints, pair), pair not in across))
 if twins:
-    display(run.figure(explore_plots.pairs(prints, twins, splits, names), "twins"))
+    display(run.figure(explore.pairs(prints, twins, splits, names), "twins"))
 
 # %%
-run.figure(explore_plots.jpeg_sizes(prints), "jpeg_sizes")
+run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 
 # %% [markdown]
 # ## Fast enough?
@@ -143,7 +149,7 @@ run.figure(explore_plots.jpeg_sizes(prints), "jpeg_sizes")
 
 # %%
 rates = exploration.rates(splits["train"], batch_size, len(names), seconds)
-run.figure(explore_plots.throughput(rates, needed), "throughput")
+run.figure(explore.throughput(rates, needed), "throughput")
 
 # %%
 best = max(rates, key=rates.get)

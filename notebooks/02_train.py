@@ -25,7 +25,7 @@
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-backbone = "EfficientNetB0"  # a name of petals.backbones.BACKBONES
+backbone = "EfficientNetB0"  # a name of petals.models.backbones.BACKBONES
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
 head_epochs = 30  # >= 0: passes over the stored features
@@ -42,7 +42,7 @@ learning_rate = 0.0  # >= 0: its peak for one replica; 0 = what suits the phase
 tta = 1  # >= 1: views averaged at prediction time
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
-custom_loop = False  # fine-tune with the loop spelt out in petals.custom_loop
+custom_loop = False  # fine-tune with the loop spelt out in petals.training.custom_loop
 on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
@@ -53,7 +53,7 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.accelerator import detect
+    from petals.accelerators.detect import detect
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -74,46 +74,57 @@ from functools import partial
 
 from IPython.display import display
 
-from petals import augment as augmentation
-from petals import (
-    callbacks,
-    compilation,
-    evaluation,
-    features,
-    inputs,
-    inspection,
-    models,
-    pipeline,
-    plots,
-    precision,
-    schedules,
-    session,
-    shards,
-    trained,
-    training,
-)
-from petals import weights as pretrained
-from petals.backbones import find
-from petals.checkpoints import Checkpoints
+from petals.data import augment as augmentation
+from petals.training import callbacks
+from petals.accelerators import compilation
+from petals.evaluation.metrics import Scores
+from petals.evaluation.metrics import confusion
+from petals.evaluation.metrics import instructive
+from petals.evaluation.metrics import most_confused
+from petals.evaluation.metrics import per_class
+from petals.evaluation.submission import write_submission
+from petals.evaluation import prediction
+from petals.training import features
+from petals.data.source import find_source
+from petals.kaggle import cache_folder
+from petals.data import inspection
+from petals.models.build import build
+from petals.models.build import parameter_counts
+from petals.models.build import set_trainable
+from petals.data import pipeline
+from petals.plots import run as run_module
+from petals.training import precision
+from petals.training import schedules
+from petals import kaggle
+from petals.data import shards
+from petals.data.splits import Split
+from petals.models import saved
+from petals.training.compile import set_seed
+from petals.training.head import apply_head
+from petals.training.head import train_head
+from petals.training import fine_tune as fine_tune_module
+from petals.models import weights as pretrained
+from petals.models.backbones import find_backbone
+from petals.training.checkpoints import Checkpoints
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 
 run = RunFolder(output)
-deadline = session.deadline(time_limit, device.kind)
+deadline = kaggle.deadline(time_limit, device.kind)
 if dtype == "auto" and fine_tune == "none":
     precision.choose(device, backbone, image_size)
-training.set_seed(seed, repeatable=device.on_cpu)
+set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
-source = inputs.find(data, image_size)
+source = find_source(data, image_size)
 names = source.class_names
 train, val, test = (
-    shards.Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
+    Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
 )
 skipped = 0
 if on_corrupt == "skip":
-    (train, val, test), skipped = inspection.intact((train, val, test), inputs.cache_folder())
+    (train, val, test), skipped = inspection.intact((train, val, test), cache_folder())
 print(
     f"{source}: {len(names)} classes; {train.count:,} train, {val.count:,} val, {test.count:,} test"
 )
@@ -121,13 +132,13 @@ print(
 # %%
 batch_size_all = batch_size * device.replicas
 sample = shards.sample(train, 24)
-run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
+run.figure(run_module.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
 # %%
 train_labels, _ = shards.labels_and_ids(train)
 val_labels, val_ids = shards.labels_and_ids(val)
 balance = {"train": train_labels, "val": val_labels}
-run.figure(plots.class_balance(balance, names), "classes")
+run.figure(run_module.class_balance(balance, names), "classes")
 
 # %% [markdown]
 # ## Where it was cut off
@@ -161,9 +172,9 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 
 # %%
 with device.scope():
-    classifier = models.build(backbone, image_size, len(names), weights=weights, dropout=dropout)
-models.set_trainable(classifier, "none")
-total, trainable = models.parameter_counts(classifier.model)
+    classifier = build(backbone, image_size, len(names), weights=weights, dropout=dropout)
+set_trainable(classifier, "none")
+total, trainable = parameter_counts(classifier.model)
 print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 
 # %% [markdown]
@@ -175,7 +186,7 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # %%
 extract = features.extractor(
     classifier, device, seed=seed, progress=Progress(),
-    key=pretrained.describe(find(backbone), image_size, weights),
+    key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
 if kept.phase == "head":
     classifier.head.set_weights(kept.found.arrays)
@@ -184,7 +195,7 @@ elif head_epochs and not kept.phase:
     if train_features.stored and val_features.stored:
         print("  the features were there from an earlier run")
     alone = fine_tune == "none"
-    head = training.train_head(
+    head = train_head(
         classifier,
         train_features,
         val_features,
@@ -211,18 +222,18 @@ elif head_epochs and not kept.phase:
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     look = pipeline.augmented(sample.images[:8], augmentation.augmentation(augment), seed)
-    display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
+    display(run.figure(run_module.augmentations(sample.images[:8], look), "augmentation"))
 
 # %%
 if tuning:
-    models.set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
-    trainable = models.parameter_counts(classifier.model)[1]
+    set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
+    trainable = parameter_counts(classifier.model)[1]
     steps = max(1, train.count // batch_size_all)
     rates = schedules.rates(
         schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
     )
     print(f"{trainable:,} parameters learn, {steps} steps an epoch")
-    display(run.figure(plots.schedule(rates, steps), "schedule"))
+    display(run.figure(run_module.schedule(rates, steps), "schedule"))
 
 # %%
 if tuning:
@@ -236,7 +247,7 @@ if tuning:
         seed=seed + device.host,
         deterministic=device.on_cpu,
     )
-    tuned = training.fine_tune(
+    tuned = fine_tune_module.fine_tune(
         classifier,
         lambda step: batches(start=step),
         val,
@@ -254,9 +265,9 @@ if tuning:
         **watching,
     )
     stopped = tuned.stopped
-    trained.save(classifier, run.path / "classifier.h5")  # for another run's weights=FILE
+    saved.save(classifier, run.path / "classifier.h5")  # for another run's weights=FILE
 
-run.figure(plots.curves(history), "curves")
+run.figure(run_module.curves(history), "curves")
 
 # %% [markdown]
 # ## How good is it?
@@ -269,30 +280,31 @@ stored = head_epochs and fine_tune == "none" and tta == 1
 
 def predict(split):
     if stored:  # the backbone has said all it has to say
-        return training.apply_head(classifier, extract(split))
-    return evaluation.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
+        return apply_head(classifier, extract(split))
+    return prediction.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
 
 
 probabilities = predict(val)
-scores = evaluation.Scores.of(val_labels, probabilities)
+scores = Scores.of(val_labels, probabilities)
 run.write_predictions(val_ids, val_labels, probabilities)
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 
 # %%
-rows = evaluation.per_class(val_labels, probabilities, names)
-run.figure(plots.class_scores(rows), "class_scores")
+rows = per_class(val_labels, probabilities, names)
+run.figure(run_module.class_scores(rows), "class_scores")
 
 # %%
-matrix = evaluation.confusion(val_labels, probabilities)
-run.figure(plots.confusion(matrix, names), "confusion")
-for truth, guess, times in evaluation.most_confused(val_labels, probabilities, names):
+matrix = confusion(val_labels, probabilities)
+run.figure(run_module.confusion(matrix, names), "confusion")
+for truth, guess, times in most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth}  taken for  {guess}")
 
 # %%
-chosen = evaluation.instructive(val_labels, probabilities, most=24)
+chosen = instructive(val_labels, probabilities, most=24)
 photos = shards.sample(val, chosen)
 run.figure(
-    plots.predictions(photos.images, photos.labels, probabilities[chosen], names), "predictions"
+    run_module.predictions(photos.images, photos.labels, probabilities[chosen], names),
+    "predictions",
 )
 
 # %% [markdown]
@@ -305,9 +317,7 @@ test_probabilities = predict(test)
 _, test_ids = shards.labels_and_ids(test)
 run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
-evaluation.write_submission(
-    run.path / "submission.csv", test_ids, test_probabilities, sample_submission
-)
+write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
 metrics = run.write_metrics(
     scores,
     history,

@@ -30,7 +30,7 @@ output = ""  # the comparison's folder; empty = here on Kaggle, runs/latest at h
 
 # %%
 try:
-    from petals import comparison
+    from petals.comparison import runs as runs_module
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -39,15 +39,19 @@ except ModuleNotFoundError:
 
 from IPython.display import display
 
-from petals import compare_plots, effects, ensembles, side_by_side, storage
+from petals.plots import compare
+from petals.comparison import effects
+from petals.comparison import ensembles
+from petals.comparison import agreement
+from petals import storage
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
 folder = RunFolder(output)
-found, skipped = comparison.read(runs)
+found, skipped = runs_module.read(runs)
 print(f"{len(found)} run{'s' * (len(found) > 1)} on {len(found[0].ids):,} validation photos")
 print(*(f"left out: {line}" for line in skipped), sep="\n")
-comparison.ranking(found)
+runs_module.ranking(found)
 
 # %% [markdown]
 # ## How they learnt
@@ -56,7 +60,7 @@ comparison.ranking(found)
 # curves share an axis of epochs but not of time.
 
 # %%
-folder.figure(compare_plots.curves(found), "curves")
+folder.figure(compare.curves(found), "curves")
 
 # %% [markdown]
 # ## CPU, GPU, TPU
@@ -65,14 +69,14 @@ folder.figure(compare_plots.curves(found), "curves")
 # are what training costs. Only rows that trained the same thing can be compared.
 
 # %%
-devices = comparison.devices(found)
+devices = runs_module.devices(found)
 Table.of(devices)
 
 # %%
 kinds = {(row["device"], row["name"]) for row in devices}
 if len(kinds) == 1:
     print("all runs had the same device: run one elsewhere to compare")
-folder.figure(compare_plots.epoch_times(devices), "devices")
+folder.figure(compare.epoch_times(devices), "devices")
 
 # %% [markdown]
 # ## What each setting does
@@ -90,7 +94,7 @@ Table.of([effects.verdict(effect) for effect in told]) if told else None
 
 # %%
 if told:
-    display(effects.summary(told), folder.figure(compare_plots.effects(told), "effects"))
+    display(effects.summary(told), folder.figure(compare.effects(told), "effects"))
 
 # %% [markdown]
 # ## Two models side by side
@@ -98,24 +102,24 @@ if told:
 # The best run, and the one that is right most often where the best is wrong.
 
 # %%
-pair = side_by_side.rival(found) if len(found) > 1 else None
+pair = agreement.most_complementary(found) if len(found) > 1 else None
 if pair is None:
     print("only one run: nothing to set beside it")
 else:
-    agreed = side_by_side.Agreement.of(*pair)
+    agreed = agreement.Agreement.of(*pair)
     print(f"1: {pair[0].name}\n2: {pair[1].name}")
     print(f"probability of so uneven a split by chance: {agreed.chance:.2g}")
-    display(folder.figure(compare_plots.agreement(agreed, pair), "agreement"))
+    display(folder.figure(compare.agreement(agreed, pair), "agreement"))
 
 # %%
-photos = side_by_side.photos(found[0], data)
+photos = agreement.photos(found[0], data)
 print(photos.missing)
 if pair and not photos.missing:
     for name in ("only_first", "only_second", "neither", "both"):
         positions = getattr(agreed, name)
         print(f"{name.replace('_', ' ')} right: {len(positions)}")
         if len(positions):
-            figure = compare_plots.told_by_two(photos, pair, positions, most)
+            figure = compare.told_by_two(photos, pair, positions, most)
             display(folder.figure(figure, name))
 
 # %% [markdown]
@@ -142,7 +146,7 @@ if judged is None:
 else:
     for what in ("mean", "weighted"):
         print("{}: {:+.4f} ± {:.4f} against the best run".format(what, *judged.gain(what)))
-    display(folder.figure(compare_plots.held_out(judged), "ensemble"))
+    display(folder.figure(compare.held_out(judged), "ensemble"))
 
 # %% [markdown]
 # ## The submission

@@ -41,10 +41,10 @@ def test_every_tool_is_mentioned():
 
 
 def test_every_parameter_it_uses_exists():
-    from kernelkit import notebooks, parameters
+    from kernelkit.notebooks import document, parameters
 
-    train = notebooks.read(ROOT / "notebooks" / "02_train.py")
-    known = parameters.declared(notebooks.parameters_cell(train).source)
+    train = document.read(ROOT / "notebooks" / "02_train.py")
+    known = parameters.declared(document.parameters_cell(train).source)
     makefile = (ROOT / "Makefile").read_text()
     used = set(re.findall(r"-p (\w+)=", README + makefile)) - {"backbon", "name"}
     assert len(used) > 4

@@ -10,7 +10,7 @@ import jupytext
 import nbformat
 import pytest
 
-from kernelkit import notebooks, parameters
+from kernelkit.notebooks import document, parameters
 
 ROOT = Path(__file__).parents[1]
 PETALS_MAY = {
@@ -55,15 +55,15 @@ def test_both_halves_of_a_notebook_agree(path):
     assert [(c.cell_type, c.source) for c in script.cells] == [
         (c.cell_type, c.source) for c in notebook.cells
     ], f"run: jupytext --sync {path.relative_to(ROOT)}"
-    assert [notebooks.has_tag(c, "parameters") for c in script.cells] == [
-        notebooks.has_tag(c, "parameters") for c in notebook.cells
+    assert [document.has_tag(c, "parameters") for c in script.cells] == [
+        document.has_tag(c, "parameters") for c in notebook.cells
     ]
     assert not any(cell.get("outputs") for cell in notebook.cells)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_is_an_article(path):
-    notebook = notebooks.read(path)
+    notebook = document.read(path)
     assert len(notebook.cells) <= 25
     assert notebook.cells[0].source.startswith("# ")
     for cell in notebook.cells:
@@ -71,7 +71,7 @@ def test_a_notebook_is_an_article(path):
             for node in ast.walk(ast.parse(cell.source)):
                 if isinstance(node, ast.FunctionDef):
                     assert node.end_lineno - node.lineno < 10, node.name
-    declared = parameters.declared(notebooks.parameters_cell(notebook).source)
+    declared = parameters.declared(document.parameters_cell(notebook).source)
     assert all(p.comment for p in declared.values()), "every parameter has its comment"
     for parameter in declared.values():
         parameter.check(parameter.default)
@@ -87,7 +87,7 @@ def test_the_training_notebook_keeps_all_its_parameters_in_the_metrics():
     text = "{" + source.split("settings = {")[1].split("}")[0] + "}"
     kept = {key.value: value.id for key, value in zip(*_items(text), strict=True)}
     declared = parameters.declared(
-        notebooks.parameters_cell(notebooks.read(ROOT / "notebooks/02_train.py")).source
+        document.parameters_cell(document.read(ROOT / "notebooks/02_train.py")).source
     )
     assert list(kept) == list(declared)
     assert list(kept.values()) == list(declared)

@@ -53,7 +53,7 @@ def write(
     A photo's split follows from its content, so it never changes sides. Interrupted, the same
     command goes on where it was.
     """
-    from petals.ingest import make_tfrecords
+    from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress
 
     summary = make_tfrecords(photos, output, sizes=sizes, val=val, test=test, fit=fit,
@@ -69,7 +69,7 @@ def inspect(root: Path) -> None:
 
     Ends with exit code 11 when something is.
     """
-    from petals import inspection
+    from petals.data import inspection
     from petals.progress import Progress
 
     report = inspection.inspect(root, Progress())

@@ -18,7 +18,7 @@ from kernelkit.cli import reports_errors
 @reports_errors
 def main(folder: Path, name: str | None, notes: str, as_json: bool) -> None:
     """Upload FOLDER as a private dataset, wait until it is ready, and print its source line."""
-    from kernelkit.datasets import push_dataset
+    from kernelkit.push.dataset import push_dataset
 
     push_dataset(folder, name, notes=notes, as_json=as_json)
 

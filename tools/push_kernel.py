@@ -42,7 +42,7 @@ def main(notebook: Path | None, listing: bool, no_wait: bool, **options: object)
 
     NOTEBOOK defaults to the code_file of kernel-metadata.json.
     """
-    from kernelkit.push import list_pushes, push_kernel
+    from kernelkit.push.command import list_pushes, push_kernel
 
     if listing:
         click.echo(list_pushes())

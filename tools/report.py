@@ -20,7 +20,7 @@ from kernelkit.cli import reports_errors
 @click.option("--output", type=click.Path(path_type=Path), help="The page, if there is one only.")
 @reports_errors
 def main(paths: tuple[Path, ...], index: bool, output: Path | None) -> None:
-    from kernelkit.report import report
+    from kernelkit.runs.report import report
 
     for page in report(paths, index=index, output=output):
         click.echo(page)

@@ -32,8 +32,8 @@ def main(
     report: bool,
     hosts: int | None,
 ) -> None:
-    from kernelkit.hosts import run_on_hosts
-    from kernelkit.run_notebook import run_notebook
+    from kernelkit.runs.run_notebook import run_notebook
+    from kernelkit.runs.several_hosts import run_on_hosts
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
     run = run_it(notebook, parameters, name=name, output=output, report=report)

@@ -62,12 +62,12 @@ class Reporter:
         return text
 
     def _write_json(self, event: str, text: str, facts: dict[str, Any]) -> None:
-        said: dict[str, Any] = {"event": event}
+        message: dict[str, Any] = {"event": event}
         if self.rehearsal:
-            said["rehearsal"] = True
+            message["rehearsal"] = True
         if text:
-            said["text"] = text
-        line = json.dumps(said | facts, ensure_ascii=False, default=str)
+            message["text"] = text
+        line = json.dumps(message | facts, ensure_ascii=False, default=str)
         self.stream.write(self.clear(line) + "\n")
         self.stream.flush()
 

@@ -26,7 +26,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Limits:
+class SessionLimits:
     """What one account may use of one kind of machine."""
 
     sessions: int
@@ -58,10 +58,10 @@ RETIRED = {
     "TpuV2256": "",
 }
 
-LIMITS: dict[Kind, Limits] = {
-    "tpu": Limits(sessions=1, hours_per_session=9, hours_per_week=20),
-    "gpu": Limits(sessions=2, hours_per_session=12, hours_per_week=30),
-    "cpu": Limits(sessions=5, hours_per_session=12, hours_per_week=None),
+LIMITS: dict[Kind, SessionLimits] = {
+    "tpu": SessionLimits(sessions=1, hours_per_session=9, hours_per_week=20),
+    "gpu": SessionLimits(sessions=2, hours_per_session=12, hours_per_week=30),
+    "cpu": SessionLimits(sessions=5, hours_per_session=12, hours_per_week=None),
 }
 
 _BY_SHAPE = {machine.shape: machine for machine in MACHINES}

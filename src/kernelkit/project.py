@@ -14,7 +14,9 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelkit.errors import PreflightError
+from kernelkit.errors import (
+    PreflightError,
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Project:
         )
 
 
-def find(start: Path) -> Project:
+def find_project(start: Path) -> Project:
     """The project that `start` lies in: the nearest folder above with a `pyproject.toml`.
 
     A notebook outside any project bundles no package.
@@ -72,3 +74,6 @@ def _read(root: Path, file: Path) -> Project:
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
     )
+
+
+RUNS = "runs"

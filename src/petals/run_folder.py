@@ -19,11 +19,14 @@ from matplotlib.figure import Figure
 from tensorflow import keras
 
 import petals
-from petals import hosts, inputs, plots, storage
-from petals.accelerator import Accelerator
-from petals.evaluation import Scores
-from petals.inputs import Source
-from petals.shards import Split
+from petals import storage
+from petals.accelerators import cluster
+from petals.accelerators.detect import Accelerator
+from petals.data.source import Source
+from petals.data.splits import Split
+from petals.evaluation.metrics import Scores
+from petals.kaggle import on_kaggle
+from petals.plots import run
 
 HISTORY = (
     "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
@@ -49,9 +52,9 @@ class RunFolder:
     """
 
     def __init__(self, output: str = "") -> None:
-        default = "." if inputs.on_kaggle() else "runs/latest"
+        default = "." if on_kaggle() else "runs/latest"
         self.path = Path(output or default)
-        if not hosts.here().first:
+        if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
@@ -66,7 +69,7 @@ class RunFolder:
 
     def figure(self, figure: Figure, name: str) -> Picture:
         """Save a figure as `name.png`; what is returned shows itself in a notebook."""
-        return Picture(plots.save(figure, self.path, name))
+        return Picture(run.save(figure, self.path, name))
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """`history.csv`, one row an epoch of either phase."""

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.clock import Clock
-from kernelkit.connection import Timeouts
-from kernelkit.pace import Pace
-from kernelkit.push import push_kernel
-from kernelkit.retries import Retries
-from kernelkit.saving import SavingPolicy
-from kernelkit.waiting import Patience
+from kernelkit.kaggle_api.clock import Clock
+from kernelkit.kaggle_api.connection import Timeouts
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.push.command import push_kernel
+from kernelkit.push.save import SavingPolicy
+from kernelkit.push.timing import Timing
+from kernelkit.push.wait import PollPolicy
 
 PARAMETERS = """\
 files = 3  # >= 0: how many files to leave
@@ -103,15 +103,15 @@ class Repository:
                 **{"metadata": self.metadata, "pace": PACE, "stream": stream} | options,
             )
         finally:
-            self.said = stream.getvalue()
+            self.message = stream.getvalue()
 
 
-PACE = Pace(
+PACE = Timing(
     clock=Clock(speed=50),
     timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
     saving=SavingPolicy(settle=(5.0, 10.0, 20.0)),
-    patience=Patience(poll=15.0, slow_poll=15.0),
+    patience=PollPolicy(poll=15.0, slow_poll=15.0),
 )
 
 
@@ -126,7 +126,7 @@ def notebook_code():
 
 
 @pytest.fixture
-def pace():
+def timing():
     return PACE
 
 
@@ -146,8 +146,8 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit import run_folder
-    from kernelkit.local_kaggle import running
+    from kernelkit.local_kaggle.execution import running
+    from kernelkit.runs import run_folder
 
     def command(python, kernel_type, language):
         return [str(python), "-c", IN_ONE_PROCESS]

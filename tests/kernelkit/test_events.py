@@ -66,15 +66,15 @@ def test_secrets_are_replaced_wherever_they_stand(as_json):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "message"),
     [(0, "0 s"), (119, "119 s"), (130, "2 min"), (7199, "2 h 00 min"), (32400, "9 h 00 min")],
 )
-def test_times_are_said_as_people_say_them(seconds, said):
-    assert minutes(seconds) == said
+def test_times_are_said_as_people_say_them(seconds, message):
+    assert minutes(seconds) == message
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(0, "0 bytes"), (999, "999 bytes"), (34_400, "34 kB"), (1.5e6, "1.5 MB")]
+    ("count", "message"), [(0, "0 bytes"), (999, "999 bytes"), (34_400, "34 kB"), (1.5e6, "1.5 MB")]
 )
-def test_sizes_are_said_as_people_say_them(count, said):
-    assert size_of(int(count)) == said
+def test_sizes_are_said_as_people_say_them(count, message):
+    assert size_of(int(count)) == message

@@ -15,8 +15,8 @@ COLOURS = {"blue": (40, 60, 220), "red": (220, 50, 40), "yellow": (230, 210, 40)
 
 def jpeg(colour: tuple[int, int, int], seed: int, size: int = SIZE) -> bytes:
     """A noisy picture of one colour: a class that a network can learn in a few steps."""
-    dice = np.random.default_rng(seed)
-    pixels = np.array(colour) + dice.integers(-60, 60, (size, size, 3))
+    rng = np.random.default_rng(seed)
+    pixels = np.array(colour) + rng.integers(-60, 60, (size, size, 3))
     buffer = io.BytesIO()
     Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=90)
     return buffer.getvalue()
@@ -43,7 +43,8 @@ def photos(tmp_path) -> Path:
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory) -> Path:
     """A dataset of three classes: 50 train, 21 val and 13 test images in several shards."""
-    from petals import classes, storage, tfrecords
+    from petals import storage
+    from petals.data import classes, tfrecords
 
     root = tmp_path_factory.mktemp("dataset")
     seed = 0
@@ -65,7 +66,7 @@ def dataset(tmp_path_factory) -> Path:
 @pytest.fixture
 def splits(dataset):
     """(train, val, test) of the small dataset."""
-    from petals.shards import Split
+    from petals.data.splits import Split
 
     return tuple(Split.find(str(dataset), SIZE, part) for part in ("train", "val", "test"))
 
@@ -75,7 +76,7 @@ def write_run(tmp_path):
     """Writes a run folder under `runs`: answers that are right as often as `skill` says."""
     from petals import storage
 
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     own = np.arange(60) % 3
 
     def write(name: str, skill: float = 0.8, seed: int = 0, **changes) -> Path:
@@ -101,14 +102,14 @@ def write_run(tmp_path):
         storage.write_text(
             folder / "history.csv", f"phase,epoch,loss,val_loss,val_macro_f1\n{rows}"
         )
-        right = dice.random(len(labels)) < skill
-        said = np.where(right, labels, (labels + 1) % 3)
-        probabilities = (np.eye(3)[said] + 0.2 * dice.random((len(labels), 3))).astype(np.float32)
+        right = rng.random(len(labels)) < skill
+        message = np.where(right, labels, (labels + 1) % 3)
+        probabilities = (np.eye(3)[message] + 0.2 * rng.random((len(labels), 3))).astype(np.float32)
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         np.savez(
             folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities
         )
-        tests = dice.dirichlet(np.ones(3), len(test_ids)).astype(np.float32)
+        tests = rng.dirichlet(np.ones(3), len(test_ids)).astype(np.float32)
         np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=tests)
         answers = "".join(f"{i},{p.argmax()}\n" for i, p in zip(test_ids, tests, strict=True))
         storage.write_text(folder / "submission.csv", "id,label\n" + answers)

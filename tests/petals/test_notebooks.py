@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kernelkit.errors import RunFailedError
-from kernelkit.run_notebook import run_notebook
-from petals import shards, tfrecords
+from kernelkit.runs.run_notebook import run_notebook
+from petals.data import shards, tfrecords
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
@@ -100,10 +100,10 @@ def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
 def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
     folder = write_run("alone")
     run = execute("03_compare", tmp_path, runs=str(folder))
-    said = printed(run.folder)
+    message = printed(run.folder)
     for line in ("1 run on 60", "all runs had the same device", "nothing to set beside it",
                  "nothing to put together", "no pictures: no data at 'nowhere'"):  # fmt: skip
-        assert line in said
+        assert line in message
     kept = json.loads((run.folder / "comparison.json").read_text())
     assert kept["gain"] is None
     assert (run.folder / "submission.csv").read_text() == (folder / "submission.csv").read_text()

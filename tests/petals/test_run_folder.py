@@ -4,10 +4,11 @@ import json
 import numpy as np
 import pytest
 
-from petals import accelerator, storage
+from petals import storage
+from petals.accelerators.detect import detect
+from petals.data.source import Source
 from petals.errors import PetalsError, StorageError
-from petals.evaluation import Scores
-from petals.inputs import Source
+from petals.evaluation.metrics import Scores
 from petals.run_folder import RunFolder
 
 HISTORY = [
@@ -25,7 +26,7 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     run.write_predictions(np.array(["a"]), np.array([1]), np.array([[0.2, 0.8]]))
     train, val, test = splits
     run.write_metrics(
-        Scores(0.9, 0.91, 0.92, 0.93, 0.3), HISTORY, accelerator=accelerator.detect("cpu"),
+        Scores(0.9, 0.91, 0.92, 0.93, 0.3), HISTORY, accelerator=detect("cpu"),
         source=Source("data", "folder"), splits={"train": train, "val": val, "test": test},
         counts=(100, 10), parameters={"seed": 1}, skipped=2,
     )  # fmt: skip

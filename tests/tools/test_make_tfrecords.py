@@ -22,11 +22,11 @@ def tool(*arguments: object) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def photos(tmp_path) -> Path:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for name in ("lily", "rose"):
         (tmp_path / "photos" / name).mkdir(parents=True)
         for number in range(12):
-            pixels = dice.integers(0, 255, (40, 50, 3)).astype(np.uint8)
+            pixels = rng.integers(0, 255, (40, 50, 3)).astype(np.uint8)
             Image.fromarray(pixels).save(tmp_path / "photos" / name / f"{number}.jpg")
     return tmp_path / "photos"
 
@@ -63,10 +63,10 @@ def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
 
 
 def test_an_interrupt_ends_with_130_and_whole_files(tmp_path, hearing_ctrl_c):
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     (tmp_path / "photos" / "rose").mkdir(parents=True)
     buffer = io.BytesIO()
-    Image.fromarray(dice.integers(0, 255, (1500, 1500, 3)).astype(np.uint8)).save(buffer, "JPEG")
+    Image.fromarray(rng.integers(0, 255, (1500, 1500, 3)).astype(np.uint8)).save(buffer, "JPEG")
     for number in range(300):
         path = tmp_path / "photos" / "rose" / f"{number}.jpg"
         path.write_bytes(buffer.getvalue() + bytes([number % 256, number // 256]))

@@ -74,7 +74,7 @@ def test_a_rehearsal_brings_the_result_home(kernel):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["--nonsense"], 2, "No such option"),
         (["-p", "petal=8"], 2, "did you mean petals?"),
@@ -89,28 +89,29 @@ def test_a_rehearsal_brings_the_result_home(kernel):
         (["--local", "--submit", "x"], 3, "competition_sources"),
     ],
 )
-def test_what_goes_wrong_has_its_code_and_one_message(kernel, arguments, code, said):
+def test_what_goes_wrong_has_its_code_and_one_message(kernel, arguments, code, message):
     done = run(*arguments, cwd=kernel)
     assert done.returncode == code, done.stdout + done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_the_help_names_every_exit_code():
     from kernelkit import errors
 
-    said = run("--help").stdout
+    message = run("--help").stdout
     listed = {int(line.split("|")[1]) for line in (errors.__doc__ or "").splitlines()
               if line.startswith("| ") and line.split("|")[1].strip().isdigit()}  # fmt: skip
     for code in listed - {1, 11}:
-        assert f" {code} " in said.replace("\n", " "), code
+        assert f" {code} " in message.replace("\n", " "), code
 
 
 def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, hearing_ctrl_c):
-    from kernelkit.local_kaggle import Limits, LocalKaggle
+    from kernelkit.local_kaggle.limits import ServerLimits
+    from kernelkit.local_kaggle.server import LocalKaggle
 
     root = tmp_path_factory.mktemp("kaggle")
-    with LocalKaggle(root, limits=Limits(queue_seconds=60.0)) as server:
+    with LocalKaggle(root, limits=ServerLimits(queue_seconds=60.0)) as server:
         key = server.key()
         with subprocess.Popen(
             [*hearing_ctrl_c, str(TOOL), "--json"],
@@ -120,11 +121,11 @@ def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, 
             text=True,
             env=server.client_environment(),
         ) as tool:
-            said = ""
+            message = ""
             for line in tool.stdout:
-                said += line
+                message += line
                 if json.loads(line)["event"] == "state":
                     tool.send_signal(signal.SIGINT)
         assert tool.returncode == 130
-    assert "--resume tester/count-petals/1" in said
-    assert key not in said
+    assert "--resume tester/count-petals/1" in message
+    assert key not in message

@@ -42,19 +42,21 @@ def run() -> dict[str, Any]:
 
 def _worker(begun: float, backbone: str, folder: str) -> dict[str, float]:
     """Seconds since `begun` at which the model stood, a step and a prediction were done."""
-    from petals.accelerator import detect
+    from petals.accelerators.detect import detect
 
     device = detect("tpu")
     import numpy as np
 
-    from petals import compilation, models, training
+    from petals.accelerators import compilation
+    from petals.models.build import build
+    from petals.training.compile import compile_model, set_seed
 
     compilation.keep(folder)
-    training.set_seed(0)
+    set_seed(0)
     with device.scope():
-        classifier = models.build(backbone, SIZE, CLASSES, weights="none")
+        classifier = build(backbone, SIZE, CLASSES, weights="none")
     model = classifier.model
-    training.compile_model(model, np.full(10, 1e-3))
+    compile_model(model, np.full(10, 1e-3))
     images = np.random.default_rng(0).integers(0, 256, (BATCH, SIZE, SIZE, 3), np.uint8)
     labels = np.eye(CLASSES, dtype=np.float32)[np.arange(BATCH) % CLASSES]
     seconds = {"built": time.time() - begun}

@@ -10,13 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kernelkit import outputs
-from kernelkit.answers import Kernel
-from kernelkit.client import Kaggle
-from kernelkit.connection import connect
-from kernelkit.local_kaggle import Limits, LocalKaggle
-from kernelkit.pace import REHEARSAL
-from kernelkit.push import push_kernel
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.local_kaggle.limits import ServerLimits
+from kernelkit.local_kaggle.server import LocalKaggle
+from kernelkit.push.command import push_kernel
+from kernelkit.push.fetch import fetch
+from kernelkit.push.timing import REHEARSAL
 
 FILES = 200
 LATENCY = 0.1  # seconds before each file's first byte, as from a desk far from the storage
@@ -32,7 +33,7 @@ def run() -> dict[str, Any]:
         quiet = io.StringIO()
         with LocalKaggle(root / "kaggle") as server, server.attach():
             push_kernel(metadata=root, pace=REHEARSAL, stream=quiet, runs=root / "runs")
-        limits = Limits(latency_seconds=LATENCY)
+        limits = ServerLimits(latency_seconds=LATENCY)
         with LocalKaggle(root / "kaggle", limits=limits) as server, server.attach():
             theirs = _client(root / "theirs")
             ours = _kit(root / "ours")
@@ -43,7 +44,7 @@ def run() -> dict[str, Any]:
 
 def _kit(folder: Path) -> float:
     began = time.perf_counter()
-    outputs.fetch(Kaggle(connect(), REHEARSAL.retries), KERNEL, 1, folder)
+    fetch(Kaggle(open_connection(), REHEARSAL.retries), KERNEL, 1, folder)
     return time.perf_counter() - began
 
 

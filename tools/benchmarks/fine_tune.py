@@ -20,7 +20,7 @@ SETTINGS = {
 def run(photos: Path, weights: Path) -> dict[str, Any]:
     """Validation macro F1 and seconds of a whole run of 02_train, both phases and its report."""
     from benchmarks import material
-    from kernelkit.run_notebook import run_notebook
+    from kernelkit.runs.run_notebook import run_notebook
 
     root = material.records(photos, (192,))
     with tempfile.TemporaryDirectory() as folder:

@@ -18,13 +18,14 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     Neither counts imports. Ours computes its features in an empty cache first.
     """
     from benchmarks import material
-    from petals import classes, training
-    from petals.shards import Split
+    from petals.data import classes
+    from petals.data.splits import Split
+    from petals.training.compile import set_seed
 
     root = material.records(photos, (SIZE,))
     train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
     count = len(classes.load(str(root)))
-    training.set_seed(0)
+    set_seed(0)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["PETALS_CACHE"] = cache
         first, score = _ours(train, val, count, weights)
@@ -42,15 +43,17 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
 
 
 def _ours(train: Any, val: Any, count: int, weights: Path) -> tuple[float, float]:
-    from petals import features, models, training
-    from petals import weights as pretrained
-    from petals.backbones import find
+    from petals.models import weights as pretrained
+    from petals.models.backbones import find_backbone
+    from petals.models.build import build
+    from petals.training import features
+    from petals.training.head import train_head
 
     begun = time.perf_counter()
-    classifier = models.build(BACKBONE, SIZE, count, weights=str(weights))
-    key = pretrained.describe(find(BACKBONE), SIZE, str(weights))
+    classifier = build(BACKBONE, SIZE, count, weights=str(weights))
+    key = pretrained.describe(find_backbone(BACKBONE), SIZE, str(weights))
     stored = [features.extract(classifier.features, split, key=key) for split in (train, val)]
-    watch = training.train_head(
+    watch = train_head(
         classifier, *stored, epochs=30, dropout=0.3, label_smoothing=0.1, say=lambda line: None
     )
     return time.perf_counter() - begun, watch.best_f1
@@ -61,9 +64,10 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
     from tensorflow import keras
 
     from benchmarks.pipeline import tutorial
-    from petals import evaluation, pipeline, shards
-    from petals.backbones import BACKBONES
-    from petals.weights import load_file
+    from petals.data import pipeline, shards
+    from petals.evaluation.metrics import Scores
+    from petals.models.backbones import BACKBONES
+    from petals.models.weights import load_file
 
     begun = time.perf_counter()
     backbone = BACKBONES[BACKBONE].build(SIZE)
@@ -86,4 +90,4 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
         for batch in pipeline.ordered(val, BATCH).as_numpy_iterator()
     ]
     probabilities = pipeline.cut(np.concatenate(rows), val)
-    return seconds, evaluation.Scores.of(labels, probabilities).macro_f1
+    return seconds, Scores.of(labels, probabilities).macro_f1

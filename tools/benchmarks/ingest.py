@@ -19,8 +19,8 @@ def run(photos: Path) -> dict[str, Any]:
     The yardstick keeps all cores busy with the same decoding, resizing and encoding, and
     neither hashes, sorts nor writes.
     """
-    from petals.ingest import make_tfrecords
-    from petals.photos import PhotoError, encode
+    from petals.prepare.ingest import make_tfrecords
+    from petals.prepare.photos import PhotoError, encode
 
     paths = [path for path in sorted(photos.glob("*/*")) if path.is_file()]
 

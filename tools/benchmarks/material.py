@@ -7,9 +7,9 @@ from pathlib import Path
 
 def records(photos: Path, sizes: tuple[int, ...]) -> Path:
     """The dataset of a folder of class folders, made or brought up to date."""
-    from petals import inputs
-    from petals.ingest import make_tfrecords
+    from petals.kaggle import cache_folder
+    from petals.prepare.ingest import make_tfrecords
 
-    output = inputs.cache_folder() / "benchmark" / photos.resolve().name
+    output = cache_folder() / "benchmark" / photos.resolve().name
     make_tfrecords(photos, output, sizes=sizes)
     return output

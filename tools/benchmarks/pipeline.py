@@ -21,7 +21,7 @@ def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
     memory already and does nothing else.
     """
     from benchmarks import material
-    from petals.shards import Split
+    from petals.data.splits import Split
 
     root = material.records(photos, sizes)
     result: dict[str, Any] = {}
@@ -33,7 +33,7 @@ def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
 
 
 def _ratios(split: Any) -> dict[str, float]:
-    from petals import augment, pipeline
+    from petals.data import augment, pipeline
 
     flip = augment.augmentation("flip")
     runs = {
@@ -67,7 +67,7 @@ def _rate(batches: Iterator[Any]) -> float:
 def _decoding(split: Any) -> Any:
     import tensorflow as tf
 
-    from petals import tfrecords
+    from petals.data import tfrecords
 
     jpegs = [example.image for path in split.paths for example in tfrecords.read_shard(path)]
     pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
@@ -111,7 +111,7 @@ def tutorial(split: Any, batch: int = BATCH, repeat: bool = True) -> Any:
 
 def _memory_growth(split: Any) -> float:
     """Megabytes by which resident memory grows from the second epoch to the last."""
-    from petals import pipeline
+    from petals.data import pipeline
 
     batches = iter(pipeline.training(split, BATCH, 104, cache=False))
     steps, resident = split.count // BATCH, []

@@ -25,7 +25,7 @@ class Runtime:
 
 
 def runtimes() -> list[Runtime]:
-    """Those of `petals.accelerator`, on CPU devices."""
+    """Those of `petals.accelerators.detect`, on CPU devices."""
     from benchmarks.process import jax_devices
 
     def mirrored(kind: str, count: int) -> dict[str, str]:
@@ -54,9 +54,9 @@ def run() -> dict[str, Any]:
                       other work on the machine hardly changes
     """
     from benchmarks import process
-    from petals import inputs
+    from petals.data.source import find_source
 
-    data = inputs.find("embedded", SIZE).root
+    data = find_source("embedded", SIZE).root
     rows: dict[str, dict[str, Any]] = {}
     for runtime in runtimes():
         with tempfile.TemporaryDirectory() as cache:
@@ -79,16 +79,20 @@ def _overhead(eight: dict[str, Any], one: dict[str, Any]) -> str:
 def _worker(begun: float, data: str) -> dict[str, Any]:
     import os
 
-    from petals.accelerator import detect
+    from petals.accelerators.detect import detect
 
     rehearsed = os.environ.get("KAGGLE_REHEARSAL", "")
     device = detect("auto" if rehearsed else "cpu")
-    from petals import features, models, pipeline, shards, training
+    from petals.data import pipeline
+    from petals.data.splits import Split
+    from petals.models.build import build
+    from petals.training import features
+    from petals.training.compile import set_seed
 
-    training.set_seed(0, repeatable=False)
+    set_seed(0, repeatable=False)
     with device.scope():
-        classifier = models.build(BACKBONE, SIZE, CLASSES, weights="none")
-    train = shards.Split.find(data, SIZE, "train")
+        classifier = build(BACKBONE, SIZE, CLASSES, weights="none")
+    train = Split.find(data, SIZE, "train")
     model = classifier.model
     row: dict[str, Any] = {}
     for steps in (1, STEPS):
@@ -109,7 +113,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
             row["memory_mb"] = watch.memory
         row[f"cpu_ms_{steps}"] = round(1e3 * watch.cpu, 2)
     extract = features.extractor(classifier, device, key="benchmark")
-    extract(shards.Split.find(data, SIZE, "val"))  # traced and compiled
+    extract(Split.find(data, SIZE, "val"))  # traced and compiled
     before = time.perf_counter()
     found = extract(train)
     row["head"] = round(len(found.values) / (time.perf_counter() - before))
@@ -119,10 +123,10 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
 def _compile(model: Any, steps_per_execution: int) -> None:
     import numpy as np
 
-    from petals import training
+    from petals.training.compile import compile_model
 
     rates = np.full(EPOCHS * STEPS, 1e-3)
-    training.compile_model(model, rates, steps_per_execution=steps_per_execution)
+    compile_model(model, rates, steps_per_execution=steps_per_execution)
 
 
 class _Watch:

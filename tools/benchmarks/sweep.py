@@ -31,7 +31,7 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     are measured before and after the cold runs: a machine's other work comes and goes.
     """
     from benchmarks import material
-    from kernelkit.sweep import specification
+    from kernelkit.sweep.config import specification
 
     data = material.records(photos, (SIZE,)).resolve()
     shared = {"data": data, "backbone": BACKBONE, "weights": weights.resolve(), "image_size": SIZE}
@@ -79,10 +79,10 @@ def _cold(folder: Path, values: Mapping[str, Any]) -> float:
 def _papermill(folder: Path, data: Path, weights: Path, values: Mapping[str, Any]) -> float:
     import nbformat
 
-    from kernelkit import notebooks
+    from kernelkit.notebooks import document
 
     folder.mkdir()
-    nbformat.write(notebooks.read(TUTORIAL), folder / "tutorial.ipynb")
+    nbformat.write(document.read(TUTORIAL), folder / "tutorial.ipynb")
     given = {"root": data, "weights": weights.resolve(), "output": folder}
     given |= {name: values[name] for name in SHARED}
     parameters = [word for name, value in given.items() for word in ("-p", name, str(value))]

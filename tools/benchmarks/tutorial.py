@@ -29,10 +29,10 @@ from sklearn.metrics import confusion_matrix, f1_score
 from tensorflow import keras
 
 from benchmarks.pipeline import tutorial
-from petals import classes, pipeline, shards
-from petals.backbones import BACKBONES
-from petals.shards import Split
-from petals.weights import load_file
+from petals.data import classes, pipeline, shards
+from petals.data.splits import Split
+from petals.models.backbones import BACKBONES
+from petals.models.weights import load_file
 
 train, val, test = (Split.find(root, image_size, part) for part in ("train", "val", "test"))
 names = classes.load(root)

@@ -11,8 +11,8 @@ what is pushed. Nothing here has met Kaggle itself: it behaves as public reports
 client's source say that Kaggle does, and a session on "TPU" is eight CPU devices.
 """
 
-from kernelkit.local_kaggle.faults import Fault, FaultKind, FaultSchedule
-from kernelkit.local_kaggle.limits import Limits
+from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
 
 __all__ = ["UNSET_FOR_CLIENT", "Fault", "FaultKind", "FaultSchedule", "Limits", "LocalKaggle"]

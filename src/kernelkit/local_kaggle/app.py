@@ -13,20 +13,19 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kernelkit.local_kaggle.accounts import Accounts
-from kernelkit.local_kaggle.blobs import Blobs
-from kernelkit.local_kaggle.competitions import Competitions
-from kernelkit.local_kaggle.datasets import Datasets
-from kernelkit.local_kaggle.fault_scope import showing
-from kernelkit.local_kaggle.kernels import Kernels
-from kernelkit.local_kaggle.misbehaving import afterwards, instead
-from kernelkit.local_kaggle.outputs import Outputs
-from kernelkit.local_kaggle.pushes import Pushes
-from kernelkit.local_kaggle.quota import Quota
-from kernelkit.local_kaggle.storage import Storage
-from kernelkit.local_kaggle.streaming import LogStream
-from kernelkit.local_kaggle.wire import ApiError, Method, Redirect, decode, encode
-from kernelkit.local_kaggle.world import World
+from kernelkit.local_kaggle.faults.fault_responses import afterwards, instead, showing
+from kernelkit.local_kaggle.services.accounts import Accounts
+from kernelkit.local_kaggle.services.blobs import Blobs
+from kernelkit.local_kaggle.services.competitions import Competitions
+from kernelkit.local_kaggle.services.datasets import Datasets
+from kernelkit.local_kaggle.services.kernels import Kernels
+from kernelkit.local_kaggle.services.outputs import Outputs
+from kernelkit.local_kaggle.services.pushes import Pushes
+from kernelkit.local_kaggle.services.quota import Quota
+from kernelkit.local_kaggle.services.storage import Storage
+from kernelkit.local_kaggle.services.streaming import LogStream
+from kernelkit.local_kaggle.services.wire import ApiError, Method, Redirect, decode, encode
+from kernelkit.local_kaggle.state import ServerState
 
 log = logging.getLogger(__name__)
 
@@ -34,17 +33,17 @@ log = logging.getLogger(__name__)
 class Api:
     """`POST /api/v1/<service>/<Method>` for all services."""
 
-    def __init__(self, world: World, accounts: Accounts, methods: dict[str, Method]) -> None:
-        self._world = world
+    def __init__(self, state: ServerState, accounts: Accounts, methods: dict[str, Method]) -> None:
+        self._state = state
         self._accounts = accounts
         self._methods = methods
 
     async def call(self, request: Request) -> Response:
         """Answer one call, or show the fault that it is to have."""
         name = request.path_params["method"]
-        fault = self._world.faults.next(name)
+        fault = self._state.faults.next(name)
         body = await request.body()
-        broken = await instead(fault, request.scope, self._world)
+        broken = await instead(fault, request.scope, self._state)
         if broken is not None:
             return broken
         with showing(fault):
@@ -92,22 +91,22 @@ def error_response(error: ApiError) -> Response:
     return JSONResponse({"code": error.status, "message": error.message}, error.status)
 
 
-def build_app(world: World) -> ASGIApp:
+def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one world."""
-    accounts = Accounts(world)
-    kernels = Kernels(world)
-    outputs = Outputs(world, kernels)
-    blobs = Blobs(world)
-    datasets = Datasets(world, blobs)
-    quota = Quota(world)
-    pushes = Pushes(world, quota, datasets)
-    competitions = Competitions(world, blobs, kernels, outputs)
+    accounts = Accounts(state)
+    kernels = Kernels(state)
+    outputs = Outputs(state, kernels)
+    blobs = Blobs(state)
+    datasets = Datasets(state, blobs)
+    quota = Quota(state)
+    pushes = Pushes(state, quota, datasets)
+    competitions = Competitions(state, blobs, kernels, outputs)
     methods: dict[str, Method] = {}
     for service in (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions):
         methods |= service.methods()
-    api = Api(world, accounts, methods)
-    stream = LogStream(world, accounts, kernels)
-    storage = Storage(world, outputs, blobs)
+    api = Api(state, accounts, methods)
+    stream = LogStream(state, accounts, kernels)
+    storage = Storage(state, outputs, blobs)
     streamed = "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream"
     routes = [
         Route("/api/v1/kernels/logs/stream/{owner}/{slug}", stream.get, methods=["GET"]),

@@ -29,7 +29,7 @@ def _weekly_seconds() -> dict[Kind, float]:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """Caps, sizes and delays; times in seconds.
 
     sessions          batch sessions alive at once (queued ones counted), per accelerator

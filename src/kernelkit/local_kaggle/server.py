@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from kernelkit.errors import KernelkitError
-from kernelkit.local_kaggle.faults import FaultSchedule
-from kernelkit.local_kaggle.limits import Limits
+from kernelkit.local_kaggle.faults.schedule import FaultSchedule
+from kernelkit.local_kaggle.limits import ServerLimits
 
 if TYPE_CHECKING:
     from kernelkit.local_kaggle.serving import Serving
-    from kernelkit.local_kaggle.world import World
+    from kernelkit.local_kaggle.state import ServerState
 
 UNSET_FOR_CLIENT = (
     "KAGGLE_API_TOKEN", "KAGGLE_CONFIG_DIR", "HTTP_PROXY", "HTTPS_PROXY", "https_proxy",
@@ -61,31 +61,31 @@ class LocalKaggle:
         port: int = 0,
         catalogue: Path | str | None = None,
         faults: FaultSchedule | None = None,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
         accounts: Mapping[str, str] | None = None,
         tokens: Mapping[str, str] | None = None,
     ) -> None:
         self.root = Path(root).absolute()
         self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
         self.faults = faults or FaultSchedule()
-        self.limits = limits or Limits()
+        self.limits = limits or ServerLimits()
         self.port = port
         self._accounts = dict(accounts) if accounts else None
         self._tokens = dict(tokens or {})
-        self._serving: tuple[World, Serving] | None = None
+        self._serving: tuple[ServerState, Serving] | None = None
         self._claim: IO[bytes]
 
     def start(self) -> Self:
         """Begin to serve; `port` and `url` are right from here on."""
         from kernelkit.local_kaggle.serving import serve
-        from kernelkit.local_kaggle.world import World
+        from kernelkit.local_kaggle.state import ServerState
 
         self._claim = _claim(self.root)
         try:
             listener = _listener(self.port)
             self.port = listener.getsockname()[1]
-            world = World(self, self._accounts, self._tokens)
-            self._serving = world, serve(world, listener)
+            state = ServerState(self, self._accounts, self._tokens)
+            self._serving = state, serve(state, listener)
         except BaseException:
             self._claim.close()
             raise
@@ -95,10 +95,10 @@ class LocalKaggle:
         """Stop serving and kill what still runs; those sessions end in ERROR."""
         if self._serving is None:
             return
-        (world, serving), self._serving = self._serving, None
-        world.close()
+        (state, serving), self._serving = self._serving, None
+        state.close()
         serving.stop()
-        world.store.close()
+        state.store.close()
         self._claim.close()
 
     def __enter__(self) -> Self:
@@ -185,7 +185,7 @@ class LocalKaggle:
             os.environ.update(before)
 
     @property
-    def _running(self) -> World:
+    def _running(self) -> ServerState:
         if self._serving is None:
             raise KernelkitError("the local Kaggle is not serving: start it first")
         return self._serving[0]

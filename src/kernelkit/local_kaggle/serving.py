@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from kernelkit.errors import KernelkitError
 
 if TYPE_CHECKING:
-    from kernelkit.local_kaggle.world import World
+    from kernelkit.local_kaggle.state import ServerState
 
 Scope = MutableMapping[str, Any]
 
@@ -93,11 +93,11 @@ class Serving:
         self._server.run(sockets=[self._listener])
 
 
-def serve(world: World, listener: socket.socket) -> Serving:
+def serve(state: ServerState, listener: socket.socket) -> Serving:
     """Serve a world on a listening socket."""
     from kernelkit.local_kaggle.app import build_app
 
-    return Serving(build_app(world), listener).start()
+    return Serving(build_app(state), listener).start()
 
 
 def _ends(client: Any, server: Any) -> tuple[Any, Any]:

@@ -10,9 +10,9 @@ from types import FrameType
 
 import click
 
-from kernelkit.atomic import write_text
+from kernelkit.files import write_text
 from kernelkit.local_kaggle.catalogue import fill_catalogue
-from kernelkit.local_kaggle.faults import FaultSchedule
+from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
 
 

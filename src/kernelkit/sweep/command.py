@@ -10,13 +10,14 @@ from typing import TextIO
 import click
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep import records, results, specification
-from kernelkit.sweep.campaign import Campaign
-from kernelkit.sweep.engine import Engine, Limits, Listed, Source
-from kernelkit.sweep.launching import launcher
-from kernelkit.sweep.preview import expected_seconds, preview
-from kernelkit.sweep.records import SweepFolder
-from kernelkit.sweep.specification import Run
+from kernelkit.sweep.config import specification
+from kernelkit.sweep.config.specification import PlannedRun
+from kernelkit.sweep.report.preview import expected_seconds, preview
+from kernelkit.sweep.report.sweep_report import SweepReport
+from kernelkit.sweep.store import records, results
+from kernelkit.sweep.store.records import SweepFolder
+from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
+from kernelkit.sweep.workers.launching import launcher
 
 RUNS = "runs"
 
@@ -64,7 +65,7 @@ def sweep(
     folder = SweepFolder(output or Path(RUNS) / asked.name)
     workers = workers or asked.workers or max(1, (os.cpu_count() or 2) // 2)
     minutes = asked.time_limit if time_limit is None else time_limit
-    limits = Limits(workers, 60 * minutes, int(asked.memory * 1e9))
+    limits = WorkerLimits(workers, 60 * minutes, int(asked.memory * 1e9))
     if asked.search:
         from kernelkit.sweep import search
 
@@ -86,19 +87,21 @@ def sweep(
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
         for run in left if force else ():
             folder.forget(run)
-        campaign = Campaign(asked, folder, asked.runs, len(left), report=report, stream=stream)
-        with campaign:
+        sweep_report = SweepReport(
+            asked, folder, asked.runs, len(left), report=report, stream=stream
+        )
+        with sweep_report:
             if kaggle:
-                from kernelkit.sweep.on_kaggle import run_on_kaggle
+                from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
 
-                run_on_kaggle(campaign, left, local, metadata, accelerator, timeout)
+                run_on_kaggle(sweep_report, left, local, metadata, accelerator, timeout)
             elif dask:
-                from kernelkit.sweep.dask_backend import run_on_dask
+                from kernelkit.sweep.backends.dask_cluster import run_on_dask
 
-                run_on_dask(campaign, left, limits, dask)
+                run_on_dask(sweep_report, left, limits, dask)
             else:
-                _run_here(campaign, left, limits, retry_failed=retry_failed, force=force)
-        campaign.conclude()
+                _run_here(sweep_report, left, limits, retry_failed=retry_failed, force=force)
+        sweep_report.conclude()
     return folder.path
 
 
@@ -112,26 +115,33 @@ def _check(workers: int, *, dask: str | None, kaggle: bool, local: bool) -> None
 
 
 def _left(
-    folder: SweepFolder, runs: Sequence[Run], *, retry_failed: bool, force: bool
-) -> list[Run]:
+    folder: SweepFolder, runs: Sequence[PlannedRun], *, retry_failed: bool, force: bool
+) -> list[PlannedRun]:
     """What is to be run: all that neither is done nor ended badly, unless asked for again."""
     ended = {records.DONE, records.PRUNED, *(() if retry_failed else records.ENDED_BADLY)}
     return [run for run in runs if force or folder.record(run).state not in ended]
 
 
 def _run_here(
-    campaign: Campaign, left: Sequence[Run], limits: Limits, *, retry_failed: bool, force: bool
+    sweep_report: SweepReport,
+    left: Sequence[PlannedRun],
+    limits: WorkerLimits,
+    *,
+    retry_failed: bool,
+    force: bool,
 ) -> None:
-    asked, folder = campaign.asked, campaign.folder
+    asked, folder = sweep_report.asked, sweep_report.folder
     if asked.search:
         from kernelkit.sweep.search import Search
 
-        source: Source = Search(campaign, retry_failed=retry_failed, force=force)
+        source: RunSource = Search(sweep_report, retry_failed=retry_failed, force=force)
     else:
         source = Listed(left)
-    longest = expected_seconds([folder.record(run) for run in campaign.runs])
+    longest = expected_seconds([folder.record(run) for run in sweep_report.runs])
     starter = launcher(asked.warm, folder.path / ".imports.log")
     try:
-        Engine(folder, starter, limits, campaign.request, campaign.tell).work(source, longest)
+        Engine(folder, starter, limits, sweep_report.request, sweep_report.tell).work(
+            source, longest
+        )
     finally:
         starter.close()

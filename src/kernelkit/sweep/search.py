@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep import records, results
-from kernelkit.sweep.campaign import Campaign
-from kernelkit.sweep.records import Record
-from kernelkit.sweep.specification import Run, Specification
+from kernelkit.sweep.config.specification import PlannedRun, Specification
+from kernelkit.sweep.report.sweep_report import SweepReport
+from kernelkit.sweep.store import records, results
+from kernelkit.sweep.store.records import Record
 
 KEYS: dict[str, type] = {
     "trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict,
@@ -47,17 +47,17 @@ class Search:
     """
 
     def __init__(
-        self, campaign: Campaign, *, retry_failed: bool = False, force: bool = False
+        self, sweep_report: SweepReport, *, retry_failed: bool = False, force: bool = False
     ) -> None:
         import optuna
 
-        asked = campaign.asked
+        asked = sweep_report.asked
         settings = check(asked)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.campaign, self.asked, self.force = campaign, asked, force
+        self.sweep_report, self.asked, self.force = sweep_report, asked, force
         self.trials: int = settings["trials"]
         self.space = {n: _distribution(asked, n, w) for n, w in settings["space"].items()}
-        path = Path(campaign.folder.path / STORAGE).resolve()
+        path = Path(sweep_report.folder.path / STORAGE).resolve()
         storage, name = f"sqlite:///{path}", f"{asked.name}-{_digest(asked)}"
         if force and name in optuna.get_all_study_names(storage):
             optuna.delete_study(study_name=name, storage=storage)
@@ -78,16 +78,16 @@ class Search:
         self._reported: dict[str, int] = {}
         self._points: set[str] = set()  # ids of all runs that were handed out or known before
         self._unfinished = self._take_up(retry_failed)
-        campaign.progress.total = self.trials
-        campaign.progress.varying = list(self.space)
-        campaign.progress.skip(len(self._points) - len(self._unfinished))
+        sweep_report.progress.total = self.trials
+        sweep_report.progress.varying = list(self.space)
+        sweep_report.progress.skip(len(self._points) - len(self._unfinished))
 
-    def next(self) -> Run | None:
+    def next(self) -> PlannedRun | None:
         """The next trial's run; a point that was run before is told at once."""
         while self._unfinished:
             trial = self._unfinished.pop(0)
             run = self.asked.run(trial.params)
-            record = self.campaign.folder.record(run)
+            record = self.sweep_report.folder.record(run)
             if run.id not in self._flight and record.state not in (records.DONE, records.PRUNED):
                 return self._begin(trial, run)
             self._tell(trial, run, record)
@@ -97,7 +97,7 @@ class Search:
                 break
             trial = self.study.ask(self.space)
             run = self.asked.run(trial.params)
-            record = self.campaign.folder.record(run)
+            record = self.sweep_report.folder.record(run)
             if run.id in self._flight:
                 self.study.tell(trial, state=_states().FAIL)  # the same point, under way already
             elif record.state in ENDED and not (self.force and run.id not in self._points):
@@ -107,23 +107,23 @@ class Search:
                 return self._begin(trial, run)
         return None
 
-    def _begin(self, trial: Any, run: Run) -> Run:
+    def _begin(self, trial: Any, run: PlannedRun) -> PlannedRun:
         if self.force:
-            self.campaign.folder.forget(run)
+            self.sweep_report.folder.forget(run)
         self._add(run)
         self._flight[run.id] = trial
         # An earlier attempt's reports stay in the trial, and Optuna takes no step twice.
         self._reported[run.id] = len(self.study.trials[trial.number].intermediate_values)
         return run
 
-    def ended(self, run: Run, record: Record) -> None:
+    def ended(self, run: PlannedRun, record: Record) -> None:
         """Tell the study."""
         self._tell(self._flight.pop(run.id), run, record)
 
-    def hopeless(self, run: Run) -> str:
+    def hopeless(self, run: PlannedRun) -> str:
         """Report what the run's history has gained; why the pruner gives it up, if it does."""
         trial, score = self._flight[run.id], self.asked.score
-        curve = results.curve(self.campaign.folder.run_folder(run), (f"val_{score}", score))
+        curve = results.curve(self.sweep_report.folder.run_folder(run), (f"val_{score}", score))
         for step in range(self._reported.get(run.id, 0), len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1
@@ -145,7 +145,7 @@ class Search:
             self._add(run)
             if not frozen.state.is_finished():
                 unfinished.append(optuna.trial.Trial(self.study, frozen._trial_id))
-            elif self.campaign.folder.record(run).state in records.ENDED_BADLY:
+            elif self.sweep_report.folder.record(run).state in records.ENDED_BADLY:
                 failed[run.id] = frozen.params
         for params in failed.values() if retry_failed else ():
             again = optuna.trial.create_trial(
@@ -156,13 +156,13 @@ class Search:
             unfinished.append(optuna.trial.Trial(self.study, number))
         return unfinished
 
-    def _add(self, run: Run) -> None:
+    def _add(self, run: PlannedRun) -> None:
         if run.id not in self._points:
             self._points.add(run.id)
-            self.campaign.runs.append(run)
+            self.sweep_report.runs.append(run)
 
-    def _tell(self, trial: Any, run: Run, record: Record) -> None:
-        score = results.numbers(self.campaign.folder.run_folder(run)).get(self.asked.score)
+    def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
+        score = results.numbers(self.sweep_report.folder.run_folder(run)).get(self.asked.score)
         if record.state == records.DONE and score is not None:
             self.study.tell(trial, score)
         else:
@@ -221,11 +221,11 @@ def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
 
 def _digest(asked: Specification) -> str:
     """What a study's trials have in common: one set differently is another study."""
-    said = json.dumps(
+    message = json.dumps(
         [asked.code.digest, asked.base, asked.search["space"], asked.score, asked.minimize],
         sort_keys=True,
     )
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    return hashlib.sha256(message.encode()).hexdigest()[:12]
 
 
 def _states() -> Any:

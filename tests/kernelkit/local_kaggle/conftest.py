@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import requests
 
-from kernelkit.local_kaggle import Limits, LocalKaggle
+from kernelkit.local_kaggle.limits import ServerLimits
+from kernelkit.local_kaggle.server import LocalKaggle
 
 KEY = "k3y-that-must-never-show"
 DEADLINE = 60.0
@@ -126,13 +127,13 @@ def notebook(*cells: str, **metadata: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def limits() -> Limits:
+def limits() -> ServerLimits:
     """Kaggle's figures without its delays; a module may override this."""
-    return Limits(lag_seconds=0, dataset_seconds=0, score_seconds=0, page_size=3)
+    return ServerLimits(lag_seconds=0, dataset_seconds=0, score_seconds=0, page_size=3)
 
 
 @pytest.fixture(scope="module")
-def desk(limits: Limits, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     root = tmp_path_factory.mktemp("local")
     accounts = {"tester": KEY, "other": "another-key"}
     tokens = {"KGAT_token": "tester"}

@@ -7,12 +7,13 @@ import pytest
 import requests
 
 from kernelkit.errors import KernelkitError
-from kernelkit.local_kaggle import UNSET_FOR_CLIENT, Limits, LocalKaggle
+from kernelkit.local_kaggle.limits import ServerLimits
+from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
 
 
-def test_the_sdk_is_attached_and_let_go_again(desk, monkeypatch):
+def test_the_sdk_is_attached_and_let_go_again(context, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    with desk.kaggle.attach():
+    with context.kaggle.attach():
         from kaggle.api.kaggle_api_extended import KaggleApi
 
         api = KaggleApi()
@@ -26,18 +27,18 @@ def test_the_sdk_is_attached_and_let_go_again(desk, monkeypatch):
     assert KaggleApi.args == []
 
 
-def test_a_clients_environment_leads_nowhere_else(desk):
+def test_a_clients_environment_leads_nowhere_else(context):
     base = dict.fromkeys(UNSET_FOR_CLIENT, "astray") | {"PATH": "/bin", "HOME": "/root"}
-    environment = desk.kaggle.client_environment(base)
+    environment = context.kaggle.client_environment(base)
     assert "astray" not in environment.values()
-    assert environment["http_proxy"] == desk.kaggle.url
+    assert environment["http_proxy"] == context.kaggle.url
     assert environment["KAGGLE_API_ENVIRONMENT"] == "LOCALHOST"
-    assert environment["HOME"].startswith(str(desk.folder))
+    assert environment["HOME"].startswith(str(context.folder))
     assert environment["PATH"] == "/bin"
 
 
 def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
-    limits = Limits(lag_seconds=0)
+    limits = ServerLimits(lag_seconds=0)
     with LocalKaggle(tmp_path, limits=limits) as first:
         url, key = first.url, first.key()
         save = {"slug": "tester/long-one", "newTitle": "long one", "language": "python",
@@ -75,11 +76,11 @@ def test_before_it_serves_it_has_no_keys(tmp_path):
         LocalKaggle(tmp_path).environment()
 
 
-def test_an_unknown_user_is_an_error(desk):
+def test_an_unknown_user_is_an_error(context):
     with pytest.raises(KernelkitError, match="no user"):
-        desk.kaggle.key("nobody")
+        context.kaggle.key("nobody")
 
 
-def test_two_servers_do_not_share_a_root(desk):
+def test_two_servers_do_not_share_a_root(context):
     with pytest.raises(KernelkitError, match="another local Kaggle serves"):
-        LocalKaggle(desk.kaggle.root).start()
+        LocalKaggle(context.kaggle.root).start()

@@ -67,7 +67,7 @@ class Sweeps:
         try:
             return sweep(self.write(text), parameters, **options)
         finally:
-            self.said = stream.getvalue()
+            self.message = stream.getvalue()
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import ClassVar
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.sweep.records import DONE, FAILED, PRUNED, Record
 from kernelkit.sweep.search import Search
+from kernelkit.sweep.store.records import DONE, FAILED, PRUNED, Record
 
 pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
 
@@ -15,7 +15,7 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (f"{{trails: 3, {SPACE}}}", "no key 'trails': did you mean trials?"),
         (f"{{trials: many, {SPACE}}}", "trials has the wrong type"),
@@ -31,11 +31,11 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {kind: {low: x, high: y}}}", "is no number"),
     ],
 )
-def test_what_cannot_be_searched_is_told_before_anything_runs(sweeps, text, said):
+def test_what_cannot_be_searched_is_told_before_anything_runs(sweeps, text, message):
     with pytest.raises(ParameterError) as caught:
         sweeps.run(f"search: {text}")
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not sweeps.runs.exists()
 
 
@@ -61,8 +61,8 @@ class Instant:
             lines = ["val_macro_f1", *[str(score)] * 6]
             (place / "history.csv").write_text("\n".join(lines))
             record = Record(DONE, seconds=1.0)
-            if said := source.hopeless(run):
-                record = Record(PRUNED, error=said)
+            if message := source.hopeless(run):
+                record = Record(PRUNED, error=message)
             if len(self.started) in self.fail_at:
                 record = Record(FAILED, error="ValueError: withered")
             self.folder.write(run, record)
@@ -114,26 +114,26 @@ def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
     assert pruned
     if lower_is_better:
         assert min(done) < min(pruned)
-        assert f"best macro_f1 {min(done) / 1000:.4f}" in sweeps.said
+        assert f"best macro_f1 {min(done) / 1000:.4f}" in sweeps.message
     else:
         assert max(done) > max(pruned)
-        assert f"best macro_f1 {max(done) / 1000:.4f}" in sweeps.said
-    assert "behind the others after 4 epochs" in sweeps.said
-    assert f"{len(done)} of 30 runs done, {len(pruned)} pruned" in sweeps.said
+        assert f"best macro_f1 {max(done) / 1000:.4f}" in sweeps.message
+    assert "behind the others after 4 epochs" in sweeps.message
+    assert f"{len(done)} of 30 runs done, {len(pruned)} pruned" in sweeps.message
 
 
 def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
     sweeps.run(f"score: f1\nsearch: {{trials: 12, sampler: random, prune: true, {SPACE}}}")
 
-    assert "12 of 12 runs done\n" in sweeps.said
-    assert "no run has the score 'f1'; known are: macro_f1" in sweeps.said
+    assert "12 of 12 runs done\n" in sweeps.message
+    assert "no run has the score 'f1'; known are: macro_f1" in sweeps.message
 
 
 def test_points_proposed_twice_use_up_no_trial(sweeps, instant):
     sweeps.run("search: {trials: 6, sampler: random, space: {a: [1, 2, 3], kind: [x, y]}}")
 
     assert len({run.id for run in instant.started}) == len(instant.started) == 6
-    assert "6 of 6 runs done" in sweeps.said
+    assert "6 of 6 runs done" in sweeps.message
 
 
 def test_a_space_smaller_than_the_trials_ends_the_search(sweeps, instant):
@@ -151,7 +151,7 @@ def test_another_space_or_base_is_another_study_over_the_same_folders(sweeps, in
     sweeps.run("search: {trials: 4, space: {kind: [y, x], a: [1, 7]}}")
 
     assert len(instant.started) == 4
-    assert "4 of 4 runs done" in sweeps.said
+    assert "4 of 4 runs done" in sweeps.message
 
 
 def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, monkeypatch):
@@ -172,7 +172,7 @@ def interrupt(*_):
 def test_a_dry_run_says_what_would_be_searched(sweeps):
     sweeps.run(f"search: {{trials: 6, {SPACE}}}", dry_run=True)
 
-    assert sweeps.said == "a search over a, kind: 6 runs, chosen as it goes\n"
+    assert sweeps.message == "a search over a, kind: 6 runs, chosen as it goes\n"
     assert not sweeps.runs.exists()
 
 
@@ -200,4 +200,4 @@ def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
     sweeps.run(text, retry_failed=True)
 
     assert [run.id for run in instant.started[5:]] == failed
-    assert "5 of 5 runs done" in sweeps.said
+    assert "5 of 5 runs done" in sweeps.message

@@ -11,10 +11,12 @@ import time
 import psutil
 import pytest
 
-from kernelkit import atomic
+from kernelkit import files
 from kernelkit.errors import RunFailedError
-from kernelkit.sweep import launching, records, specification
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep.config import specification
+from kernelkit.sweep.store import records
+from kernelkit.sweep.store.records import SweepFolder
+from kernelkit.sweep.workers import launching
 
 pytestmark = pytest.mark.slow
 
@@ -41,13 +43,13 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert best["deviation"] == pytest.approx(0.001 / 2**0.5)
     assert all((sweeps.runs / run["report"]).is_file() for run in found["runs"])
     assert len(found["runs"][0]["curve"]) == 5
-    assert "8 of 8 runs done" in sweeps.said
+    assert "8 of 8 runs done" in sweeps.message
 
     before = {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")}
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert "8 runs, 8 done, 0 to run" in sweeps.said
+    assert "8 runs, 8 done, 0 to run" in sweeps.message
     sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert "12 runs, 8 done, 4 to run: about 0 min with 2 at a time" in sweeps.said
+    assert "12 runs, 8 done, 4 to run: about 0 min with 2 at a time" in sweeps.message
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
 
@@ -59,15 +61,15 @@ def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
         sweeps.run(text)
 
     assert states(sweeps) == ["failed", "failed", "failed", "failed", "done"]
-    said = str(caught.value)
-    assert said.startswith("4 of 5 runs ended badly; --retry-failed")
-    assert "ValueError: withered" in said
-    assert "the notebook's process died" in said
-    assert "No space left on device" in said
-    assert "metrics.json that cannot be read" in said
+    message = str(caught.value)
+    assert message.startswith("4 of 5 runs ended badly; --retry-failed")
+    assert "ValueError: withered" in message
+    assert "the notebook's process died" in message
+    assert "No space left on device" in message
+    assert "metrics.json that cannot be read" in message
     with pytest.raises(RunFailedError):  # not run again, and not forgotten
         sweeps.run(text)
-    assert "4/5" not in sweeps.said
+    assert "4/5" not in sweeps.message
     with pytest.raises(RunFailedError):
         sweeps.run(text, retry_failed=True)
     run = specification.read(sweeps.write(text)).runs[0]
@@ -86,7 +88,7 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
 
 
 def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
-    from kernelkit.sweep import engine
+    from kernelkit.sweep.workers import engine
 
     monkeypatch.setattr(engine.processes, "machine_bytes", lambda: 700_000_000)
     monkeypatch.setattr(engine, "SPARE", 0)
@@ -108,14 +110,14 @@ def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
 
 def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
     sweeps.run("grid: {a: [1]}")
-    whole = atomic.write_bytes
+    whole = files.write_bytes
 
     def full(path, data):
         if path.name == records.STATE and b"running" not in data:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         return whole(path, data)
 
-    monkeypatch.setattr(atomic, "write_bytes", full)
+    monkeypatch.setattr(files, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         sweeps.run("grid: {a: [1, 2]}")
     monkeypatch.undo()

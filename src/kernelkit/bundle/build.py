@@ -1,0 +1,233 @@
+"""A notebook that needs nothing but Kaggle's image: the packages it imports ride inside.
+
+Before the notebook's own cells stand: a cell that says what this is and where from, one
+folded cell a file, and one that checks what was written and imports it. The same input
+gives the same bytes; whatever tells of the machine it was written on is left behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit.bundle import cells as cells_module
+from kernelkit.bundle import packages, provenance, secret_scan
+from kernelkit.bundle.cells import Cell
+from kernelkit.bundle.imports import needed, reached
+from kernelkit.bundle.provenance import Commit
+from kernelkit.errors import NotebookError, PreflightError
+from kernelkit.notebooks.document import KERNELSPEC
+from kernelkit.project import Project
+
+MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
+WARN_SHARE = 0.8
+
+INJECTED_TAG = "injected-parameters"  # papermill's own, which its tools recognise
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What is pushed: the notebook's JSON `text`, and what the ledger keeps of it.
+
+    `content` hashes what runs (cells, package files, parameters) and not the commit it was
+    bundled from, so that two bundles with one `content` would do the same.
+    """
+
+    text: str
+    content: str
+    commit: Commit
+    packages: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    leaks: tuple[secret_scan.Leak, ...]
+    traces: tuple[str, ...]  # what was taken out of the notebook's metadata
+    imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
+
+    @property
+    def size(self) -> int:
+        """Bytes of notebook JSON, of which Kaggle takes fewer than `MAX_BYTES`."""
+        return len(self.text.encode())
+
+
+def build(
+    notebook: Path,
+    parameters: Mapping[str, Any],
+    project: Project,
+    session_minutes: float | None = None,
+) -> Bundle:
+    """Bundle the notebook with the project's packages and these (checked) parameters.
+
+    `session_minutes`: how long its session may last, which the first cell tells all that runs
+    in it as `carrier.MINUTES`. Raises `NotebookError` for an unreadable notebook or one without
+    a `parameters` cell when parameters are given, `PreflightError` for a package that cannot ride.
+    """
+    source, name = read_json(notebook), project.name(notebook)
+    cells = [_clean(cell, n) for n, cell in enumerate(source["cells"]) if not _injected(cell)]
+    if parameters:
+        cells = _inject(cells, parameters, name)
+    folders = {package: project.package_folder(package) for package in project.packages}
+    sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    files = [
+        file
+        for package, folder in folders.items()
+        for file in reached(sources, packages.files(folder, project.leave_out), package)
+    ]
+    content = _hash([f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in cells])
+    commit = provenance.of(project.root, [notebook, *folders.values()])
+    facts = {
+        "notebook": name,
+        "packages": {package: _version(files, package) for package in folders},
+        "git": {"commit": commit.sha, "dirty": commit.dirty},
+        "content": f"sha256:{content}",
+        "parameters": {key: _plain(value) for key, value in parameters.items()},
+        "session_minutes": session_minutes,
+    }
+    carried = [cells_module.head(facts), *(cells_module.carry(file) for file in files)]
+    if files:
+        carried.append(cells_module.check(project.packages))
+    for number, cell in enumerate(carried):
+        cell["id"] = f"bundle-{number:03d}"
+    return Bundle(
+        text=_dump({"cells": [*carried, *cells], **_frame()}),
+        content=content,
+        commit=commit,
+        packages=project.packages,
+        parameters=dict(parameters),
+        leaks=tuple(
+            secret_scan.find_secrets([*((f.path, f.text) for f in files), *_texts(name, cells)])
+        ),
+        imports=needed([*_texts(name, cells, "code"), *_python(files)]),
+        traces=tuple(sorted(set(source.get("metadata", {})) & {"kaggle", "papermill", "widgets"})),
+    )
+
+
+def read_json(notebook: Path) -> dict[str, Any]:
+    """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
+
+    An `.ipynb` is read as the JSON it is: nbformat alone takes most of a second to import.
+    """
+    notebook = Path(notebook)
+    if notebook.suffix != ".ipynb":
+        from kernelkit.notebooks import document
+
+        return dict(document.read(notebook))
+    try:
+        source = json.loads(notebook.read_text(encoding="utf-8"))
+        if source["nbformat"] < 4 or not isinstance(source["cells"], list):
+            raise ValueError("format 4 is needed")
+    except FileNotFoundError:
+        raise NotebookError(f"no notebook at {notebook}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise NotebookError(f"{notebook} is not a notebook: {error}") from None
+    return dict(source)
+
+
+def parameters_source(source: Mapping[str, Any]) -> str:
+    """The text of the cell tagged `parameters`, empty when there is none."""
+    for cell in source["cells"]:
+        if "parameters" in cell.get("metadata", {}).get("tags", []):
+            return _joined(cell)
+    return ""
+
+
+def parameters_cell(parameters: Mapping[str, Any]) -> str:
+    """The source of the cell that papermill would inject for these values."""
+    lines = [f"{name} = {_literal(value)}" for name, value in parameters.items()]
+    return "\n".join(["# Parameters", *lines])
+
+
+def check_size(bundle: Bundle) -> str:
+    """A line on the bundle's size, with a warning in it from 80 % of Kaggle's limit.
+
+    Raises `PreflightError` at the limit.
+    """
+    share = bundle.size / MAX_BYTES
+    message = f"{bundle.size / 1000:.0f} kB of the {MAX_BYTES // 1000} kB that Kaggle takes"
+    if share >= 1:
+        raise PreflightError(f"the bundle has {message}: move data out of the packages or cells")
+    return message + (" (over 80 %)" if share >= WARN_SHARE else "")
+
+
+def _clean(cell: Mapping[str, Any], number: int) -> Cell:
+    """The cell with nothing but its source and tags, and an id that does not vary."""
+    tags = list(cell.get("metadata", {}).get("tags", []))
+    clean: Cell = {
+        "cell_type": cell["cell_type"],
+        "id": f"cell-{number:03d}",
+        "metadata": {"tags": tags} if tags else {},
+        "source": _joined(cell),
+    }
+    if cell["cell_type"] == "code":
+        clean |= {"execution_count": None, "outputs": []}
+    if "attachments" in cell:
+        clean["attachments"] = cell["attachments"]
+    return clean
+
+
+def _injected(cell: Mapping[str, Any]) -> bool:
+    return INJECTED_TAG in cell.get("metadata", {}).get("tags", [])
+
+
+def _inject(cells: list[Cell], parameters: Mapping[str, Any], name: str) -> list[Cell]:
+    for place, cell in enumerate(cells):
+        if "parameters" in cell["metadata"].get("tags", []):
+            injected = cells_module.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
+            injected["id"] = INJECTED_TAG
+            return [*cells[: place + 1], injected, *cells[place + 1 :]]
+    raise NotebookError(f"{name} has no cell tagged 'parameters', so it takes none")
+
+
+def _frame() -> dict[str, Any]:
+    metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}}
+    return {"metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _dump(notebook: Mapping[str, Any]) -> str:
+    return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _joined(cell: Mapping[str, Any]) -> str:
+    source = cell.get("source", "")
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]]:
+    return [
+        (f"{name}[cell {n}]", cell["source"])
+        for n, cell in enumerate(cells, start=1)
+        if cell["cell_type"].startswith(kind)
+    ]
+
+
+def _python(files: list[packages.File]) -> list[tuple[str, str]]:
+    return [(file.path, file.text) for file in files if file.path.endswith(".py")]
+
+
+def _hash(parts: list[str]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode())
+        digest.update(b"\0\0")
+    return digest.hexdigest()
+
+
+def _version(files: list[packages.File], package: str) -> str:
+    for file in files:
+        if file.path == f"{package}/__init__.py":
+            for line in file.text.splitlines():
+                if line.startswith("__version__"):
+                    return line.partition("=")[2].strip().strip("\"'")
+    return ""
+
+
+def _literal(value: Any) -> str:
+    return repr(value) if _plain(value) == value else f"float({str(value)!r})"
+
+
+def _plain(value: Any) -> Any:
+    finite = not isinstance(value, float) or math.isfinite(value)
+    return value if finite else str(value)

@@ -1,0 +1,96 @@
+"""The cells that stand before a bundled notebook's own: what it is, its files, their check."""
+
+from __future__ import annotations
+
+import json
+import pprint
+from collections.abc import Mapping
+from typing import Any
+
+from kernelkit.bundle import packages
+from kernelkit.errors import PreflightError
+
+Cell = dict[str, Any]
+
+# What the first cell puts into the environment, for whatever runs in the session to read.
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
+GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
+
+FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
+
+
+def head(facts: Mapping[str, Any]) -> Cell:
+    """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written.
+
+    Its commit and `session_minutes`, where known, are in the environment from there on.
+    """
+    told = {MINUTES: facts["session_minutes"], GIT_SHA: facts["git"]["commit"]}
+    told = {name: str(value) for name, value in told.items() if value}
+    if GIT_SHA in told:
+        told[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
+    message = {"facts": _literal(facts), "environment": _literal(told)}
+    return code(_HEAD.format(**message), {})
+
+
+def carry(file: packages.File) -> Cell:
+    """A folded cell that writes one file; raises `PreflightError` if that would change it."""
+    text = packages.literal(file.text)
+    if packages.value(text) != file.text:
+        raise PreflightError(f"{file.path} cannot be carried as text")
+    call = f'_carry(\n    "{file.path}",\n    "{file.sha256}",\n    {text},\n)'
+    return code(f"# {file.path}\n{call}", FOLDED)
+
+
+def check(names: tuple[str, ...]) -> Cell:
+    """A folded cell that puts what was written first on the path and imports these packages."""
+    return code(_CHECK.format(names=json.dumps(list(names))), FOLDED)
+
+
+def code(source: str, metadata: Mapping[str, Any]) -> Cell:
+    """A code cell without outputs."""
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata),
+        "outputs": [],
+        "source": source,
+    }
+
+
+def _literal(values: Mapping[str, Any]) -> str:
+    return pprint.pformat(values, width=96, sort_dicts=False)
+
+
+_HEAD = """\
+# Pushed by kernelkit. The packages that this notebook imports ride in the folded cells
+# below, as text; they are written to a temporary folder and imported from there.
+BUNDLE = {facts}
+
+import hashlib, importlib, json, os, pathlib, sys, tempfile
+
+print("bundle:", json.dumps(BUNDLE))
+os.environ.update({environment})
+
+_carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
+
+
+def _carry(path, sha256, text):
+    data = text.encode()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise RuntimeError(f"{{path}} is not what was pushed: its cell was edited")
+    target = _carried / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+"""
+
+_CHECK = """\
+# The packages come from this notebook and from nowhere else.
+sys.path.insert(0, str(_carried))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(_carried), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+importlib.invalidate_caches()
+for _name in {names}:
+    _module = importlib.import_module(_name)
+    if not str(pathlib.Path(_module.__file__).resolve()).startswith(str(_carried.resolve())):
+        raise RuntimeError(f"{{_name}} came from {{_module.__file__}}, not from this notebook")"""

@@ -1,0 +1,132 @@
+"""The imports of code that is read and not run, cells with magics and shell lines among it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernelkit.bundle.packages import File
+
+MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
+_INSTALLS = re.compile(r"^\s*[%!]\s*(?:uv )?pip3? install (.+)$", re.MULTILINE)
+
+
+def imported(source: str, home: str = "") -> Iterator[str]:
+    """The dotted names a source imports; `home` is the package that relative ones start from."""
+    for node in ast.walk(parsed(source)):
+        yield from _names(node, home)
+
+
+def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The modules without which these (name, source) pairs fail, and where each is first asked for.
+
+    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Left out is what the code
+    can do without (an import inside `try: … except ImportError`) or installs itself with pip.
+    """
+    found: dict[str, str] = {}
+    installed: set[str] = set()
+    for name, source in sources:
+        for arguments in _INSTALLS.findall(source):
+            installed |= {re.split(r"[\[=<>~!;]", word)[0] for word in arguments.split()}
+        for node in _unguarded(parsed(source)):
+            for module in _names(node, ""):
+                found.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+    own = {word.replace("-", "_").lower() for word in installed}
+    return {module: where for module, where in found.items() if module.lower() not in own}
+
+
+def parsed(source: str) -> ast.Module:
+    """The source's tree; of a cell that is not Python, what there is of it in import lines."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        pass
+    try:
+        return ast.parse(_MAGIC.sub(r"\1pass", source))
+    except SyntaxError:
+        return ast.Module(list(_import_lines(source)), [])
+
+
+def _import_lines(source: str) -> Iterator[ast.stmt]:
+    for number, line in enumerate(source.splitlines(), start=1):
+        if line.strip().startswith(("import ", "from ")) and "(" not in line:
+            try:
+                tree = ast.parse(line.strip())
+            except SyntaxError:
+                continue
+            yield from (ast.increment_lineno(statement, number - 1) for statement in tree.body)
+
+
+def _names(node: ast.AST, home: str) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and (home or not node.level):
+        up = home.split(".")[: len(home.split(".")) - node.level + 1] if node.level else []
+        base = ".".join([*up, *([node.module] if node.module else [])])
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node
+        return
+    skipped = node.body if _optional(node) else []  # type: ignore[attr-defined]
+    for child in ast.iter_child_nodes(node):
+        if child not in skipped:
+            yield from _unguarded(child)
+
+
+def _optional(node: ast.AST) -> bool:
+    """Whether the code goes on without what the node's body imports."""
+    if isinstance(node, ast.Try):
+        return any(map(_forgives, node.handlers))
+    if isinstance(node, ast.With):
+        return any(map(_suppresses, node.items))
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def _forgives(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or bool(MISSING & _mentioned(handler.type))
+
+
+def _suppresses(item: ast.withitem) -> bool:
+    names = _mentioned(item.context_expr)
+    return "suppress" in names and bool(MISSING & names)
+
+
+def _mentioned(expression: ast.expr) -> set[str]:
+    found = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    return found | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
+
+
+def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
+    """The files of `package` that code with these `sources` imports, directly or further on.
+
+    Files that are not Python always count, and so does everything where no source imports the
+    package by name: what reaches it then cannot be read. Keeps the order of `files`.
+    """
+    by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
+    waiting = [name for source in sources for name in imported(source)]
+    if not any(name.split(".")[0] == package for name in waiting):
+        return list(files)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        parts = name.split(".")
+        # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
+        for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
+            file = by_module.get(module)
+            if file is not None and module not in found:
+                found.add(module)
+                waiting += imported(file.text, _home(file.path))
+    return [f for f in files if not f.path.endswith(".py") or _module(f.path) in found]
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _home(path: str) -> str:
+    return ".".join(path.split("/")[:-1])

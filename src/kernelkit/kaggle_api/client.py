@@ -1,0 +1,201 @@
+"""Kaggle's API as this kit uses it: typed answers, sorted failures, every version named.
+
+Reads are repeated while a failure may pass. `save` is not: see `kernelkit.push.save`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from kernelkit.kaggle_api.connection import Connection
+from kernelkit.kaggle_api.failures import Failure, FailureKind, is_capacity
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.types import Kernel, Output, Outputs, Quota, Recent, Saved, Status, Stored
+
+T = TypeVar("T")
+
+PAGE_SIZE = 100
+SOURCES = ("dataset", "competition", "kernel", "model")
+SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
+
+
+class Kaggle:
+    """One account's kernels, over a `Connection`."""
+
+    def __init__(self, connection: Connection, retries: Retries | None = None) -> None:
+        self.connection = connection
+        self.retries = retries or Retries()
+        self.kernels = connection.services.kernels.kernels_api_client
+
+    @property
+    def username(self) -> str:
+        """Whose account it is."""
+        return self.connection.username
+
+    def repeated(self, method: str, call: Callable[[], T], until: float | None = None) -> T:
+        """What `call` answers, asked again while that may help; raises `Failure`."""
+        return self.retries.call(lambda: self.connection.ask(method, call), until)
+
+    def save(self, fields: Mapping[str, Any]) -> Saved:
+        """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
+        from kagglesdk.kernels.types.kernels_api_service import ApiSaveKernelRequest
+
+        request = _filled(ApiSaveKernelRequest(), fields)
+        answer = self.connection.ask("SaveKernel", lambda: self.kernels.save_kernel(request))
+        if answer.error:
+            sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
+            raise Failure(sort, "SaveKernel", answer.error)
+        if not answer.version_number:
+            raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
+        refused = [
+            f"{kind} {source}"
+            for kind in SOURCES
+            for source in getattr(answer, f"invalid_{kind}_sources") or []
+        ]
+        tags = tuple(answer.invalid_tags or [])
+        return Saved(answer.version_number, answer.url, tuple(refused), tags)
+
+    def stored(
+        self, kernel: Kernel, version: int | None = None, until: float | None = None
+    ) -> Stored | None:
+        """The kernel as Kaggle keeps it, None when there is none (or it is not ours to see)."""
+        from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest
+
+        request = _named(ApiGetKernelRequest(), kernel, version)
+        try:
+            answer = self.repeated("GetKernel", lambda: self.kernels.get_kernel(request), until)
+        except Failure as failure:
+            # Kaggle says 403 of a kernel of one's own that does not exist.
+            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
+                return None
+            raise
+        if answer.metadata is None or answer.blob is None:
+            raise Failure(FailureKind.MALFORMED, "GetKernel", "the answer holds no kernel")
+        sources = {
+            f"{kind} {source}"
+            for kind in SOURCES
+            for source in getattr(answer.metadata, f"{kind}_data_sources") or []
+        }
+        version_now = answer.metadata.current_version_number
+        return Stored(version_now, answer.blob.source, frozenset(sources))
+
+    def status(
+        self, kernel: Kernel, version: int | None, until: float | None = None
+    ) -> Status | None:
+        """How a version's session stands (the latest one's for None); None if it has none."""
+        from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelSessionStatusRequest
+
+        request = _named(ApiGetKernelSessionStatusRequest(), kernel, version)
+        method = "GetKernelSessionStatus"
+        try:
+            answer = self.repeated(
+                method, lambda: self.kernels.get_kernel_session_status(request), until
+            )
+        except Failure as failure:
+            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
+                return None
+            raise
+        return Status(answer.status.name.lower(), answer.failure_message or "")
+
+    def outputs(self, kernel: Kernel, version: int, until: float | None = None) -> Outputs:
+        """All files and the log of a version's session, paged to the end."""
+        from kagglesdk.kernels.types.kernels_api_service import ApiListKernelSessionOutputRequest
+
+        request = _named(ApiListKernelSessionOutputRequest(), kernel, version)
+        files: dict[str, Output] = {}
+        log = ""
+        method = "ListKernelSessionOutput"
+        for answer in self._pages(method, self.kernels.list_kernel_session_output, request, until):
+            files.update((f.file_name, Output(f.file_name, f.url)) for f in answer.files or [])
+            log = log or answer.log or ""
+        return Outputs(tuple(files.values()), log)
+
+    def sizes(self, kernel: Kernel, version: int, until: float | None = None) -> dict[str, int]:
+        """Bytes of each output file of a version, by name."""
+        from kagglesdk.kernels.types.kernels_api_service import ApiListKernelFilesRequest
+
+        request = _named(ApiListKernelFilesRequest(), kernel, version)
+        sizes: dict[str, int] = {}
+        for answer in self._pages(
+            "ListKernelFiles", self.kernels.list_kernel_files, request, until
+        ):
+            sizes.update((f.name, f.size) for f in answer.files or [])
+        return sizes
+
+    def quota(self, kind: str) -> Quota | None:
+        """This week's hours of `tpu` or `gpu`; None where Kaggle names none (the CPU)."""
+        from kagglesdk.kernels.types.kernels_api_service import (
+            ApiGetAcceleratorQuotaStatisticsRequest,
+        )
+
+        request = ApiGetAcceleratorQuotaStatisticsRequest()
+        answer = self.repeated(
+            "GetAcceleratorQuotaStatistics",
+            lambda: self.kernels.get_accelerator_quota_statistics(request),
+        )
+        found = getattr(answer, f"{kind}_quota", None)
+        if found is None:
+            return None
+        used = _hours(found.time_used) + _hours(found.time_reserved)
+        return Quota(used, _hours(found.total_time_allowed))
+
+    def recent(self, count: int = 10) -> list[Recent]:
+        """One's own kernels that ran last, the latest first."""
+        from kagglesdk.kernels.types.kernels_api_service import ApiListKernelsRequest
+        from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
+
+        request = ApiListKernelsRequest()
+        request.group = KernelsListViewType.PROFILE
+        request.user = self.username
+        request.sort_by = KernelsListSortType.DATE_RUN
+        request.page, request.page_size = 1, count
+        answer = self.repeated("ListKernels", lambda: self.kernels.list_kernels(request))
+        return [
+            Recent(Kernel(*found.ref.split("/", 1)), _accelerator(found))
+            for found in answer.kernels or []
+            if found.ref.count("/") == 1
+        ]
+
+    def _pages(
+        self, method: str, call: Callable[[Any], Any], request: Any, until: float | None
+    ) -> Iterable[Any]:
+        """Every page of a list. Pages may repeat; raises `Failure` if they go in a circle."""
+        request.page_size = PAGE_SIZE
+        seen: Counter[str] = Counter()
+        token = ""
+        while True:
+            request.page_token = token
+            answer = self.repeated(method, lambda: call(request), until)
+            yield answer
+            token = answer.next_page_token or ""
+            if not token:
+                return
+            seen[token] += 1
+            if seen[token] > SAME_PAGE_LIMIT:
+                raise Failure(FailureKind.MALFORMED, method, "its pages go in a circle")
+
+
+def _filled(request: Any, fields: Mapping[str, Any]) -> Any:
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return request
+
+
+def _named(request: Any, kernel: Kernel, version: int | None) -> Any:
+    request.user_name, request.kernel_slug = kernel.owner, kernel.slug
+    if version is not None:
+        request.version_label = f"v{version}"
+    return request
+
+
+def _hours(time: datetime.timedelta | None) -> float:
+    return time.total_seconds() / 3600 if time else 0.0
+
+
+def _accelerator(found: Any) -> str:
+    if found.enable_tpu or "tpu" in (found.machine_shape or "").lower():
+        return "tpu"
+    return "gpu" if found.enable_gpu or "nvidia" in (found.machine_shape or "").lower() else "cpu"

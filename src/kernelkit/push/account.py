@@ -1,0 +1,96 @@
+"""What only Kaggle can tell before a push: whose account, what already runs, what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelkit import machines
+from kernelkit.errors import CapacityError, PreflightError
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.machines import Machine
+from kernelkit.push.checks import Finding
+
+LEAST_HOURS = 0.05  # less quota than this does not outlast a session's start
+
+
+@dataclass(frozen=True)
+class AccountStatus:
+    """How the account stands: findings, and the quota of the machine asked for."""
+
+    findings: tuple[Finding, ...]
+    quota: Quota | None
+
+
+def check(
+    kaggle: Kaggle,
+    kernel: Kernel,
+    machine: Machine,
+    timeout_minutes: float | None,
+    *,
+    force: bool = False,
+) -> AccountStatus:
+    """Look for what would refuse this push, or let it burn quota beside another run.
+
+    Raises `CredentialsError`, `PreflightError` for another's kernel or one that still runs,
+    `CapacityError` for used-up quota or sessions; the last two not with `force`, save that
+    no quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked.
+    """
+    if kernel.owner.lower() != kaggle.username.lower():
+        raise PreflightError(
+            f"the id names {kernel.owner}'s kernel and the credentials are {kaggle.username}'s: "
+            f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
+        )
+    try:
+        findings = [*_active(kaggle, kernel, force), *_sessions(kaggle, kernel, machine, force)]
+        quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
+    except Failure as failure:
+        raise failure.error() from None
+    if quota:
+        findings += _quota(quota, machine, timeout_minutes)
+    return AccountStatus(tuple(findings), quota)
+
+
+def _active(kaggle: Kaggle, kernel: Kernel, force: bool) -> list[Finding]:
+    status = kaggle.status(kernel, None)
+    if not status or not status.alive:
+        return []
+    message = f"{kernel} is still {status.state}, and a second session would run beside it"
+    if not force:
+        raise PreflightError(
+            f"{message}, using quota twice: wait for it (--resume), or push all the same (--force)"
+        )
+    return [Finding("warning", message)]
+
+
+def _sessions(kaggle: Kaggle, kernel: Kernel, machine: Machine, force: bool) -> list[Finding]:
+    """Whether other kernels of the account hold all its sessions of this kind."""
+    cap = machines.LIMITS[machine.kind].sessions
+    others = [r.kernel for r in kaggle.recent() if r.accelerator == machine.kind]
+    alive = []
+    for other in others:
+        if str(other) != str(kernel):
+            status = kaggle.status(other, None)
+            alive += [str(other)] if status and status.alive else []
+    if len(alive) < cap:
+        return []
+    message = f"Kaggle runs {cap} {machine.kind.upper()} session(s) at once, and {', '.join(alive)}"
+    message += " is alive" if len(alive) == 1 else " are alive"
+    if not force:
+        raise CapacityError(f"{message}: push again when it has ended")
+    return [Finding("warning", message)]
+
+
+def _quota(quota: Quota, machine: Machine, timeout_minutes: float | None) -> list[Finding]:
+    kind = machine.kind.upper()
+    left = f"{quota.left:.1f} of {quota.allowed:.0f} {kind} hours are left this week"
+    if quota.left < LEAST_HOURS:
+        raise CapacityError(f"{left}: push again after Saturday 00:00 UTC, when they come back")
+    asked = (timeout_minutes or 60 * machines.LIMITS[machine.kind].hours_per_session) / 60
+    if quota.left < asked:
+        shorter = f"--timeout {quota.left * 60:.0f}"
+        return [
+            Finding("warning", f"{left} and the run may take {asked:.1f}: bound it with {shorter}")
+        ]
+    return []

@@ -1,0 +1,232 @@
+"""One command from the desk to a Kaggle machine and back.
+
+preflight → bundle → push → wait → fetch → check → report, then on request the submission.
+Each step writes to the ledger before the next begins, so that any of them can be the last
+and the push be taken up again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from kernelkit import machines
+from kernelkit.bundle.build import MAX_BYTES
+from kernelkit.errors import (
+    CredentialsError,
+    KernelkitError,
+    NetworkError,
+    ParameterError,
+    PreflightError,
+)
+from kernelkit.events import Reporter, secrets_of_environment, size_of
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.project import RUNS, Project
+from kernelkit.push import follow, plan, preflight
+from kernelkit.push import ledger as ledgers
+from kernelkit.push.account import AccountStatus, check
+from kernelkit.push.context import LEDGER, PushContext
+from kernelkit.push.plan import Plan
+from kernelkit.push.send import send
+from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.runs import run_folder
+
+
+def push_kernel(
+    notebook: Path | None = None,
+    parameters: Sequence[str] | Mapping[str, Any] = (),
+    *,
+    metadata: Path | None = None,
+    accelerator: str | None = None,
+    timeout: float | None = None,
+    output: Path | None = None,
+    dry_run: bool = False,
+    wait: bool = True,
+    resume: str | None = None,
+    continues: bool = False,
+    force: bool = False,
+    submit: str | None = None,
+    local: bool = False,
+    as_json: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    timing: Timing | None = None,
+    project: Project | None = None,
+) -> Path | None:
+    """Push a notebook, wait for its run and bring its outputs home; returns their folder.
+
+    notebook     the notebook; by default the metadata's code_file
+    parameters   `name=value` strings, or a mapping of typed values
+    accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
+    timeout      minutes that the session may take
+    output       the folder for the outputs; default runs/<slug>-v<N>
+    dry_run      show the preflight and what would be sent, and send nothing
+    resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
+    continues    attach what the kernel's last version left, for the notebook to go on from
+    force        push though nothing changed, or though a run is active
+    submit       a message: enter submission.csv into the competition and wait for its score
+    local        rehearse against a local Kaggle that lives as long as this call
+    as_json      one JSON object an event
+    runs         the folder of runs and ledger; default `runs` at the project's root
+    project      what rides along, where that is not what pyproject.toml says
+
+    Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
+    `kernelkit.errors`, each with the exit code that the tool ends with.
+    """
+    here = project or plan.here(metadata or notebook)
+    where = runs or here.root / RUNS
+    report = Reporter(
+        stream,
+        as_json=as_json,
+        rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
+        secrets=secrets_of_environment(),
+    )
+    if local and not wait:
+        raise ParameterError(
+            "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
+            "--no-wait, or start one that stays with python tools/local_kaggle.py"
+        )
+    if continues and resume is not None:
+        raise ParameterError(
+            "--resume waits for a push that was made, --continue makes another: choose one"
+        )
+    timing = timing or (REHEARSAL if local else KAGGLE)
+    context = PushContext(
+        where, report, timing, where / "local_kaggle" if local else None, here.catalogue
+    )
+    try:
+        if resume is not None:
+            return follow.resume(context, resume, output, accelerator, submit)
+        if output:
+            run_folder.check_free(output)
+        planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project)
+        how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
+        return _push(context, planned, output, submit, **how)
+    except KernelkitError as error:
+        _end(context, error)
+
+
+def _end(context: PushContext, error: KernelkitError) -> NoReturn:
+    """The same error without any secret in it, told to programs as an event too."""
+    message = context.report.clear(str(error))
+    if context.report.as_json:
+        context.report("error", message, exit_code=error.exit_code)
+    message = f"[rehearsal] {message}" if context.report.rehearsal else message
+    raise type(error)(message) from None
+
+
+def _push(
+    context: PushContext,
+    planned: Plan,
+    output: Path | None,
+    submit: str | None,
+    *,
+    dry_run: bool,
+    wait: bool,
+    force: bool,
+    continues: bool,
+) -> Path | None:
+    _show(context, planned)
+    if not dry_run:
+        preflight.stop_on_errors(planned.findings)
+    if submit is not None and not planned.metadata.sources("competition"):
+        raise PreflightError("--submit needs the competition in competition_sources")
+    try:
+        with context.connect() as kaggle:
+            planned = _met(context, planned, kaggle)
+            if continues:
+                planned = _continuing(context, planned, kaggle)
+            account = _stand(context, planned, kaggle, force=force)
+            if dry_run:
+                _would(context, planned)
+                return None
+            push = send(context, planned, kaggle, force=force)
+            if not wait:
+                context.report("left", f"not waiting. {context.how_to_resume(push)}")
+                return None
+            text = planned.request.bundle.text
+            return follow.follow(context, kaggle, push, output, text, account.quota, submit)
+    except (CredentialsError, NetworkError) as error:
+        if not dry_run:
+            raise
+        context.report("warning", f"the online checks were left out: {error}")
+        _would(context, planned)
+        return None
+
+
+def _show(context: PushContext, planned: Plan) -> None:
+    """What is to be pushed, and what the offline preflight found."""
+    request = planned.request
+    bundle = request.bundle
+    carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
+    size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
+    context.report(
+        "bundle",
+        f"{planned.metadata.code_file.name}{carried}, git {bundle.commit}, {size}",
+        bytes=bundle.size,
+        content=bundle.content,
+        git=bundle.commit.sha,
+        dirty=bundle.commit.dirty,
+        parameters=dict(bundle.parameters),
+    )
+    if bundle.parameters:
+        message = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
+        context.report("set", message)
+    for finding in planned.findings:
+        context.report(finding.level, finding.text)
+
+
+def _met(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan under the account's name; at a rehearsal whoever owns it rehearses as tester."""
+    context.report.keep_secret(kaggle.connection.secrets)
+    if kaggle.connection.rehearses:
+        context.report.rehearsal = True
+        planned = planned.owned_by(kaggle.username, whoever=True)
+    return planned.owned_by(kaggle.username)
+
+
+def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan with what the last version left; raises `PreflightError` where there is none."""
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    try:
+        last = kaggle.stored(kernel)
+    except Failure as failure:
+        raise failure.error() from None
+    if last is None:
+        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
+    context.report("continues", f"with what the last complete version of {kernel} left")
+    return planned.continuing()
+
+
+def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> AccountStatus:
+    machine = planned.metadata.machine
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    minutes = planned.request.timeout_minutes
+    account = check(kaggle, kernel, machine, minutes, force=force)
+    for finding in account.findings:
+        context.report(finding.level, finding.text)
+    cap = machines.LIMITS[machine.kind].hours_per_session
+    hours = min(cap, (minutes or 60 * cap) / 60)
+    left = f", {account.quota.left:.1f} h of quota left" if account.quota else ""
+    context.report(
+        "machine", f"{machine.words} for at most {hours:.1f} h{left}", shape=machine.shape
+    )
+    return account
+
+
+def _would(context: PushContext, planned: Plan) -> None:
+    """End a dry run: what would be sent, then the errors that would have stopped it."""
+    shown = {name: value for name, value in planned.save_fields.items() if name != "text"}
+    lines = "\n".join(f"{name} = {value!r}" for name, value in shown.items())
+    context.report("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)
+    preflight.stop_on_errors(planned.findings)
+
+
+def list_pushes(runs: Path | None = None) -> str:
+    """The ledger of pushes as a table; `runs` defaults to the folder of the present project."""
+    where = runs or plan.here(None).root / RUNS
+    return ledgers.table(ledgers.Ledger(where / LEDGER).pushes())

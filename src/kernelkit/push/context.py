@@ -1,0 +1,87 @@
+"""Where a push is made from: the folder of runs, the ledger, the voice and the patience."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelkit.errors import KernelkitError
+from kernelkit.events import Reporter
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.timing import Timing
+
+LEDGER = "pushes.jsonl"
+TOOL = "python tools/push_kernel.py"
+
+
+@dataclass(frozen=True)
+class PushContext:
+    """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
+
+    `catalogue` is the project's command that fills such a Kaggle's inputs.
+    """
+
+    runs: Path
+    report: Reporter
+    timing: Timing
+    local: Path | None = None
+    catalogue: str = ""
+
+    def venue(self) -> AbstractContextManager[Kaggle]:
+        """Kaggle, or the local one, connected for the length of a block."""
+        return connect(self.local, self.timing, self.catalogue)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The repository's ledger of pushes."""
+        return Ledger(self.runs / LEDGER)
+
+    def folder(self, push: Push) -> Path:
+        """Where a push's outputs go when no other folder is named."""
+        slug = push.kernel.rpartition("/")[2]
+        return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
+
+    def how_to_continue(self) -> str:
+        """The sentence that tells how to go on from what a run left."""
+        local = " --local" if self.local else ""
+        return f"Go on in another session with: {TOOL}{local} --continue"
+
+    def how_to_resume(self, push: Push) -> str:
+        """The sentence that tells how to come back to a run that goes on."""
+        if self.local:
+            return "This rehearsal's Kaggle stops with the command, and its runs with it"
+        return f"Come back with: {TOOL} --resume {push.reference}"
+
+
+@contextlib.contextmanager
+def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator[Kaggle]:
+    """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
+
+    `catalogue` is a command that fills the rehearsal's inputs, run once. Raises
+    `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
+    rather than let a rehearsal leave this machine.
+    """
+    if local is None:
+        yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
+        return
+    from kernelkit.local_kaggle.catalogue import fill_catalogue
+    from kernelkit.local_kaggle.server import LocalKaggle
+
+    with LocalKaggle(local) as server, server.attach():
+        if catalogue and not any(server.catalogue.glob("*/*")):
+            python = shlex.quote(sys.executable)
+            fill_catalogue(server.catalogue, re.sub(r"\Apython3?\b", lambda _: python, catalogue))
+        connection = open_connection(timing.timeouts, timing.retries)
+        if not connection.base_url.startswith(server.url + "/"):
+            raise KernelkitError(
+                f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
+            )
+        yield Kaggle(connection, timing.retries)

@@ -1,0 +1,222 @@
+"""Bring a session's files home: in parallel, whole, and each under its right name.
+
+A file is written to `NAME.part` and renamed once its length is the one that the answer and
+Kaggle's file list both name. A signed link that has expired is replaced from a fresh list.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from kernelkit.errors import OutputsError
+from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import of_network
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.types import Kernel, Output, Outputs
+
+WORKERS = 16
+CHUNK = 1 << 18
+METHOD = "download"
+EXPIRED = (400, 401, 403, 404, 410)  # how the stores behind signed links say so
+LINK_REFRESHES = 5
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What came home: files with their bytes, and the session's log as Kaggle keeps it."""
+
+    folder: Path
+    files: Mapping[str, int]
+    log: str
+
+    @property
+    def bytes(self) -> int:
+        """All bytes of all files."""
+        return sum(self.files.values())
+
+
+def fetch(
+    kaggle: Kaggle,
+    kernel: Kernel,
+    version: int,
+    folder: Path,
+    *,
+    outputs: Outputs | None = None,
+    until: float | None = None,
+) -> Fetched:
+    """Every output file of a version into `folder`; `outputs` is a listing just made.
+
+    Files that are there already with the right length are kept: they can only have come from
+    an earlier fetch of the same version. Raises `OutputsError` that names what is missing,
+    with all that could be fetched in place.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        outputs = outputs or kaggle.outputs(kernel, version, until)
+        sizes = _sizes(kaggle, kernel, version, until) if outputs.files else {}
+    except Failure as failure:
+        raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
+    links = _Links(kaggle, kernel, version, outputs, until)
+    trouble: dict[str, str] = {}
+    files: dict[str, int] = {}
+    with requests.Session() as session, ThreadPoolExecutor(WORKERS) as pool:
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, HTTPAdapter(pool_connections=WORKERS, pool_maxsize=WORKERS))
+        download = _Download(kaggle, session, links, folder, until)
+        running = {
+            file.name: pool.submit(download, file.name, sizes.get(file.name))
+            for file in outputs.files
+        }
+        for name, future in running.items():
+            try:
+                files[name] = future.result()
+            except Failure as failure:
+                trouble[name] = failure.message
+    trouble |= {name: "never listed with a link" for name in sizes if name not in running}
+    if trouble:
+        listed = "\n".join(f"  - {name}: {why}" for name, why in sorted(trouble.items()))
+        raise OutputsError(
+            f"{len(trouble)} of {len(trouble) + len(files)} output files could not be brought "
+            f"home; those in {folder} are whole:\n{listed}"
+        )
+    return Fetched(folder, files, outputs.log)
+
+
+def _sizes(kaggle: Kaggle, kernel: Kernel, version: int, until: float | None) -> dict[str, int]:
+    """The file list's lengths; none where Kaggle will not list, and the links stand alone."""
+    try:
+        return kaggle.sizes(kernel, version, until)
+    except Failure as failure:
+        if failure.is_transient:
+            raise
+        return {}
+
+
+class _Links:
+    """The signed links of a listing, which any thread may ask to renew."""
+
+    def __init__(
+        self, kaggle: Kaggle, kernel: Kernel, version: int, outputs: Outputs, until: float | None
+    ) -> None:
+        self._kaggle, self._kernel, self._version, self._until = kaggle, kernel, version, until
+        self._urls = _urls(outputs.files)
+        self._lock = threading.Lock()
+        self._refreshes = 0
+
+    def url(self, name: str) -> str:
+        """The link to a file, as last listed."""
+        with self._lock:
+            return self._urls[name]
+
+    def renew(self, name: str, expired: str) -> None:
+        """List again, unless another thread has since `expired` was handed out."""
+        with self._lock:
+            if self._urls.get(name) != expired:
+                return
+            if self._refreshes >= LINK_REFRESHES:
+                raise Failure(
+                    FailureKind.REFUSED, METHOD, "its link stays refused, however often renewed"
+                )
+            self._refreshes += 1
+            listed = self._kaggle.outputs(self._kernel, self._version, self._until)
+            self._urls |= _urls(listed.files)
+
+
+class _Download:
+    """Fetches one file at each call; one instance serves all threads."""
+
+    def __init__(
+        self,
+        kaggle: Kaggle,
+        session: requests.Session,
+        links: _Links,
+        folder: Path,
+        until: float | None,
+    ) -> None:
+        self._kaggle, self._session, self._links = kaggle, session, links
+        self._folder, self._until = folder, until
+
+    def __call__(self, name: str, size: int | None) -> int:
+        """Bytes of the file once it lies whole under its name; raises `Failure`."""
+        target = _place(self._folder, name)
+        if size is not None and target.is_file() and target.stat().st_size == size:
+            return size
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(target.name + ".part")
+        try:
+            received = self._kaggle.retries.call(lambda: self._once(name, part, size), self._until)
+            part.replace(target)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                part.unlink()
+        return received
+
+    def _once(self, name: str, part: Path, size: int | None) -> int:
+        url = self._links.url(name)
+        timeouts = self._kaggle.connection.timeouts
+        try:
+            with self._session.get(
+                url,
+                stream=True,
+                timeout=(timeouts.connect, timeouts.read),
+                headers={"Accept-Encoding": "identity"},  # so that lengths mean the same
+            ) as response:
+                if response.status_code in EXPIRED:
+                    self._links.renew(name, url)
+                    raise Failure(FailureKind.SERVER, METHOD, "its link had expired")
+                _raise_for_status(response)
+                return _receive(response, part, size)
+        except requests.exceptions.RequestException as error:
+            raise of_network(METHOD, error) from None
+
+
+def _receive(response: requests.Response, part: Path, size: int | None) -> int:
+    """Write the body to `part`, and hold it against every length and hash that is known."""
+    digest = hashlib.md5(usedforsecurity=False)
+    received = 0
+    with part.open("wb") as file:
+        for chunk in response.iter_content(CHUNK):
+            file.write(chunk)
+            digest.update(chunk)
+            received += len(chunk)
+    promised = response.headers.get("Content-Length")
+    for expected in (promised, size):
+        if expected is not None and int(expected) != received:
+            raise Failure(
+                FailureKind.MALFORMED, METHOD, f"{received} bytes came instead of {expected}"
+            )
+    # Google's storage, which is behind Kaggle's links, tells the MD5 of what it serves.
+    for told in response.headers.get("x-goog-hash", "").split(","):
+        kind, _, value = told.strip().partition("=")
+        if kind == "md5" and value != base64.b64encode(digest.digest()).decode():
+            raise Failure(FailureKind.MALFORMED, METHOD, "its content differs from its MD5")
+    return received
+
+
+def _raise_for_status(response: requests.Response) -> None:
+    after = failures.retry_after(response.headers.get("Retry-After"))
+    if failure := failures.of_status(METHOD, response.status_code, "", after):
+        raise failure
+
+
+def _place(folder: Path, name: str) -> Path:
+    """Where a file goes; a name that leads out of the folder is refused."""
+    pure = PurePosixPath(name)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
+        raise Failure(FailureKind.REFUSED, METHOD, "its name leads out of the folder")
+    return folder.joinpath(*pure.parts)
+
+
+def _urls(files: tuple[Output, ...]) -> dict[str, str]:
+    return {file.name: file.url for file in files}

@@ -1,0 +1,217 @@
+"""The second half of a push: wait for the run, bring home what it left, and judge it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from kernelkit import machines
+from kernelkit.errors import AcceleratorMismatchError, OutputsError, ParameterError, RunFailedError
+from kernelkit.events import minutes, size_of
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.push import ledger as ledgers
+from kernelkit.push import submit as submit_module
+from kernelkit.push.context import PushContext
+from kernelkit.push.fetch import fetch
+from kernelkit.push.ledger import Push
+from kernelkit.push.wait import Ended, Wait
+from kernelkit.runs import run_folder
+from kernelkit.runs.log import failure as failure_in
+
+LAST = "last"
+ACCELERATOR_ERROR = "AcceleratorError: "  # what a notebook ends with that misses its accelerator
+
+
+def resume(
+    context: PushContext,
+    reference: str,
+    output: Path | None,
+    accelerator: str | None,
+    submit: str | None,
+) -> Path:
+    """Wait for and fetch an earlier push, `owner/slug/N` or the ledger's "last".
+
+    Raises `ParameterError` for a reference that names none, and all that `follow` raises.
+    """
+    with context.connect() as kaggle:
+        context.report.keep_secret(kaggle.connection.secrets)
+        context.report.rehearsal = kaggle.connection.rehearses
+        push = _earlier(context, reference, accelerator)
+        context.report("resumed", f"{push.kernel} version {push.version}")
+        owner, slug = push.kernel.split("/")
+        try:
+            stored = kaggle.stored(Kernel(owner, slug), push.version)
+        except Failure as failure:
+            raise failure.error() from None
+        if stored is None:
+            raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+        if not push.competition:
+            named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
+            push = replace(push, competition=next(iter(sorted(named)), None))
+        return follow(context, kaggle, push, output, stored.text, None, submit)
+
+
+def follow(
+    context: PushContext,
+    kaggle: Kaggle,
+    push: Push,
+    output: Path | None,
+    text: str,
+    quota: Quota | None,
+    submit: str | None,
+) -> Path:
+    """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
+
+    Returns the folder of what came home. Raises `RunFailedError`, `DeadlineError`,
+    `NetworkError`, `OutputsError`, `AcceleratorMismatchError`, or what `submissions.submit`
+    raises; in each case with all there is to fetch in the folder.
+    """
+    folder = output or context.folder(push)
+    run_folder.claim(folder, push.kernel, push.version or 0)
+    wait = Wait(
+        kaggle,
+        _kernel(push),
+        push.version or 0,
+        accelerator=machines.named(push.accelerator or "cpu").kind,
+        emit=context.report,
+        resume=context.how_to_resume(push),
+        timeout_minutes=push.timeout_minutes,
+        quota=quota,
+        patience=context.timing.patience,
+    )
+    ended = wait.run()
+    push = _note(
+        context,
+        push,
+        state=ledgers.COMPLETE if ended.complete else ledgers.FAILED,
+        minutes_queued=round(ended.queued / 60, 2),
+        minutes_run=round(ended.run / 60, 2),
+        folder=str(folder),
+    )
+    run_folder.keep_log(folder, ended.outputs.log)
+    if not ended.complete:
+        _failed(context, kaggle, push, folder, ended, text)
+    _fetch(context, kaggle, push, folder, ended)
+    _judge(context, push, folder, text)
+    if submit is not None:
+        _submit(context, kaggle, push, folder, submit)
+    return folder
+
+
+def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, ended: Ended) -> None:
+    begun = context.timing.clock.now()
+    until = begun + context.timing.fetch_seconds
+    fetched = fetch(
+        kaggle,
+        _kernel(push),
+        push.version or 0,
+        folder,
+        outputs=ended.outputs,
+        until=until,
+    )
+    took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
+    context.report(
+        "fetched",
+        f"{len(fetched.files)} files, {size_of(fetched.bytes)} in {took}: {folder}",
+        files=dict(fetched.files),
+        folder=str(folder),
+    )
+
+
+def _failed(
+    context: PushContext, kaggle: Kaggle, push: Push, folder: Path, ended: Ended, text: str
+) -> None:
+    """Bring home what a failed run left, show where it failed, and raise `RunFailedError`.
+
+    A run that stopped for want of its accelerator raises `AcceleratorMismatchError`.
+    """
+    try:
+        _fetch(context, kaggle, push, folder, ended)
+    except OutputsError as error:  # the failure of the run is the news
+        context.report("warning", str(error))
+    found = failure_in(ended.outputs.log, text)
+    if found:
+        context.report("failure", str(found), cell=found.cell, traceback=found.traceback)
+    _report(context, push, folder, text)
+    why = ended.message or ("see its log" if found else "it left no log, as when it runs too long")
+    if found and ACCELERATOR_ERROR in found.traceback:
+        last = found.traceback.strip().splitlines()[-1]
+        raise AcceleratorMismatchError(f"{push.kernel} version {push.version} stopped: {last}")
+    raise RunFailedError(f"{push.kernel} version {push.version} ended in {ended.state}: {why}")
+
+
+def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
+    """Show the measures, make the report, and hold the machine against the one asked for."""
+    found = run_folder.metrics(folder)
+    if found:
+        context.report("metrics", run_folder.summary(found), metrics=found)
+        if found.get("stopped") == run_folder.OUT_OF_TIME:
+            context.report("stopped", f"it ran out of time. {context.how_to_continue()}")
+    _report(context, push, folder, text)
+    if found and push.accelerator:
+        run_folder.check_accelerator(found, push.accelerator, rehearsal=push.rehearsal)
+    elif push.accelerator not in ("", "cpu"):
+        context.report(
+            "warning",
+            f"the run left no {run_folder.METRICS}: whether it had a "
+            f"{push.accelerator.upper()} cannot be checked",
+        )
+
+
+def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
+    title = f"{push.kernel} version {push.version}" + (" (rehearsal)" if push.rehearsal else "")
+    path, why = run_folder.report_or_why(folder, title, text)
+    if path:
+        context.report("report", str(path), path=str(path))
+    else:
+        context.report("warning", f"no report: {why}")
+
+
+def _submit(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, message: str) -> None:
+    if not push.competition:
+        raise ParameterError(f"{push.reference} has no competition among its sources")
+    score = submit_module.submit(
+        kaggle,
+        push.competition,
+        message,
+        folder=folder,
+        kernel=_kernel(push),
+        version=push.version or 0,
+        seconds=context.timing.score_seconds,
+        poll=context.timing.patience.poll,
+    )
+    _note(context, push, score=score.public)
+    context.report(
+        "score",
+        f"{score.public} in {push.competition} (submission {score.reference})",
+        score=score.public,
+        submission=score.reference,
+    )
+
+
+def _earlier(context: PushContext, reference: str, accelerator: str | None) -> Push:
+    if reference == LAST:
+        push = context.ledger.last(rehearsal=context.report.rehearsal)
+        if not push:
+            raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
+        return push
+    owner, _, rest = reference.partition("/")
+    slug, _, number = rest.partition("/")
+    if not (owner and slug and number.removeprefix("v").isdigit()):
+        raise ParameterError(f"--resume {reference}: write it as OWNER/SLUG/N")
+    kernel, version = f"{owner}/{slug}", int(number.removeprefix("v"))
+    kind = machines.named(accelerator).kind if accelerator else ""
+    known = context.ledger.find(kernel, version)
+    return known or Push(kernel, "", "", kind, version=version, rehearsal=context.report.rehearsal)
+
+
+def _note(context: PushContext, push: Push, **changes: object) -> Push:
+    """The push with changes, in the ledger too if it has it."""
+    return context.ledger.update(push, **changes) if push.pushed else replace(push, **changes)  # type: ignore[arg-type]
+
+
+def _kernel(push: Push) -> Kernel:
+    owner, _, slug = push.kernel.partition("/")
+    return Kernel(owner, slug)

@@ -1,0 +1,168 @@
+"""The ledger of pushes: one JSON line each, in `runs/pushes.jsonl`.
+
+    {"pushed": "2026-11-02T10:15:00+00:00", "kernel": "me/petals", "version": 3, …}
+
+A line is written before anything is sent, and replaced whole as the push goes on, so that
+whatever happens to this machine the last state known is on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+
+# How a push can stand; those in ENDED need no more waiting.
+SENDING = "sending"  # SaveKernel is out and its answer not yet in
+REFUSED = "refused"
+QUEUED = "queued"
+RUNNING = "running"
+COMPLETE = "complete"
+FAILED = "failed"
+LOST = "lost"
+ENDED = (REFUSED, COMPLETE, FAILED, LOST)
+
+
+@dataclass(frozen=True)
+class Push:
+    """One push as the ledger keeps it; `content` identifies what it runs and on what."""
+
+    kernel: str
+    content: str
+    git: str
+    accelerator: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    timeout_minutes: float | None = None
+    competition: str | None = None
+    version: int | None = None
+    state: str = SENDING
+    pushed: str = ""
+    minutes_queued: float | None = None
+    minutes_run: float | None = None
+    score: str | None = None
+    folder: str | None = None
+    rehearsal: bool = False
+
+    @property
+    def reference(self) -> str:
+        """`owner/slug/N`, as `--resume` takes it."""
+        return f"{self.kernel}/{self.version}" if self.version else self.kernel
+
+
+class Ledger:
+    """The pushes of a repository, in the order in which they were begun."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+
+    def pushes(self) -> list[Push]:
+        """All pushes, oldest first; lines that cannot be read are passed over."""
+        return [push for push in map(_read, self._lines()) if push]
+
+    def begin(self, push: Push) -> Push:
+        """Write a new push, stamped with the present time; returns it as written."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        stamped = replace(push, pushed=now)
+        with self._locked():
+            self._write([*self._lines(), _line(stamped)])
+        return stamped
+
+    def update(self, push: Push, **changes: Any) -> Push:
+        """Replace a push's line by one with these fields changed; returns the new push."""
+        changed = replace(push, **changes)
+        with self._locked():
+            lines = self._lines()
+            same = [(read := _read(line)) and read.pushed == push.pushed for line in lines]
+            kept = [
+                _line(changed) if mine else line for mine, line in zip(same, lines, strict=True)
+            ]
+            self._write(kept if any(same) else [*kept, _line(changed)])
+        return changed
+
+    def last(self, *, rehearsal: bool, kernel: str = "") -> Push | None:
+        """The latest push that got a version, of this kernel or of any."""
+        for push in reversed(self.pushes()):
+            wanted = push.version and push.rehearsal == rehearsal
+            if wanted and (not kernel or push.kernel == kernel):
+                return push
+        return None
+
+    def find(self, kernel: str, version: int) -> Push | None:
+        """The push of this version, if this ledger knows it."""
+        for push in reversed(self.pushes()):
+            if (push.kernel, push.version) == (kernel, version):
+                return push
+        return None
+
+    def _lines(self) -> list[str]:
+        if not self.path.is_file():
+            return []
+        return [line for line in self.path.read_text(encoding="utf-8").split("\n") if line.strip()]
+
+    def _write(self, lines: list[str]) -> None:
+        files.write_text(self.path, "".join(f"{line}\n" for line in lines))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Two pushes at a time change the file one after the other."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_suffix(".lock").open("a") as lock:
+            try:
+                import fcntl
+            except ImportError:  # Windows: pushes from one desk at a time
+                yield
+                return
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def table(pushes: list[Push]) -> str:
+    """The pushes as lines of text, oldest first, for a terminal."""
+    if not pushes:
+        return "no push yet"
+    heads = ["pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters"]
+    rows = [heads, *(_row(push) for push in pushes)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _row(push: Push) -> list[str]:
+    times = [
+        "" if taken is None else f"{taken:.1f} min"
+        for taken in (push.minutes_queued, push.minutes_run)
+    ]
+    given = " ".join(f"{name}={value}" for name, value in push.parameters.items())
+    rehearsed = " (rehearsal)" if push.rehearsal else ""
+    return [
+        push.pushed[:16].replace("T", " "),
+        push.reference + rehearsed,
+        push.accelerator,
+        push.state,
+        *times,
+        push.score or "",
+        push.git,
+        given,
+    ]
+
+
+def _line(push: Push) -> str:
+    return json.dumps(asdict(push), ensure_ascii=False)
+
+
+def _read(line: str) -> Push | None:
+    known = {entry.name for entry in fields(Push)}
+    try:
+        values = json.loads(line)
+        return Push(**{name: value for name, value in values.items() if name in known})
+    except (ValueError, TypeError, AttributeError):
+        return None

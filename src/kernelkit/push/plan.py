@@ -1,0 +1,161 @@
+"""What one push is to be, worked out at the desk: notebook, parameters, machine, bundle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit import machines, project
+from kernelkit.bundle.build import build, parameters_source, read_json
+from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.notebooks import parameters
+from kernelkit.project import Project
+from kernelkit.push import metadata, preflight
+from kernelkit.push.checks import Finding
+from kernelkit.push.metadata import FILE_NAME, Metadata
+from kernelkit.push.preflight import PushRequest
+
+ACCELERATOR = "accelerator"  # a notebook that declares it is told the machine, and checks it
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A push ready to be sent: the wish, what the preflight found, and the request."""
+
+    request: PushRequest
+    findings: tuple[Finding, ...]
+
+    @property
+    def metadata(self) -> Metadata:
+        """The kernel's settings, machine and owner filled in."""
+        return self.request.metadata
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The SaveKernel request's fields."""
+        minutes = self.request.timeout_minutes
+        seconds = None if minutes is None else round(minutes * 60)
+        return metadata.save_request(self.metadata, self.request.bundle.text, seconds)
+
+    @property
+    def content(self) -> str:
+        """A hash of what runs and on what: the bundle's, and all of the request but its text."""
+        settings = {name: value for name, value in self.request.items() if name != "text"}
+        message = json.dumps([self.request.bundle.content, settings], sort_keys=True)
+        return hashlib.sha256(message.encode()).hexdigest()
+
+    def owned_by(self, username: str, *, whoever: bool = False) -> Plan:
+        """The same plan with the placeholder owner filled, or `whoever` it is replaced."""
+        kernel = self.metadata
+        if whoever:
+            anyone = {**kernel.values, "id": f"{metadata.PLACEHOLDERS[0]}/{kernel.slug}"}
+            kernel = replace(kernel, values=anyone)
+        return replace(self, request=replace(self.request, metadata=kernel.owned_by(username)))
+
+    def continuing(self) -> Plan:
+        """The same plan with the output of the kernel's own last version attached."""
+        return replace(self, request=replace(self.request, metadata=self.metadata.continuing()))
+
+
+def make(
+    notebook: Path | None,
+    given: Sequence[str] | Mapping[str, Any],
+    metadata_file: Path | None,
+    accelerator: str | None,
+    timeout_minutes: float | None,
+    project_here: Project | None = None,
+) -> Plan:
+    """Work out a push and run the offline preflight over it, without stopping at its errors.
+
+    `project_here`: what rides along, where that is not what the metadata's own project says.
+
+    Raises `ParameterError` or `NotebookError` for what the notebook does not take,
+    `PreflightError` where there is no metadata or no such machine.
+    """
+    file = metadata_file or locate(notebook or Path.cwd())
+    kernel = _with_notebook(metadata.load(file), notebook, explicit=metadata_file is not None)
+    if accelerator:
+        kernel = kernel.on(machines.named(accelerator))
+    if not kernel.code_file.is_file():
+        raise NotebookError(f"no notebook at {kernel.code_file}: correct code_file in {file}")
+    here = project_here or project.find_project(kernel.path)
+    source = parameters_source(read_json(kernel.code_file))
+    declared = parameters.declared(source) if source else {}
+    values = parameters.resolve(declared, given)
+    defaults = {name: parameter.default for name, parameter in declared.items()}
+    if ACCELERATOR in declared:
+        values = _told_machine(values, kernel)
+    minutes = _session_minutes(kernel, timeout_minutes)
+    request = PushRequest(
+        metadata=kernel,
+        bundle=build(kernel.code_file, values, here, minutes),
+        project=here,
+        parameters=defaults | values,
+        timeout_minutes=timeout_minutes,
+    )
+    return Plan(request, tuple(preflight.offline(request)))
+
+
+def locate(start: Path) -> Path:
+    """The nearest `kernel-metadata.json` at or above a file or folder."""
+    start = Path(start).resolve()
+    for folder in [start, *start.parents]:
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    raise PreflightError(f"no {FILE_NAME} at or above {start}: give one with --metadata")
+
+
+def here(metadata_file: Path | None) -> Project:
+    """The project of a metadata file, or of the present folder."""
+    return project.find_project(metadata_file or Path.cwd())
+
+
+def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -> Metadata:
+    """The kernel with the notebook given in place of its code_file.
+
+    Another notebook under this kernel's name would hide the history of the first, so it
+    takes a metadata file that was named on purpose.
+    """
+    if notebook is None:
+        return kernel
+    notebook = Path(notebook).resolve()
+    own = kernel.code_file.resolve()
+    if notebook == own or (notebook.with_suffix("") == own.with_suffix("") and own.is_file()):
+        return kernel
+    if not notebook.is_file():
+        raise NotebookError(f"no notebook at {notebook}")
+    if not explicit:
+        raise PreflightError(
+            f"{notebook.name} is not the code_file of {kernel.path}, and would become a version "
+            f"of {kernel.slug}: give it metadata of its own with --metadata FILE"
+        )
+    return replace(kernel, values={**kernel.values, "code_file": str(notebook)})
+
+
+def _told_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
+    """The parameters with the machine asked for among them, so that the run checks it itself."""
+    try:
+        kind = kernel.machine.kind
+    except PreflightError:  # the preflight says so too
+        return values
+    if values.get(ACCELERATOR, "auto") == "auto":
+        return {**values, ACCELERATOR: kind}
+    if values[ACCELERATOR] != kind:
+        raise ParameterError(
+            f"-p {ACCELERATOR}={values[ACCELERATOR]} and a {kind.upper()} machine contradict each "
+            f"other: add --accelerator {values[ACCELERATOR]}"
+        )
+    return values
+
+
+def _session_minutes(kernel: Metadata, timeout_minutes: float | None) -> float | None:
+    """How long the session may last: the time asked for, within what Kaggle gives its machine."""
+    try:
+        cap = machines.LIMITS[kernel.machine.kind].hours_per_session * 60
+    except PreflightError:  # the preflight says so too
+        return None
+    return min(cap, timeout_minutes or cap)

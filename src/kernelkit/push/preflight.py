@@ -1,0 +1,161 @@
+"""What can be known to go wrong before anything is sent, without the network.
+
+Kaggle accepts a great deal in silence: a misspelt key, a source with a prefix, a machine
+that no longer exists, an image that pins a TPU run to the CPU. Each is found here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit import machines
+from kernelkit.bundle import secret_scan
+from kernelkit.bundle.build import Bundle, check_size
+from kernelkit.errors import PreflightError
+from kernelkit.project import Project
+from kernelkit.push import image_packages
+from kernelkit.push.checks import Finding, error, in_metadata, warning
+from kernelkit.push.metadata import Metadata
+
+
+@dataclass(frozen=True)
+class PushRequest:
+    """What is asked of a push besides its metadata.
+
+    `parameters` are all of the notebook's, the defaults among them; `timeout_minutes` is
+    None where none was asked for.
+    """
+
+    metadata: Metadata
+    bundle: Bundle
+    project: Project
+    parameters: Mapping[str, Any]
+    timeout_minutes: float | None
+
+
+def offline(request: PushRequest) -> list[Finding]:
+    """Every finding that needs no network, errors first."""
+    found = [
+        *in_metadata(request.metadata),
+        *_session(request),
+        *_needs(request),
+        *_bundle(request.bundle),
+        *_modules(request),
+        *_leaks(request),
+    ]
+    return sorted(found, key=lambda finding: finding.level)
+
+
+def stop_on_errors(found: Sequence[Finding]) -> None:
+    """Raise one `PreflightError` that lists every error among the findings."""
+    errors = [finding.text for finding in found if finding.level == "error"]
+    if errors:
+        listed = "\n".join(f"  - {text}" for text in errors)
+        raise PreflightError(f"the preflight found {len(errors)} to correct:\n{listed}")
+
+
+def _session(request: PushRequest) -> Iterator[Finding]:
+    minutes = request.timeout_minutes
+    try:
+        machine = request.metadata.machine
+    except PreflightError:
+        return
+    limit = machines.LIMITS[machine.kind].hours_per_session * 60
+    if minutes is not None and minutes <= 0:
+        yield error(f"--timeout {minutes:g}: give minutes above zero")
+    elif minutes is not None and minutes > limit:
+        yield error(
+            f"--timeout {minutes:g} is past the {limit / 60:g} hours that Kaggle gives a "
+            f"{machine.kind.upper()} session ({limit:g} minutes)"
+        )
+
+
+def _needs(request: PushRequest) -> Iterator[Finding]:
+    """Internet and competition data: what the parameters ask for against what is switched on."""
+    online = request.metadata.values.get("enable_internet", True)
+    wants = _asked(request, "internet")
+    if wants and not online:
+        yield error(f"{wants} needs the internet, which is off: set enable_internet to true")
+    if online and not wants:
+        yield warning("enable_internet is on though no parameter needs it: set it to false")
+    if online and wants:
+        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
+    wants = _asked(request, "competition")
+    if wants and not request.metadata.sources("competition"):
+        yield error(f"{wants} reads the competition's files: add it to competition_sources")
+
+
+def _asked(request: PushRequest, need: str) -> str:
+    """The first `name=value` of the project's needs that the parameters match."""
+    for pair in request.project.needs.get(need, ()):
+        name, _, value = pair.partition("=")
+        if name in request.parameters and str(request.parameters[name]) == value:
+            return pair
+    return ""
+
+
+def _bundle(bundle: Bundle) -> Iterator[Finding]:
+    try:
+        message = check_size(bundle)
+    except PreflightError as raised:
+        yield error(str(raised))
+        return
+    if "over" in message:
+        yield warning(f"the bundle has {message}")
+    if "kaggle" in bundle.traces:
+        yield warning(
+            "the notebook's metadata.kaggle (left by `kernels pull -m`) would have pinned the "
+            "image and is not sent"
+        )
+
+
+def _modules(request: PushRequest) -> Iterator[Finding]:
+    """Modules that the code cannot do without and that the machine's image lacks."""
+    try:
+        kind = request.metadata.machine.kind
+    except PreflightError:
+        return
+    asked = request.bundle.imports
+    needs = [module for module in asked if module not in request.bundle.packages]
+    for module in image_packages.lacking(needs, kind):
+        yield warning(
+            f"the image of {kind.upper()} sessions does not hold {module} ({asked[module]}): "
+            f"{_instead(module, request, kind)}"
+        )
+
+
+def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
+    """What to do about a module that the image lacks."""
+    near = difflib.get_close_matches(module, image_packages.modules(kind), n=1, cutoff=0.85)
+    if near:
+        return f"did you mean {near[0]}?"
+    root = request.project.root
+    for folder in (root / "src", root, request.metadata.code_file.parent):
+        if (folder / module / "__init__.py").is_file():
+            return f'it stays here: add "{module}" to packages in [tool.kernelkit]'
+        if (folder / f"{module}.py").is_file():
+            return (
+                f"{module}.py stays here: make it part of a package under src/ that is named in "
+                "packages of [tool.kernelkit]"
+            )
+    online = request.metadata.values.get("enable_internet", True)
+    install = f", or install it in the first cell with %pip install {module}" if online else ""
+    return (
+        "attach a dataset that holds it (python tools/push_dataset.py FOLDER), or put its source "
+        f"under src/ and name it in packages of [tool.kernelkit]{install}"
+    )
+
+
+def _leaks(request: PushRequest) -> Iterator[Finding]:
+    path: Path = request.metadata.path
+    own = (
+        secret_scan.find_secrets([(path.name, path.read_text(encoding="utf-8"))])
+        if path.is_file()
+        else ()
+    )
+    for leak in [*request.bundle.leaks, *own]:
+        yield error(f"{leak}: take it out before it leaves this machine")

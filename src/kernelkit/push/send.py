@@ -1,0 +1,88 @@
+"""Send a planned push, with its line in the ledger from before the request is out."""
+
+from __future__ import annotations
+
+from kernelkit.errors import PreflightError, RefusedError
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.types import Kernel, Saved
+from kernelkit.push import ledger as ledgers
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push
+from kernelkit.push.plan import Plan
+from kernelkit.push.save import save_once
+
+
+def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> Push:
+    """Push one version, with its line in the ledger from before the request is out."""
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    bundle = planned.request.bundle
+    push = Push(
+        kernel=str(kernel),
+        content=planned.content,
+        git=str(bundle.commit),
+        accelerator=planned.metadata.machine.kind,
+        parameters=dict(bundle.parameters),
+        timeout_minutes=planned.request.timeout_minutes,
+        competition=next(iter(planned.metadata.sources("competition")), None),
+        rehearsal=context.report.rehearsal,
+    )
+    if not force:
+        _refuse_identical(context, push, again=planned.metadata.continues)
+    push = context.ledger.begin(push)
+    try:
+        saved = save_once(kaggle, kernel, planned.save_fields, context.timing.saving)
+    except Failure as failure:
+        unknown = (
+            failure.kind in (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
+            and failure.sent
+        )
+        context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
+        error = failure.error()
+        if unknown:
+            raise type(error)(
+                f"{error}. Whether the push arrived is not known: look at "
+                f"https://www.kaggle.com/code/{kernel} before you push again"
+            ) from None
+        raise error from None
+    push = context.ledger.update(push, version=saved.version, state=ledgers.QUEUED)
+    context.report(
+        "pushed",
+        f"{kernel} version {saved.version}: {saved.url}",
+        kernel=str(kernel),
+        version=saved.version,
+        url=saved.url,
+    )
+    _check_sources(context, push, saved)
+    return push
+
+
+def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
+    """Raise `PreflightError` for what was pushed before; `again`: it goes on from its own end."""
+    earlier = context.ledger.last(rehearsal=push.rehearsal, kernel=push.kernel)
+    alive = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
+    useful = alive if again else (*alive, ledgers.COMPLETE)
+    if earlier and earlier.content == push.content and earlier.state in useful:
+        raise PreflightError(
+            f"identical to {earlier.reference} ({earlier.state}): fetch that with --resume, or "
+            "push all the same with --force"
+        )
+
+
+def _check_sources(context: PushContext, push: Push, saved: Saved) -> None:
+    if saved.recovered:
+        context.report("warning", "Kaggle's answer was lost on the way, but the version arrived")
+    if saved.refused_tags:
+        context.report("warning", f"Kaggle does not know the keywords {list(saved.refused_tags)}")
+    if not saved.refused_sources:
+        return
+    refused = ", ".join(saved.refused_sources)
+    if saved.recovered:  # what Kaggle lists may be written otherwise than it was sent
+        context.report("warning", f"Kaggle does not list these sources: {refused}")
+        return
+    context.ledger.update(push, state=ledgers.REFUSED)
+    raise RefusedError(
+        f"Kaggle refused {refused} and runs {push.reference} without: correct the sources "
+        "(spelling, access, the competition's rules accepted) and push with --force, which "
+        "starts a second session beside this one unless you delete the kernel"
+    )

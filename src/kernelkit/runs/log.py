@@ -1,0 +1,113 @@
+"""TODO doc."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
+_CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
+TRACEBACK_LINES = 40
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One piece of a log: seconds since the session's start, and the text as written."""
+
+    seconds: float
+    stream: str
+    text: str
+
+    @property
+    def chatter(self) -> bool:
+        """Whether a reader loses nothing without it: a C++ library's note on its own build."""
+        return self.stream == "stderr" and _CHATTER.match(self.text) is not None
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """What ended a run: the failing cell (its label in papermill's report) and traceback."""
+
+    cell: str
+    source: str
+    traceback: str
+
+    def __str__(self) -> str:
+        parts = [self.cell, _indent(_shorten(self.source)), self.traceback]
+        return "\n".join(part for part in parts if part)
+
+
+def decode(log: str) -> list[Entry]:
+    """The entries of a finished session's log; other text counts as one entry a line."""
+    try:
+        found = json.loads(log or "[]")
+    except ValueError:
+        found = [{"data": line + "\n"} for line in log.splitlines()]
+    found = found if isinstance(found, list) else [found]
+    return [_entry(one) for one in found if isinstance(one, dict)]
+
+
+def text(entries: list[Entry]) -> str:
+    """The log as a person reads it: no colours, no chatter."""
+    return ANSI.sub("", "".join(entry.text for entry in entries if not entry.chatter))
+
+
+def failure(log: str, notebook: str = "") -> RunFailure | None:
+    """The failing cell and its traceback, out of a finished session's log.
+
+    `notebook` is the JSON of what ran, in which the cell's own text is looked up.
+    """
+    written = text(decode(log))
+    found = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
+    if found:
+        return _of_papermill(found[1], notebook)
+    if "DeadKernelError" in written:
+        return RunFailure("the notebook's process was killed, as a rule for want of memory", "", "")
+    starts = [m.start() for m in re.finditer(r"(?m)^Traceback \(most recent call last\)", written)]
+    return RunFailure("", "", _shorten(written[starts[-1] :].strip())) if starts else None
+
+
+def _of_papermill(report: str, notebook: str) -> RunFailure:
+    """papermill says `Exception encountered at "In [3]":`, a rule, then IPython's traceback."""
+    label = re.search(r'Exception encountered at "In \[(\d+)\]":?', report)
+    body = report[label.end() :] if label else report
+    # What follows in a Kaggle log is the outer process's own end.
+    body = re.split(r"(?m)^(?=\[NbConvertApp\]|Traceback \(most recent)", body)[0]
+    body = re.sub(r"\A[\s-]*\n", "", body).strip()
+    if not label:
+        return RunFailure("a cell failed", "", _shorten(body))
+    source = _source(notebook, int(label[1]))
+    return RunFailure(f"cell In [{label[1]}] failed:", source, _shorten(body))
+
+
+def _source(notebook: str, count: int) -> str:
+    """The text of the `count`-th code cell, which is what its execution count says."""
+    try:
+        cells = [c["source"] for c in json.loads(notebook)["cells"] if c["cell_type"] == "code"]
+        return str(cells[count - 1]).strip()
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+
+
+def _shorten(traceback: str) -> str:
+    lines = traceback.split("\n")
+    if len(lines) <= TRACEBACK_LINES:
+        return traceback
+    half = TRACEBACK_LINES // 2
+    left_out = f"  … {len(lines) - 2 * half} lines, all in the log …"
+    return "\n".join([*lines[:half], left_out, *lines[-half:]])
+
+
+def _indent(source: str) -> str:
+    return "\n".join(f"    {line}" for line in source.split("\n")) if source else ""
+
+
+def _entry(event: dict[str, Any]) -> Entry:
+    try:
+        seconds = float(event.get("time") or 0.0)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    return Entry(seconds, str(event.get("stream_name", "stdout")), str(event.get("data") or ""))

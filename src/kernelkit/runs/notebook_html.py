@@ -1,0 +1,150 @@
+"""An executed notebook as one HTML file that opens anywhere: no network, code folded away."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files
+from kernelkit.errors import NotebookError
+from kernelkit.notebooks import parameters
+from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+
+TEMPLATES = Path(__file__).parent / "templates"
+INJECTED_TAG = "injected-parameters"
+ERROR_CELL_TAG = "papermill-error-cell-tag"
+HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
+HEADLINE = (
+    "macro_f1", "accuracy", "macro_precision", "macro_recall", "loss", "epochs", "seconds",
+    "images_per_second", "trainable_params", "total_params",
+)  # fmt: skip
+_HEADING = re.compile(r"^(#{1,3})\s+(.+?)\s*$", re.MULTILINE)
+
+
+def write_report(notebook: Path, html: Path) -> Path:
+    """Render the executed `notebook` to `html`; returns `html`.
+
+    `metrics.json` beside the notebook, if there is one, is shown at the top with the parameters
+    and the environment. Raises `NotebookError` when the notebook cannot be read.
+    """
+    notebook, html = Path(notebook), Path(html)
+    try:
+        content = nbformat.read(notebook, as_version=4)
+    except Exception as error:  # nbformat raises a dozen kinds
+        raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
+    files.write_text(html, render(content, metrics_of(notebook.parent)))
+    return html
+
+
+def render(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any]) -> str:
+    """The page's HTML for an executed notebook and the run's metrics (may be empty)."""
+    import nbconvert
+    from traitlets.config import Config
+
+    kept = nbformat.v4.new_notebook(metadata=notebook.metadata)
+    kept.cells = [cell.copy() for cell in notebook.cells if not _is_machinery(cell)]
+    facts = _facts(notebook, metrics)
+    for cell in kept.cells:
+        if cell.cell_type == "markdown" and f"# {facts['title']}\n" in cell.source + "\n":
+            # The title stands above the facts; once is enough.
+            cell.source = cell.source.replace(f"# {facts['title']}", "", 1)
+            break
+    exporter = nbconvert.HTMLExporter(
+        config=Config(
+            {
+                "HTMLExporter": {
+                    "extra_template_basedirs": [str(TEMPLATES)],
+                    "template_name": "report",
+                    "embed_images": True,
+                    "mathjax_url": "",
+                    "require_js_url": "",
+                }
+            }
+        )
+    )
+    page, _ = exporter.from_notebook_node(kept, resources={"report": facts})
+    return str(page)
+
+
+def _is_machinery(cell: nbformat.NotebookNode) -> bool:
+    """Whether a cell says nothing to a reader: the bundle's files, the parameters shown above."""
+    return any(tag in HIDDEN_TAGS for tag in cell.get("metadata", {}).get("tags", []))
+
+
+def _facts(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    titles = [text for level, text in _headings(notebook) if level == 1]
+    return {
+        "title": titles[0] if titles else "Report",
+        "style": (TEMPLATES / "report" / "style.css").read_text(),
+        "failure": failure(notebook),
+        "contents": [(_anchor(text), text) for level, text in _headings(notebook) if level == 2],
+        "parameters": [(name, _shown(value)) for name, value in parameters_of(notebook).items()],
+        "metrics": [(name, _shown(metrics[name])) for name in HEADLINE if name in metrics],
+        "environment": _environment(metrics),
+    }
+
+
+def parameters_of(notebook: nbformat.NotebookNode) -> dict[str, Any]:
+    """Every parameter's value in an executed notebook: the defaults, then what was injected."""
+    values: dict[str, Any] = {}
+    for tag in (PARAMETERS_TAG, INJECTED_TAG):
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and has_tag(cell, tag):
+                try:
+                    found = parameters.declared(cell.source)
+                except NotebookError:
+                    continue  # a foreign notebook may compute in its parameters cell
+                values |= {name: parameter.default for name, parameter in found.items()}
+    return values
+
+
+def failure(notebook: nbformat.NotebookNode) -> str:
+    """The error that ended the run, as `Name: message`, or nothing."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                return f"{output.ename}: {output.evalue}"
+    return ""
+
+
+def _environment(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    device, git = metrics.get("device", {}), metrics.get("git", {})
+    rows = [(name, _shown(device[name])) for name in device]
+    rows += [(name, str(version)) for name, version in metrics.get("versions", {}).items()]
+    if git.get("sha"):
+        rows.append(("git", git["sha"][:12] + (" with changes" if git.get("dirty") else "")))
+    return rows
+
+
+def _headings(notebook: nbformat.NotebookNode) -> list[tuple[int, str]]:
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            found += [(len(marks), text) for marks, text in _HEADING.findall(cell.source)]
+    return found
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"\s", "-", re.sub(r"[`*_]", "", heading))  # as nbconvert makes them
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def metrics_of(folder: Path) -> Mapping[str, Any]:
+    """The run folder's `metrics.json`; empty when there is none that can be read."""
+    try:
+        read = json.loads((folder / "metrics.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}

@@ -1,0 +1,179 @@
+"""What a run brought home, read: its log, its measures, the machine it had, its report."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import AcceleratorMismatchError, ParameterError
+from kernelkit.notebooks.document import KERNELSPEC
+from kernelkit.runs import log as log_module
+
+MARKER = "push.json"  # which push a folder's files belong to
+METRICS = "metrics.json"
+OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says of a run with more to do
+EXECUTED = ("run.ipynb", "__notebook__.ipynb")
+SHOWN = {
+    "macro_f1": "macro F1 {:.3f}",
+    "accuracy": "accuracy {:.3f}",
+    "seconds": "{:.0f} s",
+    "images_per_second": "{:.0f} images/s",
+}
+FIGURES = (".png", ".jpg", ".jpeg")
+
+
+def check_free(folder: Path) -> None:
+    """Raise `ParameterError` for a folder that holds anything, before a push is sent."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise ParameterError(f"{folder} is not empty: choose another folder with --output")
+
+
+def claim(folder: Path, kernel: str, version: int) -> None:
+    """Mark a folder as this version's; raises `ParameterError` if it holds anything else."""
+    marker = folder / MARKER
+    mine = {"kernel": kernel, "version": version}
+    if marker.is_file():
+        try:
+            found = json.loads(marker.read_text(encoding="utf-8"))
+        except ValueError:
+            found = {}
+        if {name: found.get(name) for name in mine} == mine:
+            return
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ParameterError(
+            f"{folder} holds other files than those of {kernel} version {version}: choose "
+            "another folder with --output"
+        )
+    files.write_text(marker, json.dumps(mine) + "\n")
+
+
+def keep_log(folder: Path, log: str) -> None:
+    """Write the log twice: as Kaggle keeps it, and as people read it."""
+    if log:
+        files.write_text(folder / "log.json", log)
+        files.write_text(folder / "log.txt", log_module.text(log_module.decode(log)))
+
+
+def metrics(folder: Path) -> dict[str, Any] | None:
+    """The run's `metrics.json`; None when there is none that can be read."""
+    try:
+        found = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def summary(found: Mapping[str, Any]) -> str:
+    """The measures in a line, with the device they were made on."""
+    message = [
+        form.format(found[name])
+        for name, form in SHOWN.items()
+        if isinstance(found.get(name), int | float)
+    ]
+    device = found.get("device")
+    if isinstance(device, Mapping):
+        replicas = device.get("replicas", 1)
+        rehearsed = ", a rehearsal" if device.get("rehearsal") else ""
+        message.append(
+            f"on {device.get('name') or device.get('kind')} ({replicas} replicas{rehearsed})"
+        )
+    return ", ".join(message)
+
+
+def check_accelerator(found: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
+    """Raise `AcceleratorMismatchError` unless the run had the kind of machine asked for.
+
+    A stand-in that calls itself a rehearsal counts at a rehearsal only.
+    """
+    device = found.get("device")
+    device = device if isinstance(device, Mapping) else {}
+    had = str(device.get("kind", "nothing it names")).lower()
+    if had == asked and (rehearsal or not device.get("rehearsal")):
+        return
+    stood_in = " (a stand-in)" if device.get("rehearsal") else ""
+    raise AcceleratorMismatchError(
+        f"the run was to have a {asked.upper()} and had {had.upper()}{stood_in}: its figures do "
+        "not count. Check the quota and the phone verification at Kaggle, then push again"
+    )
+
+
+def report(folder: Path, title: str, pushed_text: str = "") -> Path:
+    """Write `report.html` from the executed notebook, or from what else came home.
+
+    Raises what `kernelkit.runs.notebook_html.write_report` raises.
+    """
+    from kernelkit.runs.notebook_html import write_report
+
+    notebook = next((folder / n for n in EXECUTED if _is_notebook(folder / n)), None)
+    if notebook is None:
+        notebook = folder / "run.ipynb"
+        files.write_text(notebook, json.dumps(_assembled(folder, title, pushed_text), indent=1))
+    return write_report(notebook, folder / "report.html")
+
+
+def _is_notebook(path: Path) -> bool:
+    try:
+        return "cells" in json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
+    """A notebook of the run: Kaggle hands out files and a log, not the executed notebook."""
+    cells = [_markdown(f"# {title}")]
+    figures = sorted(p for p in folder.rglob("*") if p.suffix.lower() in FIGURES)
+    if figures:
+        cells.append(_markdown("## Figures"))
+        cells += [_figure(path, path.relative_to(folder).as_posix()) for path in figures]
+    log = folder / "log.txt"
+    if log.is_file():
+        cells += [_markdown("## Log"), _output(log.read_text(encoding="utf-8"))]
+    if pushed_text:
+        cells.append(_markdown("## The notebook that ran"))
+        cells += [c for c in json.loads(pushed_text)["cells"] if not _rides(c)]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"run-{number:03d}"
+    metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _rides(cell: Mapping[str, Any]) -> bool:
+    return "bundle" in cell["metadata"].get("tags", [])
+
+
+def _markdown(source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def _output(text: str) -> dict[str, Any]:
+    return _code({"output_type": "stream", "name": "stdout", "text": text})
+
+
+def _figure(path: Path, name: str) -> dict[str, Any]:
+    kind = "image/png" if path.suffix.lower() == ".png" else "image/jpeg"
+    data = {kind: base64.b64encode(path.read_bytes()).decode(), "text/plain": name}
+    return _code({"output_type": "display_data", "data": data, "metadata": {}})
+
+
+def _code(output: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {"tags": ["remove_input"]},
+        "outputs": [output],
+        "source": "",
+    }
+
+
+def report_or_why(folder: Path, title: str, pushed_text: str = "") -> tuple[Path | None, str]:
+    """The report, or why there is none: a broken figure must not cost a finished run."""
+    try:
+        return report(folder, title, pushed_text), ""
+    except OSError:
+        raise
+    except Exception as error:  # nbconvert and jinja raise a dozen kinds
+        return None, f"{type(error).__name__}: {error}"

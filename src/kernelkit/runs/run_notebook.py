@@ -1,0 +1,186 @@
+"""One run of a notebook at the desk: strict parameters, a run folder, a report."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files
+from kernelkit.errors import NotebookError, RunFailedError
+from kernelkit.notebooks import document, parameters
+from kernelkit.runs import notebook_html
+
+EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
+TRACEBACK_LINES = 12
+HOST_FOLDER = "host-{}"
+HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class ExecutedRun:
+    """A finished run: its folder, the seconds it took, and its metrics (empty if it left none)."""
+
+    folder: Path
+    seconds: float
+    metrics: Mapping[str, Any]
+
+    @property
+    def report(self) -> Path:
+        """Where the HTML report is, when one was asked for."""
+        return self.folder / REPORT
+
+    @property
+    def summary(self) -> str:
+        """What a person wants to know at the end, in a line or two."""
+        scores = [f"{name} {self.metrics[name]:.4f}" for name in notebook_html.HEADLINE[:2]
+                  if isinstance(self.metrics.get(name), float)]  # fmt: skip
+        scores.append(f"{self.seconds:.0f} s")
+        seen = self.report if self.report.is_file() else self.folder
+        return f"{', '.join(scores)}\n{seen}"
+
+
+def run_notebook(
+    notebook: Path,
+    given: Mapping[str, Any] | Iterable[str] = (),
+    *,
+    name: str = "",
+    output: Path | None = None,
+    report: bool = True,
+    quiet: bool = False,
+) -> ExecutedRun:
+    """Execute a notebook with papermill into a run folder.
+
+    `given`: values, or `name=text` strings, of the notebook's parameters cell; `output`: the
+    run folder, by default `runs/<name>`, which is also what the parameter `output` is set to
+    when the notebook has one; on another host than the first, one below it. What the notebook
+    prints is shown as it comes unless `quiet`.
+
+    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with
+    the failing cell when it fails; its partial notebook and report are in the folder then.
+    """
+    source, known, values = check(notebook, given)
+    folder = own_folder(output or Path("runs") / run_name(notebook, name))
+    if "output" in known:
+        values.setdefault("output", str(folder.resolve()))
+    _begin(folder)
+    begun = time.monotonic()
+    try:
+        _execute(source, folder, values, quiet)
+    finally:
+        if report and (folder / EXECUTED).is_file():
+            notebook_html.write_report(folder / EXECUTED, folder / REPORT)
+    return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
+
+
+def check(
+    notebook: Path, given: Mapping[str, Any] | Iterable[str]
+) -> tuple[nbformat.NotebookNode, Mapping[str, parameters.Parameter], dict[str, Any]]:
+    """The notebook, the parameters it knows, and the values of those that are given.
+
+    Raises `ParameterError` or `NotebookError`.
+    """
+    source = document.read(Path(notebook))
+    known = parameters.declared(document.parameters_cell(source).source)
+    return source, known, parameters.resolve(known, given)
+
+
+def run_name(notebook: Path, name: str = "") -> str:
+    """The name that was given, else one of the notebook and the time."""
+    return name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
+
+
+def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The run's folder on host 0, one below it on every other: they may share a disk."""
+    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
+    if not index and environ.get("TF_CONFIG"):
+        try:
+            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
+        except (ValueError, KeyError, TypeError):
+            index = ""  # the notebook says what is wrong with it
+    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
+
+
+def _begin(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (EXECUTED, REPORT, METRICS):
+        # What an earlier run left under this name must not pass for this one's result.
+        (folder / name).unlink(missing_ok=True)
+
+
+def _execute(
+    source: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
+) -> None:
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    # Names and types are checked already, and papermill's own reading of comments is not ours.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    part = folder / f".{EXECUTED}.part.ipynb"
+    shown = None if quiet else sys.stdout
+    try:
+        papermill.execute_notebook(
+            source,
+            str(part),
+            parameters=dict(values),
+            kernel_name=document.KERNELSPEC["name"],
+            progress_bar=sys.stderr.isatty() and not quiet,
+            stdout_file=shown,
+            cwd=str(Path.cwd()),
+            extra_arguments=_silence(document.KERNELSPEC["name"]),
+        )
+    except PapermillExecutionError as error:
+        raise RunFailedError(_what_failed(error, folder)) from None
+    except DeadKernelError:
+        raise RunFailedError(
+            "the notebook's process died, most likely for want of memory, or with another host "
+            f"of the same run; {folder} holds what it wrote before"
+        ) from None
+    finally:
+        if part.is_file():
+            _keep(part, folder / EXECUTED)
+
+
+def _silence(kernel: str) -> list[str]:
+    """The argument that keeps a kernel from logging; one given twice would end it at once."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        arguments = KernelSpecManager().get_kernel_spec(kernel).argv
+    except NoSuchKernel:
+        arguments = []
+    told = any(argument.startswith("--log-level") for argument in arguments)
+    return [] if told else ["--log-level=CRITICAL"]
+
+
+def _keep(part: Path, executed: Path) -> None:
+    # Papermill writes cell by cell; only a notebook that reads back takes the real name.
+    try:
+        content = nbformat.read(part, as_version=4)
+    except Exception:  # nbformat raises a dozen kinds
+        raise NotebookError(f"{part} was cut short and is left as it is") from None
+    for key in ("input_path", "output_path"):
+        content.metadata.get("papermill", {}).pop(key, None)
+    files.write_text(executed, nbformat.writes(content))
+    part.unlink()
+
+
+def _what_failed(error: Any, folder: Path) -> str:
+    first = next(iter(str(error.source).strip().splitlines()), "")
+    lines = _ANSI.sub("", "\n".join(error.traceback)).rstrip().splitlines()
+    shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
+    return (
+        f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"
+        f"  {folder / EXECUTED} holds what ran before it"
+    )

@@ -1,0 +1,236 @@
+"""What a sweep's YAML asks for, checked whole against the notebook before the first run.
+
+notebook: ../02_train.py            # relative to the YAML file
+base: {image_size: 192}             # what all runs share
+grid: {dropout: [0.0, 0.3], ...}    # every combination
+runs: [{backbone: VGG16}, ...]      # and these
+exclude: [{dropout: 0.0, mix: mixup}]
+seeds: [0, 1, 2]                    # each of them with every seed
+search: {trials: 20, space: {...}}  # or let Optuna choose (kernelkit.sweep.search)
+workers: 2                          # runs at a time
+time_limit: 10                      # minutes a run may take; 0 = any
+memory: 4                           # GB a run may take; 0 = what the machine bears
+score: macro_f1                     # the measure of metrics.json that runs are ranked by
+minimize: false                     # whether a lower score is better
+warm: [tensorflow]                  # imported once, before runs are forked off
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import ParameterError
+from kernelkit.notebooks import document, parameters
+from kernelkit.notebooks.parameters import Parameter
+from kernelkit.sweep.config import yaml_file
+from kernelkit.sweep.config.identity import Fingerprint, fingerprint
+
+KEYS: dict[str, type | tuple[type, ...]] = {
+    "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
+    "seeds": (list, int), "search": dict, "workers": int, "time_limit": (int, float),
+    "memory": (int, float), "score": str, "minimize": bool, "warm": list,
+}  # fmt: skip
+SEED, OUTPUT = "seed", "output"
+MANY = 1000  # runs past which a grid is more likely a slip than a wish
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run: its id, what it sets, and all of the notebook's parameters as they will be."""
+
+    id: str
+    given: Mapping[str, Any]
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A sweep: its name, the notebook, the runs in order and how they are to be run.
+
+    `time_limit` is in minutes and `memory` in GB, 0 for none; `search` is empty for a plain
+    sweep, whose runs are known beforehand.
+    """
+
+    name: str
+    notebook: Path
+    known: Mapping[str, Parameter]
+    base: Mapping[str, Any]
+    code: Fingerprint
+    runs: tuple[PlannedRun, ...]
+    workers: int = 0
+    time_limit: float = 0.0
+    memory: float = 0.0
+    score: str = "macro_f1"
+    minimize: bool = False
+    warm: tuple[str, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, given: Mapping[str, Any]) -> PlannedRun:
+        """A run of these values on top of the base; raises `ParameterError` if they do not fit."""
+        return _run(self.known, self.code, {**self.base, **given})
+
+
+def read(path: Path, overrides: Iterable[str] = (), *, many: bool = False) -> Specification:
+    """The sweep in a YAML file; `overrides` are `name=value` strings that replace base values.
+
+    Raises `ParameterError` or `NotebookError` in one line for anything that no run could
+    take, and for more than `MANY` runs unless `many`.
+    """
+    path = Path(path)
+    asked = yaml_file.load(path)
+    try:
+        return _checked(path, asked, overrides, many)
+    except ParameterError as error:
+        raise ParameterError(f"{path.name}: {error}") from None
+
+
+def _checked(
+    path: Path, asked: Mapping[str, Any], overrides: Iterable[str], many: bool
+) -> Specification:
+    _check_keys(asked)
+    if "notebook" not in asked:
+        raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
+    notebook = (path.parent / asked["notebook"]).resolve()
+    source = document.read(notebook)
+    known = parameters.declared(document.parameters_cell(source).source)
+    set_here = parameters.resolve(known, overrides)
+    base = parameters.resolve(known, _names(asked.get("base"), "base")) | set_here
+    code = fingerprint(notebook, source)
+    search = asked.get("search") or {}
+    runs: tuple[PlannedRun, ...] = ()
+    if search:
+        if asked.get("grid") or asked.get("runs"):
+            raise ParameterError("search takes the place of grid and runs: keep one of them")
+        _reject_output(base)
+    else:
+        points = list(_points(asked, known, set_here, many))
+        runs = tuple(_run(known, code, {**base, **point}) for point in points)
+        _reject_twins(runs)
+    return Specification(
+        path.stem, notebook, known, base, code, runs,
+        workers=_at_least(asked, "workers", 0), time_limit=_at_least(asked, "time_limit", 0),
+        memory=_at_least(asked, "memory", 0), score=asked.get("score", "macro_f1"),
+        minimize=bool(asked.get("minimize")), warm=_modules(asked.get("warm", [])), search=search,
+    )  # fmt: skip
+
+
+def _check_keys(asked: Mapping[str, Any]) -> None:
+    for key, value in asked.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(str(key), KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(KEYS)}"
+            raise ParameterError(f"a sweep has no key {key!r}: {hint}")
+        empty = value is None and key != "notebook"
+        truth = isinstance(value, bool) == (KEYS[key] is bool)  # Python's True is an int too
+        if not empty and not (isinstance(value, KEYS[key]) and truth):
+            raise ParameterError(f"{key} has the wrong type: {value!r}")
+
+
+def _points(
+    asked: Mapping[str, Any], known: Mapping[str, Parameter], set_here: Values, many: bool
+) -> Iterator[Values]:
+    """What each run sets on top of the base, seeds multiplied out."""
+    grid = _grid(asked, known)
+    singles = [parameters.resolve(known, _names(run, "a run")) for run in asked.get("runs") or []]
+    seeds = _seeds(asked, known)
+    for name in set_here:
+        if name in grid or any(name in single for single in singles):
+            raise ParameterError(f"-p {name} would replace what the runs differ in")
+    if not grid and not singles and not seeds:
+        raise ParameterError("nothing to run: give grid, runs, seeds or search")
+    combinations = math.prod(len(values) for values in grid.values()) if grid else 0
+    count = (combinations + len(singles) or 1) * max(1, len(seeds))
+    if count > MANY and not many:
+        raise ParameterError(f"{count:,} runs: make it fewer, or say --yes")
+    listed = (dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values()))
+    points = [*(listed if grid else ()), *singles] or [{}]
+    kept = _without(points, asked.get("exclude") or [], known)
+    if not kept:
+        raise ParameterError("nothing to run: exclude takes every run out")
+    for point in kept:
+        yield from ({**point, SEED: seed} for seed in seeds) if seeds else [point]
+
+
+def _grid(asked: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, list[Any]]:
+    if "grid" in asked and not asked["grid"]:
+        raise ParameterError("the grid is empty: give each axis as `name: [value, value]`")
+    grid: dict[str, list[Any]] = {}
+    for name, values in (asked.get("grid") or {}).items():
+        if not isinstance(values, list) or not values:
+            raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
+        grid[name] = [parameters.resolve(known, {str(name): value})[name] for value in values]
+    return grid
+
+
+def _seeds(asked: Mapping[str, Any], known: Mapping[str, Parameter]) -> list[int]:
+    seeds = asked.get("seeds")
+    if seeds is None:
+        return []
+    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
+    if not seeds:
+        raise ParameterError("seeds is empty: give a count or a list")
+    return [parameters.resolve(known, {SEED: seed})[SEED] for seed in seeds]
+
+
+def _without(
+    points: Sequence[Values], excluded: Sequence[Any], known: Mapping[str, Parameter]
+) -> list[Values]:
+    kept = list(points)
+    for rule in excluded:
+        pairs = parameters.resolve(known, _names(rule, "exclude")).items()
+        left = [p for p in kept if not all(p.get(name) == value for name, value in pairs)]
+        if len(left) == len(kept):
+            raise ParameterError(f"exclude: no run has {dict(pairs)}")
+        kept = left
+    return kept
+
+
+def _run(known: Mapping[str, Parameter], code: Fingerprint, given: Values) -> PlannedRun:
+    _reject_output(given)
+    checked = parameters.resolve(known, given)
+    values = {name: p.default for name, p in known.items() if name != OUTPUT} | checked
+    return PlannedRun(code.run(values), checked, values)
+
+
+def _reject_output(given: Mapping[str, Any]) -> None:
+    if OUTPUT in given:
+        raise ParameterError("output is set to each run's own folder: leave it out")
+
+
+def _reject_twins(runs: Sequence[PlannedRun]) -> None:
+    seen: set[str] = set()
+    for run in runs:
+        if run.id in seen:
+            message = ", ".join(f"{name}={value}" for name, value in run.given.items())
+            raise ParameterError(f"the same run twice: {message}")
+        seen.add(run.id)
+
+
+def _names(value: Any, where: str) -> Values:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ParameterError(f"{where} must give names and values, not {value!r}")
+    return {str(name): given for name, given in value.items()}
+
+
+def _at_least(asked: Mapping[str, Any], key: str, least: int) -> Any:
+    value = asked.get(key) or 0
+    if value < least:
+        raise ParameterError(f"{key}={value} is below {least}")
+    return value
+
+
+def _modules(names: Sequence[Any]) -> tuple[str, ...]:
+    for name in names:
+        if not all(part.isidentifier() for part in str(name).split(".")):
+            raise ParameterError(f"warm: {name!r} is no module's name")
+    return tuple(map(str, names))

@@ -1,0 +1,174 @@
+"""A sweep's folder: one run folder each, its state in a file that is whole at any moment.
+
+    runs/<sweep>/sweep.json            what this folder is
+    runs/<sweep>/<id>/state.json       {"version": 1, "state": "done", "seconds": 31.2, …}
+    runs/<sweep>/results.csv, results.json, index.html
+
+Only the process that holds the lock writes states. What says `running` when the lock is
+taken was in flight when its sweep died, and is to be run again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import ParameterError
+from kernelkit.sweep.config.specification import PlannedRun
+
+VERSION = 1
+PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
+PRUNED = "pruned"  # by a search: stopped since it promised nothing
+STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED)
+ENDED_BADLY = (FAILED, TIMEOUT)
+_RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
+SWEEP, STATE, LOCK = "sweep.json", "state.json", ".lock"
+RESUMED = ("checkpoints",)  # in a run folder: what a run that was cut off goes on from
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a run stands: `seconds` of wall time, the most memory it was seen to hold."""
+
+    state: str = PENDING
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    error: str = ""
+    attempts: int = 0
+    peak_bytes: int = 0
+
+    @property
+    def reason(self) -> str:
+        """The line of its error that says most: of a traceback the last, else the first."""
+        lines = [line.strip() for line in self.error.splitlines() if line.strip()]
+        raised = [line for line in lines if _RAISED.match(line)]
+        return raised[-1] if raised else next(iter(lines), "")
+
+
+class SweepFolder:
+    """The folder of one sweep."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.damaged: list[str] = []  # ids whose state could not be read
+
+    def run_folder(self, run: PlannedRun) -> Path:
+        """Where a run leaves its files."""
+        return self.path / run.id
+
+    def record(self, run: PlannedRun) -> Record:
+        """How a run stands; one whose state is damaged counts as never begun.
+
+        Raises `ParameterError` when another version of the kit wrote it.
+        """
+        file = self.run_folder(run) / STATE
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+            version = found.pop("version")
+            state = found["state"]
+        except FileNotFoundError:
+            return Record(parameters=dict(run.given))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return self._damaged(run)
+        if version != VERSION:
+            raise _other_version(file, version)
+        known = {entry.name for entry in fields(Record)}
+        if state not in STATES:
+            return self._damaged(run)
+        return Record(**{name: value for name, value in found.items() if name in known})
+
+    def write(self, run: PlannedRun, record: Record) -> Record:
+        """Keep how a run stands; raises `OSError` where the disk is full."""
+        values = {"version": VERSION, **asdict(record)}
+        text = json.dumps(values, indent=1) + "\n"
+        files.write_text(self.run_folder(run) / STATE, text)
+        return record
+
+    def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
+        """Remove what an earlier attempt left, so that none of it passes for this one's.
+
+        Its state stays, and what is named in `keep`.
+        """
+        folder = self.run_folder(run)
+        kept = {STATE, *keep}
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if path.name not in kept:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def forget(self, run: PlannedRun) -> None:
+        """Remove what a run that was cut off would go on from."""
+        for name in RESUMED:
+            shutil.rmtree(self.run_folder(run) / name, ignore_errors=True)
+
+    def claim(self, name: str, notebook: str) -> None:
+        """Mark the folder as this sweep's.
+
+        Raises `ParameterError` when it holds another sweep, another version's, or other files.
+        """
+        marker = self.path / SWEEP
+        if marker.is_file():
+            try:
+                found = json.loads(marker.read_text(encoding="utf-8"))
+                version = found["version"]
+            except (ValueError, TypeError, KeyError):
+                found, version = {"name": name}, VERSION  # damaged: the runs speak for themselves
+            if version != VERSION:
+                raise _other_version(marker, version)
+            if found.get("name") != name:
+                raise ParameterError(
+                    f"{self.path} holds the sweep {found.get('name')!r}: choose another folder "
+                    "with --output"
+                )
+        elif self.path.is_dir() and any(p.name != LOCK for p in self.path.iterdir()):
+            raise ParameterError(
+                f"{self.path} holds other files than a sweep's: choose another folder with --output"
+            )
+        facts = {"version": VERSION, "name": name, "notebook": notebook}
+        files.write_text(marker, json.dumps(facts) + "\n")
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder against other sweeps, for as long as this process lives.
+
+        Raises `ParameterError` at once when another process has it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / LOCK).open("a+") as lock:
+            try:
+                import fcntl
+            except ImportError:  # Windows: one sweep a folder is up to the user
+                yield
+                return
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                who = lock.read().strip() or "unknown"
+                raise ParameterError(
+                    f"{self.path} is being written by another sweep (process {who}): wait for "
+                    "it, or choose another folder with --output"
+                ) from None
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield
+
+    def _damaged(self, run: PlannedRun) -> Record:
+        if run.id not in self.damaged:
+            self.damaged.append(run.id)
+        return Record(parameters=dict(run.given))
+
+
+def _other_version(file: Path, version: object) -> ParameterError:
+    return ParameterError(
+        f"{file} was written by another version of the kit (format {version}, this one writes "
+        f"{VERSION}): choose another folder with --output"
+    )

@@ -1,0 +1,143 @@
+"""The processes that runs are: started, watched for time and memory, killed with their kernels."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import psutil  # type: ignore[import-untyped]
+
+from kernelkit import files
+from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
+
+KILL_SECONDS = 30.0  # waited for what was killed to be gone; the kernel may have it in a long call
+
+
+class Child(Protocol):
+    """What both a fresh process and a forked one can be asked."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+
+
+class Launcher(Protocol):
+    """Starts runs; `close` ends whatever it keeps for that."""
+
+    def start(self, request: Mapping[str, Any]) -> Child:
+        """Begin one run."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
+class Fresh:
+    """Starts each run in an interpreter of its own: slow to begin, works everywhere."""
+
+    def start(self, request: Mapping[str, Any]) -> Child:
+        """Begin one run; its output goes to the run's `log.txt`."""
+        folder = Path(request["folder"])
+        file = files.write_text(folder / REQUEST, json.dumps(dict(request)))
+        with (folder / LOG).open("wb") as log:
+            return subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "kernelkit.sweep.workers.execute",
+                    str(file),
+                    str(os.getpid()),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the sweep, which then ends its runs
+            )
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+class RunProcess:
+    """A run in flight: its process and all below it."""
+
+    def __init__(self, child: Child, folder: Path) -> None:
+        self.child, self.folder = child, folder
+        self.begun = time.monotonic()
+        self.peak_bytes = 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether it ended for no fault of its own, with what had started it."""
+        return bool(getattr(self.child, "lost", False))
+
+    @property
+    def seconds(self) -> float:
+        """Since it was started."""
+        return time.monotonic() - self.begun
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self.child.poll()
+
+    def memory(self) -> int:
+        """Bytes that it and its children hold; the most ever seen is kept as `peak_bytes`."""
+        held = 0
+        for member in _family(self.child.pid):
+            with contextlib.suppress(psutil.Error):
+                held += member.memory_info().rss
+        self.peak_bytes = max(self.peak_bytes, held)
+        return held
+
+    def kill(self) -> None:
+        """End it and all below it, now; what cannot be ended is not waited for without end."""
+        family = _family(self.child.pid)
+        for member in family:
+            with contextlib.suppress(psutil.Error):
+                member.kill()
+        end = time.monotonic() + KILL_SECONDS
+        while self.child.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        psutil.wait_procs(family, timeout=5)
+
+    def error(self, code: int) -> str:
+        """What it said went wrong, or what its exit code says."""
+        try:
+            message = (self.folder / ERROR).read_text(encoding="utf-8").strip()
+        except OSError:
+            message = ""
+        if message:
+            return message
+        how = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
+        return f"its process {how}; {self.folder / LOG} holds what it said"
+
+
+def machine_bytes() -> int:
+    """The memory there is to use: the machine's, or less where a container is held to less."""
+    total = int(psutil.virtual_memory().total)
+    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            total = min(total, int(Path(file).read_text()))
+    return total
+
+
+def available_bytes() -> int:
+    """The memory that could be had at this moment."""
+    return int(psutil.virtual_memory().available)
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    if pid <= 0:  # it never began
+        return []
+    try:
+        parent = psutil.Process(pid)
+        return [*parent.children(recursive=True), parent]
+    except psutil.Error:
+        return []

@@ -1,0 +1,250 @@
+"""What this runs on. Call `detect` first of all: it decides which Keras there will be.
+
+Kaggle's TPU image holds a TensorFlow that cannot see the TPU; JAX can. So a TPU means Keras on
+JAX there, TensorFlow's TPUStrategy with the legacy Keras where TensorFlow reaches it, and
+Keras on TensorFlow everywhere else. No failure is hidden: every attempt is in the table, and a
+device that was asked for and is not there ends the run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from petals.accelerators import cluster, keras_backend, tpu
+from petals.errors import AcceleratorError, SettingError
+
+REQUESTS = ("auto", "tpu", "gpu", "cpu")
+POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
+# Set by kernelkit's local Kaggle: CPU devices stand in, of JAX for "tpu", of TensorFlow for
+# "gpu" and "tpu-tensorflow". A number of devices may follow these two, as in "gpu:4".
+REHEARSAL = "KAGGLE_REHEARSAL"
+REHEARSALS = ("", "tpu", "tpu-tensorflow", "gpu")
+PATIENCE = 45.0  # seconds that all attempts at a TPU take at most
+
+
+@dataclass
+class Accelerator:
+    """The device a run has.
+
+    `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices that share each batch, of all `hosts`, of
+    which this is number `host`; `backend`: Keras's;
+    `keras`: its name and version; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices
+    stand in for the real ones; `attempts`: what was tried and what came of it.
+    """
+
+    kind: str
+    name: str
+    replicas: int = 1
+    backend: str = keras_backend.TENSORFLOW
+    keras: str = ""
+    dtype: str = "float32"
+    rehearsal: bool = False
+    host: int = 0
+    hosts: int = 1
+    attempts: list[tuple[str, str]] = field(default_factory=list)
+    strategy: Any = None
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it computes on CPUs, where runs can be repeated to the bit."""
+        return self.kind == "cpu" or self.rehearsal
+
+    def scope(self) -> AbstractContextManager:
+        """The context to build models in."""
+        return self.strategy.scope() if self.strategy is not None else nullcontext()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `metrics.json` says of the device."""
+        names = ("kind", "name", "replicas", "hosts", "backend", "keras", "dtype", "rehearsal")
+        return {name: getattr(self, name) for name in names}
+
+    def __str__(self) -> str:
+        note = " (rehearsal: CPU devices stand in)" if self.rehearsal else ""
+        where = f" on {self.hosts} hosts" if self.hosts > 1 else ""
+        lines = [
+            f"{self.kind.upper()}{note}: {self.name}, {self.replicas} replica"
+            f"{'s' if self.replicas > 1 else ''}{where}, {self.keras} on {self.backend}, "
+            f"{self.dtype}"
+        ]
+        return "\n".join(lines + [f"  {what:24} {outcome}" for what, outcome in self.attempts])
+
+
+def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
+    """Find the device, choose the Keras for it and set the dtype policy.
+
+    `request`: "auto" takes the best there is; "tpu", "gpu" and "cpu" insist. Ends within a
+    minute whatever a TPU does. Meets the other hosts that `petals.accelerators.cluster` tells of. Raises
+    `AcceleratorError` when what was asked for is not there, or when another Keras was imported
+    before, `HostsError` when a host is missing, and `SettingError` for an unknown request or
+    dtype.
+    """
+    if request not in REQUESTS:
+        raise SettingError(f"accelerator {request!r}: one of {', '.join(REQUESTS)}")
+    # TensorFlow's C++ side otherwise opens every notebook with a screenful about its build.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    attempts: list[tuple[str, str]] = []
+    if (invited := cluster.read()) is not None:
+        found = _several_hosts(invited, attempts, request)
+    else:
+        found = _this_host(attempts, request)
+    if found is None:
+        tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts)
+        raise AcceleratorError(
+            f"a {request.upper()} was asked for and none is here. On Kaggle choose it in "
+            "kernel-metadata.json or with --accelerator, and see that no other notebook of this "
+            f"session holds it; or set accelerator='auto'. Tried:{tried}"
+        )
+    found.attempts = attempts
+    found.dtype = _set_policy(POLICIES[found.kind] if dtype == "auto" else dtype, found, dtype)
+    return found
+
+
+def _this_host(attempts: list[tuple[str, str]], request: str) -> Accelerator | None:
+    for kind, probe in (("tpu", _tpu), ("gpu", _gpus), ("cpu", _cpu)):
+        if request in ("auto", kind) and (found := probe(attempts, insist=request == kind)):
+            return found
+    return None
+
+
+def _several_hosts(
+    invited: cluster.ClusterSpec, attempts: list[tuple[str, str]], request: str
+) -> Accelerator | None:
+    if invited.through == cluster.JAX:
+        here = cluster.join(invited)
+        import jax
+
+        rehearsal = _rehearsal()[0] == "tpu"
+        found = _on_jax(jax.devices(), rehearsal)
+        found.kind = "tpu" if rehearsal else jax.default_backend()
+    else:
+        keras = keras_backend.choose(keras_backend.LEGACY)
+        here = cluster.join(invited)
+        import tensorflow as tf
+
+        gpus, count = tf.config.list_physical_devices("GPU"), here.strategy.num_replicas_in_sync
+        kind, name = ("gpu", "GPU") if gpus else ("cpu", _processor())
+        found = Accelerator(kind, name, count, keras=keras, strategy=here.strategy)
+    attempts.append(("Hosts", f"{here.count} through {invited.through}, this is {here.index}"))
+    found.host, found.hosts = here.index, here.count
+    attempts.append((f"{found.kind.upper()} of all hosts", f"{found.replicas} devices"))
+    return found if request in ("auto", found.kind) else None
+
+
+def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
+    rehearsal, count = _rehearsal()
+    if rehearsal == "tpu-tensorflow":
+        return _mirrored_cpus("tpu", keras_backend.LEGACY, count or 8, attempts)
+    if not (insist or rehearsal == "tpu" or tpu.signs()):
+        attempts.append(("TPU", "no sign of one on this machine"))
+        return None
+    deadline = time.monotonic() + PATIENCE
+    try:
+        devices = tpu.through_jax(PATIENCE, "cpu" if rehearsal == "tpu" else "tpu")
+    except tpu.NoTPUError as error:
+        attempts.append(("TPU through JAX", str(error)))
+    else:
+        attempts.append(("TPU through JAX", f"{len(devices)} devices"))
+        return _on_jax(devices, rehearsal=rehearsal == "tpu")
+    left = deadline - time.monotonic()
+    if left < 1:
+        return None  # what JAX waits for, TensorFlow cannot have either
+    try:
+        strategy = tpu.through_tensorflow(left)
+    except tpu.NoTPUError as error:
+        attempts.append(("TPU through TensorFlow", str(error)))
+        return None
+    count = strategy.num_replicas_in_sync
+    attempts.append(("TPU through TensorFlow", f"{count} replicas"))
+    keras = keras_backend.choose(keras_backend.LEGACY)
+    return Accelerator("tpu", "TPU", count, keras=keras, strategy=strategy)
+
+
+def _on_jax(devices: list[Any], rehearsal: bool) -> Accelerator:
+    version = keras_backend.choose(keras_backend.JAX)
+    from tensorflow import keras
+
+    # Each host feeds its own part of a batch, so nothing is to be divided again.
+    shared = keras.distribution.DataParallel(auto_shard_dataset=False)
+    keras.distribution.set_distribution(shared)
+    name = _processor() if devices[0].platform == "cpu" else devices[0].device_kind
+    return Accelerator("tpu", name, len(devices), keras_backend.JAX, version, rehearsal=rehearsal)
+
+
+def _gpus(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
+    rehearsal, count = _rehearsal()
+    version = keras_backend.choose(keras_backend.TENSORFLOW)
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    attempts.append(("GPU through TensorFlow", f"{len(gpus)} devices"))
+    if not gpus and rehearsal == "gpu":
+        return _mirrored_cpus("gpu", keras_backend.TENSORFLOW, count or 2, attempts)
+    if not gpus:
+        return None
+    details = tf.config.experimental.get_device_details(gpus[0])
+    name = details.get("device_name", "GPU")
+    strategy = tf.distribute.MirroredStrategy() if len(gpus) > 1 else None
+    return Accelerator("gpu", name, len(gpus), keras=version, strategy=strategy)
+
+
+def _cpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator:
+    attempts.append(("CPU", f"{os.cpu_count()} cores"))
+    return Accelerator("cpu", _processor(), keras=keras_backend.choose(keras_backend.TENSORFLOW))
+
+
+def _rehearsal() -> tuple[str, int]:
+    kind, _, count = os.environ.get(REHEARSAL, "").partition(":")
+    if kind not in REHEARSALS or not (count.isdigit() or count == ""):
+        raise SettingError(f"{REHEARSAL}={kind}:{count}: one of {', '.join(REHEARSALS[1:])}")
+    return kind, int(count or 0)
+
+
+def _mirrored_cpus(
+    kind: str, keras: str, count: int, attempts: list[tuple[str, str]]
+) -> Accelerator:
+    version = keras_backend.choose(keras)
+    import tensorflow as tf
+
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        raise AcceleratorError(
+            "TensorFlow was at work before petals.accelerators.detect.detect could divide the CPU for a "
+            "rehearsal: call detect first"
+        ) from None
+    attempts.append((f"{kind.upper()} rehearsed", f"{count} devices on the CPU"))
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(count)])
+    return Accelerator(kind, _processor(), count, keras=version, rehearsal=True, strategy=strategy)
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        import platform
+
+        name = platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def _set_policy(policy: str, found: Accelerator, request: str) -> str:
+    from tensorflow import keras
+
+    if found.rehearsal and request == "auto":
+        policy = "float32"
+    try:
+        keras.mixed_precision.set_global_policy(policy)
+    except (ValueError, TypeError):
+        raise SettingError(
+            f"dtype {policy!r}: auto, float32, mixed_bfloat16 or mixed_float16"
+        ) from None
+    return policy

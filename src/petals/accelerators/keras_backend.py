@@ -1,0 +1,123 @@
+"""Which Keras `from tensorflow import keras` is: Keras 3 on JAX or TensorFlow, or tf_keras.
+
+The choice is made by environment variables that are read once, at the first import.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from petals.errors import AcceleratorError
+
+JAX, TENSORFLOW, LEGACY = "jax", "tensorflow", "tf_keras"
+BACKEND, USE_LEGACY = "KERAS_BACKEND", "TF_USE_LEGACY_KERAS"
+_PACKAGES = ("keras", "tf_keras", "tensorflow")
+
+
+def choose(wanted: str) -> str:
+    """Make Keras the one that is `wanted` and return its name and version.
+
+    `TENSORFLOW` leaves a user's own `TF_USE_LEGACY_KERAS=1` in force. Raises
+    `AcceleratorError` when another one is imported already, and names who imported it.
+    """
+    backend = JAX if wanted == JAX else TENSORFLOW
+    other = _imported_backend()
+    if other not in ("", backend) and not (wanted == LEGACY and "tf_keras" in sys.modules):
+        raise _too_early(f"Keras was imported with the {other} backend", wanted)
+    os.environ[BACKEND] = backend
+    if wanted == LEGACY:
+        _need_tf_keras()
+    if wanted != TENSORFLOW:
+        os.environ[USE_LEGACY] = "1" if wanted == LEGACY else "0"
+    from tensorflow import keras
+
+    legacy = is_legacy(keras)
+    if legacy != (wanted == LEGACY) and wanted != TENSORFLOW:
+        raise _too_early(f"tf.keras was used as {'tf_keras' if legacy else 'Keras 3'}", wanted)
+    return version(keras)
+
+
+def is_legacy(keras: ModuleType) -> bool:
+    """Whether this is tf_keras, the Keras 2 that TensorFlow's TPUStrategy needs."""
+    return keras.layers.Layer.__module__.startswith("tf_keras")
+
+
+def version(keras: ModuleType) -> str:
+    """Such as "Keras 3.13.1" or "tf_keras 2.20.1"."""
+    if is_legacy(keras):
+        import importlib.metadata
+
+        return f"tf_keras {importlib.metadata.version('tf_keras')}"
+    return f"Keras {keras.version()}"
+
+
+def scope(model: Any) -> AbstractContextManager:
+    """The tf.distribute scope a model was built in: its optimizer and metrics belong there."""
+    strategy = getattr(model, "distribute_strategy", None)
+    return nullcontext() if strategy is None else strategy.scope()
+
+
+def replicas(model: Any) -> int:
+    """Devices that share each of a model's batches, whose size they must divide."""
+    strategy = getattr(model, "distribute_strategy", None)
+    if strategy is not None:
+        return strategy.num_replicas_in_sync
+    from tensorflow import keras
+
+    shared = keras.distribution.distribution() if hasattr(keras, "distribution") else None
+    return 1 if shared is None else int(np.prod(shared.device_mesh.shape))
+
+
+def _need_tf_keras() -> None:
+    if importlib.util.find_spec("tf_keras") is None:
+        raise AcceleratorError(
+            "TensorFlow's TPUStrategy trains with the legacy Keras alone, and tf_keras is not "
+            "installed: pip install tf_keras, in TensorFlow's version"
+        )
+
+
+def _imported_backend() -> str:
+    module = sys.modules.get("keras")
+    return module.backend.backend() if hasattr(module, "backend") else ""
+
+
+def _too_early(what: str, wanted: str) -> AcceleratorError:
+    by = importers()
+    return AcceleratorError(
+        f"{what} before petals.accelerators.detect.detect could choose {wanted}"
+        + (f", by {', '.join(by)}" if by else "")
+        + ": import keras, tensorflow and whatever imports them after detect"
+    )
+
+
+def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]:
+    """Modules outside `packages` that hold something of theirs, in the order of import."""
+    outside = (
+        (name, module)
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType)
+        and name.split(".")[0] not in (*packages, "petals", "__mp_main__")
+        and (name == "__main__" or "__file__" in vars(module))
+    )
+    found = [
+        name for name, module in outside
+        if any(_origin(value) in packages for value in list(vars(module).values()))
+    ]  # fmt: skip
+    return found[:most]
+
+
+def _origin(value: object) -> str:
+    """The package a module, class or function comes from."""
+    name = "__name__" if isinstance(value, ModuleType) else "__module__"
+    try:  # its own dictionary: asking with getattr would set off lazy imports
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        held = {}
+    return str(held.get(name) or type(value).__module__).split(".")[0]

@@ -1,0 +1,118 @@
+"""The two ways to a TPU, each of which answers in time or says why not.
+
+JAX sees the TPU of the machine it runs on; TensorFlow does where `tensorflow-tpu` is
+installed, and reaches TPU nodes over the network (`TPU_NAME`, `grpc://`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from petals.accelerators.keras_backend import USE_LEGACY
+from petals.accelerators.timeouts import Answer, call_with_timeout
+
+NAME = "TPU_NAME"
+
+# In a process of its own: TensorFlow connects to other machines while it holds Python's
+# interpreter lock, so that no thread could end the wait.
+_CONNECT = """
+import sys, tensorflow as tf
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=sys.argv[1])
+tf.config.experimental_connect_to_cluster(resolver)
+"""
+
+
+class NoTPUError(Exception):
+    """This way leads to no TPU, and why."""
+
+
+def signs() -> list[str]:
+    """What on this machine speaks of a TPU: device files and variables."""
+    files = [str(path) for path in sorted(Path("/dev").glob("accel[0-9]*"))[:1]]
+    files += ["/dev/vfio/0"] if Path("/dev/vfio/0").exists() else []
+    return files + [name for name in ("TPU_WORKER_ID", NAME) if os.environ.get(name)]
+
+
+def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
+    """JAX's devices. Raises `NoTPUError` when there are none or no answer within `seconds`."""
+    if importlib.util.find_spec("jax") is None:
+        raise NoTPUError("jax is not installed")
+
+    def devices() -> list[Any]:
+        import jax
+
+        return jax.devices(platform)  # asked by name, JAX says why a TPU is out of reach
+
+    return _answer(devices, seconds)
+
+
+def through_tensorflow(seconds: float) -> Any:
+    """A `TPUStrategy`. Raises `NoTPUError` when there is no TPU or no answer within `seconds`.
+
+    A failed attempt leaves TensorFlow's devices initialised.
+    """
+    if importlib.util.find_spec("tf_keras") is None:
+        raise NoTPUError(
+            "tf_keras is not installed, and Keras 3 cannot train under TPUStrategy: "
+            "pip install tf_keras, in TensorFlow's version"
+        )
+    before = os.environ.get(USE_LEGACY)
+    os.environ[USE_LEGACY] = "1"  # read when TensorFlow is imported
+    try:
+        import tensorflow as tf
+
+        name = os.environ.get(NAME) or "local"
+        if name != "local":
+            _try_elsewhere(name, seconds)
+        return tf.distribute.TPUStrategy(_answer(lambda: _initialized(tf, name), seconds))
+    except BaseException:
+        _restore(USE_LEGACY, before)
+        raise
+
+
+def _initialized(tf: Any, name: str) -> Any:
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
+    tf.config.experimental_connect_to_cluster(resolver)
+    tf.tpu.experimental.initialize_tpu_system(resolver)
+    return resolver
+
+
+def _try_elsewhere(name: str, seconds: float) -> None:
+    command = [sys.executable, "-c", _CONNECT, name]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        raise NoTPUError(f"{name} does not answer within {seconds:.0f} s") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no word of why"])[-1]
+        raise NoTPUError(f"{name}: {textwrap.shorten(last, 200)}")
+
+
+def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
+    try:
+        return call_with_timeout(seconds, ask)
+    except TimeoutError:
+        raise NoTPUError(
+            f"no answer within {seconds:.0f} s: another process holds it, or it waits for "
+            "other hosts of its slice"
+        ) from None
+    except Exception as error:
+        line = (str(error).strip().splitlines() or [""])[0]
+        raise NoTPUError(f"{type(error).__name__}: {textwrap.shorten(line, 200)}") from error
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value

@@ -1,0 +1,116 @@
+"""What a setting does to the score: runs that differ in it and in nothing else."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from petals.comparison.runs import FinishedRun
+from petals.tables import Table
+
+AXES: dict[str, tuple[str, ...]] = {
+    "image size": ("image_size",),
+    "backbone": ("backbone", "fine_tune"),
+    "augmentation": ("augment", "mix", "views", "tta"),
+    "regularisation": ("dropout", "label_smoothing", "weight_decay"),
+    "learning rate": ("schedule", "learning_rate"),
+}
+# A difference in these is no difference in the recipe
+NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "time_limit",
+             "resume", "checkpoint_minutes", "on_corrupt")  # fmt: skip
+NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One axis: `groups` of runs alike in all else, each {setting: [macro F1 of its runs]}.
+
+    Where no two runs differ in this axis alone, `fair` is False and the one group holds all.
+    """
+
+    axis: str
+    fair: bool
+    groups: tuple[dict[str, list[float]], ...]
+
+    @property
+    def settings(self) -> list[str]:
+        """The axis's settings, in order of their mean score, lowest first."""
+        scores: dict[str, list[float]] = defaultdict(list)
+        for group in self.groups:
+            for setting, values in group.items():
+                scores[setting] += values
+        return sorted(scores, key=lambda setting: fmean(scores[setting]))
+
+    @property
+    def reach(self) -> float:
+        """The largest difference of two settings' means in one group."""
+        means = [[fmean(values) for values in group.values()] for group in self.groups]
+        return max(max(values) - min(values) for values in means)
+
+
+def effect(runs: Sequence[FinishedRun], axis: str) -> Effect | None:
+    """What the axis does; None when all runs have the same setting. Raises `KeyError`."""
+    names = differing(runs, AXES[axis])
+    if not names:
+        return None
+    alike: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    everything: dict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        setting = ", ".join(_message(name, run.parameter(name)) for name in names)
+        alike[_all_else(run, axis)][setting].append(run.macro_f1)
+        everything[setting].append(run.macro_f1)
+    fair = [dict(group) for group in alike.values() if len(group) > 1]
+    return Effect(axis, bool(fair), tuple(fair) or (dict(everything),))
+
+
+def _all_else(run: FinishedRun, axis: str) -> str:
+    others = {
+        name: value for name, value in run.metrics["parameters"].items()
+        if name not in AXES[axis] and name not in NO_MATTER
+    }  # fmt: skip
+    if "weights" in others:  # each backbone has its own file; having none is what differs
+        others["weights"] = others["weights"] != "none"
+    return repr(sorted(others.items()))
+
+
+def differing(runs: Sequence[FinishedRun], names: Sequence[str]) -> list[str]:
+    """The parameters among `names` in which the runs are not all alike."""
+    return [name for name in names if len({repr(run.parameter(name)) for run in runs}) > 1]
+
+
+def _message(name: str, value: Any) -> str:
+    if isinstance(value, str) and name in ("backbone", "schedule"):
+        return value
+    if isinstance(value, float):
+        value = float(f"{value:.4g}")  # a search proposes sixteen digits
+    return f"{name} {value}"
+
+
+def summary(effects: Sequence[Effect]) -> Table:
+    """One row for each setting: runs, mean macro F1, deviation over repeats, what it compares."""
+    rows = []
+    for found in effects:
+        for number, group in enumerate(found.groups, 1):
+            for setting, values in sorted(group.items(), key=lambda item: -fmean(item[1])):
+                rows.append({
+                    "axis": found.axis, "comparison": number if found.fair else "not alone",
+                    "setting": setting, "runs": len(values), "macro F1": fmean(values),
+                    "±": stdev(values) if len(values) > 1 else None,
+                })  # fmt: skip
+    return Table.of(rows)
+
+
+def verdict(found: Effect) -> dict[str, str]:
+    """The axis in a row of a table that claims no more than the runs show."""
+    if not found.fair:
+        follows = "nothing: no two runs differ in it alone"
+    elif found.reach <= NOISE:
+        follows = f"nothing: repeats of one recipe differ by ± {NOISE}"
+    else:
+        repeats = min(len(values) for group in found.groups for values in group.values())
+        follows = "it matters" if repeats >= 3 else "a hint: fewer than 3 repeats of each setting"
+    return {"axis": found.axis, "largest difference": f"{found.reach:.3f}",
+            "best": found.settings[-1], "what follows": follows}  # fmt: skip

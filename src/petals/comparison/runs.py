@@ -1,0 +1,231 @@
+"""Runs read back from their folders, to be set beside one another."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from petals.errors import DataError
+from petals.evaluation.metrics import Scores
+from petals.tables import Table
+
+LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz", "history.csv")
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run: `metrics` as in metrics.json; history: one dict of floats an epoch.
+
+    ids (n,) str, labels (n,) int64 and probabilities float32 (n, classes) are of the
+    validation set.
+    """
+
+    name: str
+    path: Path
+    metrics: Mapping[str, Any]
+    history: Sequence[Mapping[str, Any]]
+    ids: np.ndarray
+    labels: np.ndarray
+    probabilities: np.ndarray
+
+    @property
+    def macro_f1(self) -> float:
+        """On the validation set, computed from the predictions."""
+        return Scores.of(self.labels, self.probabilities).macro_f1
+
+    @property
+    def right(self) -> np.ndarray:
+        """bool (n,): which validation images were told right."""
+        return self.probabilities.argmax(axis=1) == self.labels
+
+    def parameter(self, name: str) -> Any:
+        """A parameter of the run's notebook; None where it had none of that name."""
+        return self.metrics["parameters"].get(name)
+
+    def test_predictions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Test ids (n,) and probabilities (n, classes); raises `DataError` when not kept."""
+        try:
+            arrays = _arrays(self.path / "test_predictions.npz", ("ids", "probabilities"))
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise DataError(
+                f"{self.name} keeps no test probabilities ({error}): run it again with this "
+                "version of the kit, or submit a single run"
+            ) from None
+        return arrays["ids"].astype(str), arrays["probabilities"]
+
+
+def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
+    """The runs in all folders that match, best first, and a line on each that cannot be read.
+
+    `pattern`: globs of run folders, several with commas between them; `**` reaches any depth.
+    Folders without any of a run's files are passed over. Raises `DataError` when no run is
+    left, or when the runs were not validated on the same images.
+    """
+    folders = sorted(
+        {Path(match) for part in pattern.split(",")
+         for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
+         if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)}
+    )  # fmt: skip
+    names = _names(folders)
+    runs, skipped = [], []
+    for folder in folders:
+        try:
+            runs.append(_read(folder, names[folder]))
+        except FileNotFoundError as error:
+            missing = Path(error.filename).name
+            skipped.append(f"{names[folder]}: no {missing}, so it did not run to its end")
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            why = f"no {error}" if isinstance(error, KeyError) else error
+            skipped.append(f"{names[folder]}: {why}")
+    if not runs:
+        raise DataError(
+            f"no run to read in {pattern!r} (from {Path.cwd()})"
+            + "".join(f"\n  {line}" for line in skipped)
+            + "\n  make one with tools/run_notebook.py notebooks/02_train.py"
+        )
+    return sorted(aligned(runs), key=lambda run: -run.macro_f1), skipped
+
+
+def _names(folders: Sequence[Path]) -> dict[Path, str]:
+    if len(folders) == 1:
+        return {folders[0]: folders[0].resolve().name}
+    common = Path(os.path.commonpath([folder.absolute() for folder in folders] or ["/"]))
+    return {folder: folder.absolute().relative_to(common).as_posix() for folder in folders}
+
+
+def _read(folder: Path, name: str) -> FinishedRun:
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    for part in ("parameters", "device", "data"):
+        if not isinstance(metrics[part], dict):
+            raise ValueError(f"metrics.json has no {part}")
+    arrays = _arrays(folder / "val_predictions.npz", ("ids", "labels", "probabilities"))
+    ids, labels, probabilities = (
+        arrays["ids"].astype(str),
+        arrays["labels"],
+        arrays["probabilities"],
+    )
+    if probabilities.ndim != 2 or not len(ids) == len(labels) == len(probabilities) > 0:
+        raise ValueError("val_predictions.npz holds arrays that do not belong together")
+    if len(set(ids.tolist())) < len(ids) or not np.isfinite(probabilities).all():
+        raise ValueError("val_predictions.npz holds an id twice, or no numbers")
+    if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
+        raise ValueError("val_predictions.npz holds labels outside of its classes")
+    history = _history(folder / "history.csv")
+    return FinishedRun(name, folder, metrics, history, ids, labels.astype(np.int64), probabilities)
+
+
+def _arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    # A file that numpy opens itself stays open when it turns out to be damaged
+    with path.open("rb") as file, np.load(file) as stored:
+        return {name: stored[name] for name in names}
+
+
+def _history(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []  # nothing but the curves needs it
+    with path.open(encoding="utf-8") as file:
+        return [
+            {k: v if k == "phase" else float(v or "nan") for k, v in row.items() if k}
+            for row in csv.DictReader(file)
+        ]
+
+
+def aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs with their validation images in the first one's order.
+
+    Raises `DataError` when images or labels differ: scores on different photos say nothing
+    about the runs.
+    """
+    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
+    for run in runs:
+        order = np.argsort(run.ids)
+        key = (tuple(run.ids[order]), tuple(run.labels[order]), run.probabilities.shape[1])
+        groups[key].append(run)
+    if len(groups) > 1:
+        lines = "".join(
+            f"\n  {len(ids):,} images of {classes} classes: {', '.join(r.name for r in group)}"
+            for (ids, _, classes), group in groups.items()
+        )
+        raise DataError(
+            "these runs were not validated on the same photos, so their scores cannot be "
+            f"compared:{lines}\n  name one group, e.g. with runs=a/*,b"
+        )
+    at = {id_: position for position, id_ in enumerate(runs[0].ids.tolist())}
+    done = []
+    for run in runs:
+        order = np.argsort([at[id_] for id_ in run.ids.tolist()])
+        done.append(
+            replace(run, ids=run.ids[order], labels=run.labels[order],
+                    probabilities=run.probabilities[order])
+        )  # fmt: skip
+    return done
+
+
+def ranking(runs: Sequence[FinishedRun]) -> Table:
+    """Every run with its scores and what it is, best first."""
+    rows = [
+        {"run": run.name, "macro F1": run.macro_f1, "accuracy": float(run.right.mean()),
+         "backbone": run.parameter("backbone"), "pixels": run.metrics["data"].get("image_size"),
+         "fine-tuned": run.parameter("fine_tune"), "minutes": _minutes(run),
+         "device": run.metrics["device"].get("name")}
+        for run in runs
+    ]  # fmt: skip
+    return Table.of(rows)
+
+
+def _minutes(run: FinishedRun) -> float | None:
+    seconds = run.metrics.get("seconds")
+    return round(seconds / 60, 2) if seconds else None
+
+
+def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
+    """Epoch times by device, for each backbone, size and share of it trained.
+
+    A row's seconds and images a second are means over its runs. What is alike but for the
+    device comes together, fastest first.
+    """
+    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
+    for run in runs:
+        device = run.metrics["device"]
+        what = (str(run.parameter("backbone")), int(run.metrics["data"].get("image_size") or 0),
+                _trained(run))  # fmt: skip
+        where = (str(device.get("kind", "?")).upper(), str(device.get("name", "?")),
+                 int(device.get("replicas") or 1), str(device.get("dtype", "?")))  # fmt: skip
+        groups[what + where].append(run)
+    rows = []
+    for (backbone, size, trained, kind, name, replicas, dtype), group in groups.items():
+        rows.append({
+            "backbone": backbone, "pixels": size, "trained": trained, "device": kind,
+            "name": name, "replicas": replicas, "precision": dtype, "runs": len(group),
+            "first epoch, s": _mean(group, "first_epoch_seconds"),
+            "later epochs, s": _mean(group, "later_epoch_seconds"),
+            "images/s": _mean(group, "images_per_second"),
+        })  # fmt: skip
+    same = ("backbone", "pixels", "trained")
+    return sorted(
+        rows, key=lambda r: (*(r[c] for c in same), r["later epochs, s"] or float("inf"), r["name"])
+    )
+
+
+def _trained(run: FinishedRun) -> str:
+    phases = [row.get("phase") for row in run.history]
+    if phases and phases[-1] == "head":
+        return "head, on stored features"
+    return re.sub("^all$", "all of it", str(run.parameter("fine_tune")))
+
+
+def _mean(runs: Sequence[FinishedRun], name: str) -> float | None:
+    values = [run.metrics[name] for run in runs if run.metrics.get(name)]
+    return fmean(values) if values else None

@@ -1,0 +1,138 @@
+"""What is in a dataset, and how fast it can be read."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from petals.data import augment, inspection, pipeline, shards, tfrecords
+from petals.data.splits import Split
+from petals.errors import DataError
+from petals.kaggle import cache_folder
+from petals.tables import Table
+
+
+def splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
+    """The splits that the data has at this size; raises `DataError` when there is no train."""
+    found = {"train": Split.find(root, size, "train", limit)}
+    for name in tfrecords.SPLITS[1:]:
+        try:
+            found[name] = Split.find(root, size, name, limit)
+        except DataError as error:
+            print(f"no {name} split: {error}")
+    return found
+
+
+def intact(splits: Mapping[str, Split]) -> tuple[dict[str, Split], int]:
+    """The splits without their damaged images, and how many those are; see `inspection.intact`."""
+    whole, lost = inspection.intact(tuple(splits.values()), cache_folder())
+    return dict(zip(splits, whole, strict=True)), lost
+
+
+def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarray]:
+    """int64 labels of the splits that have them; raises `DataError` for one out of range."""
+    found = {}
+    for name, split in splits.items():
+        values, _ = shards.labels_and_ids(split)
+        if values.max() >= num_classes:
+            raise DataError(
+                f"{name} holds a label {values.max()} and there are {num_classes} class names: "
+                "write a classes.json that fits, beside the tfrecords folders"
+            )
+        if values.min() >= 0:
+            found[name] = values
+    return found
+
+
+def holdings(root: str) -> Table:
+    """Every size and split under `root`: shards, images by the files' names, bytes."""
+    rows = []
+    for size in tfrecords.sizes(root):
+        for name in tfrecords.SPLITS:
+            try:
+                paths = tfrecords.shards(root, size, name)
+            except DataError:
+                continue  # a dataset need not have all three
+            images = sum(map(tfrecords.shard_count, paths))
+            megabytes = [tf.io.gfile.stat(path).length / 1e6 for path in paths]
+            rows.append({
+                "pixels": size, "split": name, "shards": len(paths), "images": images,
+                "MB": round(sum(megabytes), 1), "MB a shard": round(np.mean(megabytes), 1),
+                "kB an image": round(1000 * sum(megabytes) / max(images, 1), 1),
+            })  # fmt: skip
+    return Table.of(rows)
+
+
+def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, Any]:
+    """How even the classes are: figures for train, and how far val's shares are from train's.
+
+    `ratio`: the largest class's images over the smallest's (of those that occur); `absent`:
+    names of classes without a training image; `unlike_val`: (name, train share, val share) of
+    the classes whose val share is furthest from train's, in standard errors, furthest first.
+    """
+    train = np.bincount(labels["train"], minlength=len(names))
+    present = train[train > 0]
+    found = {
+        "classes": len(names),
+        "smallest": int(present.min()),
+        "median": float(np.median(present)),
+        "largest": int(present.max()),
+        "ratio": float(present.max() / present.min()),
+        "absent": [names[i] for i in np.flatnonzero(train == 0)],
+        "unlike_val": [],
+    }
+    if "val" in labels:
+        val = np.bincount(labels["val"], minlength=len(names))
+        one, other = train / train.sum(), val / val.sum()
+        spread = np.sqrt(np.maximum(one, 1 / train.sum()) / val.sum())
+        away = np.abs(other - one) / spread
+        found["unlike_val"] = [
+            (names[i], float(one[i]), float(other[i])) for i in np.argsort(-away) if away[i] > 2
+        ]
+    return found
+
+
+def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
+    """Positions of the first `each` images of every class that occurs, class by class."""
+    labels = labels[: split.count]
+    return np.concatenate([np.flatnonzero(labels == label)[:each] for label in np.unique(labels)])
+
+
+def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> dict[str, float]:
+    """Images a second through the input pipeline, by what it does; wall time on this machine.
+
+    "decoding" reads in order and does nothing else; the others are `petals.data.pipeline.training`,
+    streamed from the files at three levels of augmentation, and from memory after one pass
+    where the decoded images fit there. Each is measured for about `seconds`.
+    """
+    batch_size = min(batch_size, split.count)
+
+    def streamed(level: str, cache: bool = False) -> tf.data.Dataset:
+        change = augment.augmentation(level)
+        return pipeline.training(split, batch_size, num_classes, augment=change, cache=cache)
+
+    found = {"decoding": rate(pipeline.ordered(split, batch_size).repeat(), batch_size, seconds)}
+    for level in ("none", "light", "strong"):
+        found[f"training, {level}"] = rate(streamed(level), batch_size, seconds)
+    if pipeline.fits_in_memory(split):
+        one_pass = -(-split.count // batch_size)
+        name = "training from memory, light"
+        found[name] = rate(streamed("light", cache=True), batch_size, seconds, skip=one_pass)
+    return found
+
+
+def rate(dataset: tf.data.Dataset, batch_size: int, seconds: float, skip: int = 2) -> float:
+    """Images a second of an endless dataset of batches, after `skip` batches to warm up."""
+    batches = iter(dataset)
+    for _ in itertools.islice(batches, skip + 1):
+        pass
+    begun, done = time.perf_counter(), 0
+    while time.perf_counter() - begun < seconds:
+        next(batches)
+        done += batch_size
+    return done / (time.perf_counter() - begun)

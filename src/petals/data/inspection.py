@@ -1,0 +1,192 @@
+"""What is wrong with a dataset, if anything: every record read, every image decoded."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from os import cpu_count
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from petals.data import classes, tfrecords
+from petals.data.splits import Split
+from petals.errors import DataError
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class Shard:
+    """One file as it really is."""
+
+    path: str
+    bytes: int = 0
+    images: int = 0
+    labels: Counter[int] = field(default_factory=Counter)
+    ids: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Health:
+    """One split at one size: its shards, and lines on what is wrong."""
+
+    split: str
+    size: int
+    shards: list[Shard]
+
+    @property
+    def images(self) -> int:
+        """Images read."""
+        return sum(shard.images for shard in self.shards)
+
+    @property
+    def labels(self) -> Counter[int]:
+        """Images by label."""
+        return sum((shard.labels for shard in self.shards), Counter())
+
+    @property
+    def problems(self) -> list[str]:
+        """One line for each thing that is wrong."""
+        return [line for shard in self.shards for line in shard.problems]
+
+    def __str__(self) -> str:
+        sizes = np.array([shard.bytes for shard in self.shards]) / 1e6
+        line = (
+            f"{self.size} px {self.split}: {self.images:,} images in {len(self.shards)} shards "
+            f"of {sizes.min():.1f} to {sizes.max():.1f} MB"
+        )
+        if self.labels:
+            counts = self.labels.values()
+            line += f"; {len(self.labels)} classes of {min(counts)} to {max(counts)}"
+        return "\n".join([line, *(f"  problem: {problem}" for problem in self.problems)])
+
+
+def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
+    """Read every shard under `root`. Raises `DataError` when there are none.
+
+    Found: damaged and truncated records, counts that differ from the file's name, labels out
+    of range, images that do not decode or have another size, an id that occurs twice.
+    """
+    root = str(root)
+    found = tfrecords.sizes(root)
+    if not found:
+        raise DataError(f"{root} holds no tfrecords-jpeg-SxS folder")
+    num_classes = len(classes.load(root))
+    report = []
+    for size in found:
+        for split in tfrecords.SPLITS:
+            try:
+                paths = tfrecords.shards(root, size, split)
+            except DataError:
+                continue  # a dataset need not have all three
+            report.append(Health(split, size, _shards(paths, size, num_classes, progress)))
+    return report
+
+
+def inspect_split(
+    name: str, split: Split, num_classes: int, progress: Progress | None = None
+) -> Health:
+    """Read the shards that a split's images are in: all of them unless it was limited."""
+    counts = np.cumsum([tfrecords.shard_count(path) for path in split.paths])
+    needed = 1 + int(np.searchsorted(counts, split.count))
+    paths = split.paths[:needed]
+    return Health(name, split.size, _shards(paths, split.size, num_classes, progress))
+
+
+def _shards(
+    paths: Sequence[str], size: int, num_classes: int, progress: Progress | None
+) -> list[Shard]:
+    done, seen = [], set[str]()
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        for path in paths:
+            shard = _shard(path, size, num_classes, pool)
+            twice = len(shard.ids) - len(set(shard.ids) - seen)
+            if twice:
+                shard.problems.append(f"{path}: {twice} ids occur a second time")
+            seen.update(shard.ids)
+            done.append(shard)
+            if progress:
+                progress("inspecting", len(done), len(paths))
+    return done
+
+
+def _shard(path: str, size: int, num_classes: int, pool: ThreadPoolExecutor) -> Shard:
+    import tensorflow as tf
+
+    shard = Shard(path, bytes=tf.io.gfile.stat(path).length)
+    examples = []
+    try:
+        examples.extend(tfrecords.read_shard(path))
+    except DataError as error:
+        shard.problems.append(str(error))
+    faults = pool.map(lambda example: _fault(example, size, num_classes), examples)
+    for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
+        shard.ids.append(example.id)
+        if fault:
+            shard.problems.append(f"{path}: record {number} (id {example.id}): {fault}")
+        elif example.label is not None:
+            shard.labels[example.label] += 1
+    shard.images = len(examples)
+    declared = tfrecords.shard_count(path)
+    if declared != len(examples):
+        shard.problems.append(f"{path}: {len(examples)} records, its name says {declared}")
+    return shard
+
+
+def _fault(example: tfrecords.Example, size: int, num_classes: int) -> str:
+    if example.label is not None and not 0 <= example.label < num_classes:
+        return f"label {example.label} is not in 0..{num_classes - 1}"
+    try:
+        with Image.open(io.BytesIO(example.image)) as image:
+            if image.size != (size, size):
+                return f"image of {image.width} x {image.height} pixels"
+            image.load()
+    except Exception as error:  # Pillow's decoders raise several kinds
+        return f"image does not decode ({error})"
+    return ""
+
+
+def damage(paths: Sequence[str], num_classes: int = 2**31) -> list[str]:
+    """Lines on what is wrong with the given shards, each naming the file; the size is in it."""
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        found = [_shard(p, int(Path(p).name.split("-")[1].split("x")[0]), num_classes, pool)
+                 for p in paths]  # fmt: skip
+    return [line for shard in found for line in shard.problems]
+
+
+def intact(splits: Sequence[Split], cache: Path) -> tuple[tuple[Split, ...], int]:
+    """The splits to train on when damaged images are to be skipped, and how many are lost.
+
+    Damaged local shards are replaced by copies under `cache` that hold their intact images.
+    Raises `DataError` when nothing is left of a split.
+    """
+    done, lost = [], 0
+    for split in splits:
+        paths, missing = _without_damage(split, cache / "intact" / split.fingerprint())
+        lost += missing
+        count = sum(map(tfrecords.shard_count, paths))
+        done.append(Split(paths, split.size, min(split.count, count)))
+    return tuple(done), lost
+
+
+def _without_damage(split: Split, into: Path) -> tuple[tuple[str, ...], int]:
+    good, lost = [], 0
+    for path in split.paths:
+        if not damage([path]):
+            good.append(path)
+            continue
+        examples, missing = tfrecords.salvage(path)
+        lost += missing
+        if examples:
+            copy = into / tfrecords.shard_name(len(good), split.size, len(examples))
+            tfrecords.write_shard(copy, examples)
+            good.append(str(copy))
+    if not good:
+        raise DataError(f"no intact image is left in {split.paths[0]} and its siblings")
+    return tuple(good), lost

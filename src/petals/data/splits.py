@@ -1,0 +1,63 @@
+"""TODO doc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+from petals.data import tfrecords
+from petals.errors import DataError
+
+
+@dataclass(frozen=True)
+class Split:
+    """The shards of one split at one image size, and how many images of them are used.
+
+    `skip`: images of the first shard that are left out before those.
+    """
+
+    paths: tuple[str, ...]
+    size: int
+    count: int
+    skip: int = 0
+
+    @classmethod
+    def find(cls, root: str, size: int, split: str, limit: int = 0) -> Split:
+        """The split under `root`; at most `limit` images of it (0 = all)."""
+        paths = tuple(tfrecords.shards(root, size, split))
+        count = sum(map(tfrecords.shard_count, paths))
+        if count == 0:
+            raise DataError(f"the {split} shards of {root} hold no images, by their names")
+        return cls(paths, size, min(limit, count) if limit else count)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all images of the shards are used."""
+        return self.count == sum(map(tfrecords.shard_count, self.paths))
+
+    def fingerprint(self) -> str:
+        """A hash of the content, for keys of what is computed from it."""
+        begin = f"{self.skip}+" if self.skip else ""
+        return f"{tfrecords.fingerprint(self.paths)}-{begin}{self.count}"
+
+    def part(self, index: int, of: int) -> Split:
+        """One of `of` parts in order, which differ by an image at most: a host reads its own.
+
+        Only the shards that it needs are in it. Raises `DataError` for fewer images than parts.
+        """
+        if self.count < of:
+            raise DataError(f"{self.count} images for {of} hosts: use fewer hosts, or more data")
+        begin, end = (self.skip + self.count * number // of for number in (index, index + 1))
+        paths, skip, at = [], 0, 0
+        for path in self.paths:
+            before, at = at, at + tfrecords.shard_count(path)
+            if before < end and at > begin:
+                skip = skip if paths else begin - before
+                paths.append(path)
+        return Split(tuple(paths), self.size, end - begin, skip)
+
+    def records(self) -> tf.data.Dataset:
+        """The serialized examples, in the files' order."""
+        records = tf.data.TFRecordDataset(list(self.paths))
+        return records.skip(self.skip).take(self.count)

@@ -1,0 +1,58 @@
+"""Predictions and what they are worth: macro F1 first, then everything that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from petals.accelerators import cluster, collectives, keras_backend
+from petals.data import augment, pipeline, shards
+from petals.data.splits import Split
+from petals.errors import SettingError
+
+Progress = Callable[[str, int, int], None]
+
+
+@collectives.local_devices_only
+def predict(
+    model: keras.Model,
+    split: Split,
+    batch_size: int,
+    *,
+    tta: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """float32 (images, classes) probabilities in the files' order.
+
+    `tta`: test-time augmentation, the mean over that many views: the image, its mirror image,
+    then lightly augmented ones. Of several hosts each sees a part of the images, and all get the
+    whole. Raises `DataError` that names a damaged file.
+    """
+    if tta < 1:
+        raise SettingError(f"tta {tta}: at least 1 view")
+    here = cluster.here()
+    split, model = split.part(here.index, here.count), collectives.local_copy(model)
+    batch_size = max(1, batch_size // here.count)
+    batch_size += -batch_size % keras_backend.replicas(model)
+    total = 0.0
+    for view in range(tta):
+        dataset = (
+            mirrored(split, batch_size)
+            if view == 1
+            else pipeline.images(split, batch_size, view, "light", seed)
+        )
+        with shards.naming_damaged_files(split.paths):
+            rows = model.predict(dataset, verbose=0)
+        total = total + pipeline.cut(np.asarray(rows), split)
+        if progress:
+            progress("predicting", view + 1, tta)
+    return collectives.gather((total / tta).astype(np.float32))
+
+
+def mirrored(split: Split, batch_size: int) -> tf.data.Dataset:
+    """uint8 batches of a split in order, each image mirrored left to right."""
+    return pipeline.images(split, batch_size).map(augment.mirror)

@@ -1,0 +1,73 @@
+"""How long there is: the run's own limit, and the session's, which Kaggle ends without a word."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # what a bundle says of the session it was pushed for
+BEGAN = "PETALS_SESSION_BEGAN"  # set by the first to ask, for the processes of a sweep
+HOURS = {"tpu": 9.0, "gpu": 12.0, "cpu": 12.0}  # Kaggle's caps, 2026-11
+RESERVE = 15.0  # minutes: the session's start, the last scores, the files' way home
+RESERVE_SHARE = 0.2  # of a short session
+
+
+def deadline(time_limit: float, kind: str) -> float | None:
+    """The `time.monotonic()` at which training has to stop, None for never.
+
+    `time_limit`: minutes from now, 0 = none; `kind` of the accelerator: its cap on Kaggle holds
+    where no bundle names the session's length. A clock that is set meanwhile changes nothing.
+    """
+    ends = [time.monotonic() + 60 * time_limit] if time_limit else []
+    minutes = float(os.environ.get(MINUTES, 0)) or (on_kaggle() and 60 * HOURS[kind])
+    if minutes:
+        began = float(os.environ.setdefault(BEGAN, str(time.monotonic())))
+        ends.append(began + 60 * (minutes - min(RESERVE, RESERVE_SHARE * minutes)))
+    return min(ends, default=None)
+
+
+INPUT_ROOT = "PETALS_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
+CACHE = "PETALS_CACHE"
+SEARCH_DEPTH = 5
+
+
+def on_kaggle() -> bool:
+    """Whether this runs in a Kaggle session, or in a rehearsal of one."""
+    return "KAGGLE_KERNEL_RUN_TYPE" in os.environ
+
+
+def mounts() -> Path:
+    """Where a session's inputs are mounted."""
+    return Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+
+
+def cache_folder() -> Path:
+    """Where things that can be made again are kept between runs, outside the run's folder."""
+    default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "petals"
+    return Path(os.environ.get(CACHE, default))
+
+
+def find_file(name: str) -> Path | None:
+    """A file of that name in any attached dataset, model or notebook output."""
+    for folder in folders_below(mounts(), SEARCH_DEPTH + 2):
+        if (folder / name).is_file():
+            return folder / name
+    return None
+
+
+def find_folders(name: str) -> list[Path]:
+    """The folders of that name in attached datasets and notebook outputs, nearest first."""
+    return [f for f in folders_below(mounts(), SEARCH_DEPTH + 2) if f.name == name]
+
+
+def folders_below(root: Path, depth: int) -> Iterator[Path]:
+    """`root` and the folders below it, nearest first."""
+    level = [root] if root.is_dir() else []
+    for _ in range(depth + 1):
+        yield from level
+        level = sorted(
+            child for folder in level for child in folder.iterdir()
+            if child.is_dir() and not child.name.startswith("tfrecords-jpeg-")
+        )  # fmt: skip

@@ -1,0 +1,124 @@
+"""A classifier: a backbone with its preprocessing, pooling, dropout and a softmax head."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+from tensorflow import keras
+
+from petals.errors import SettingError
+from petals.models import backbones
+from petals.models import weights as weights_
+from petals.models.classifier import HEAD, POOLED, Classifier
+
+
+def build(
+    name: str, size: int, num_classes: int, *, weights: str = "auto", dropout: float = 0.0
+) -> Classifier:
+    """A classifier on a backbone of the registry.
+
+    `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the pooled
+    features. The softmax is float32 under every dtype policy. Raises `SettingError` for an
+    unknown name or a size the backbone cannot take, `WeightsError` for weights.
+    """
+    entry = backbones.find_backbone(name)
+    if not 0 <= dropout < 1:
+        raise SettingError(f"dropout {dropout}: at least 0, less than 1")
+    try:
+        network = weights_.load_backbone(entry, size, weights)
+    except ValueError as error:
+        if "Input size must be" not in str(error) and "negative dimension" not in str(error):
+            raise
+        raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
+    _share_statistics(network)
+    images = keras.Input((size, size, 3), dtype="uint8", name="image")
+    maps = network(backbones.PREPROCESSING[entry.preprocessing](images))
+    pooled = keras.layers.GlobalAveragePooling2D(name=POOLED)(maps)
+    dropped = keras.layers.Dropout(dropout, name="dropout")(pooled) if dropout else pooled
+    probabilities = keras.layers.Dense(
+        num_classes, activation="softmax", dtype="float32", name=HEAD
+    )(dropped)
+    return Classifier(
+        model=keras.Model(images, probabilities, name=f"{_identifier(name)}_classifier"),
+        features=keras.Model(images, pooled, name=f"{_identifier(name)}_features"),
+        backbone=network,
+        name=name,
+    )
+
+
+def _share_statistics(network: keras.Model) -> None:
+    # Under tf.distribute each replica would normalize by its own few images; JAX's see the
+    # whole batch in any case. This makes every runtime train the same.
+    if tf.distribute.get_strategy().num_replicas_in_sync == 1:
+        return
+    for layer in network.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.synchronized = True
+            layer.fused = False  # tf_keras: the fused op knows nothing of other replicas
+
+
+def _identifier(name: str) -> str:
+    return name.lower().replace(".", "_").replace("-", "_")
+
+
+def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool = True) -> None:
+    """Choose what training may change, besides the head, which always is.
+
+    `what`: "none", "all", "last:N" (the last N layers of the backbone that have weights) or
+    "block:NAME" (its layers whose names begin with NAME). BatchNorm keeps its ImageNet
+    statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
+    one competition estimate them badly. Raises `SettingError` that names the blocks there are.
+    """
+    layers = [layer for layer in classifier.backbone.layers if layer.weights]
+    chosen = _chosen(layers, what)
+    classifier.backbone.trainable = True
+    for layer in classifier.backbone.layers:
+        norm = isinstance(layer, keras.layers.BatchNormalization) and freeze_batch_norm
+        layer.trainable = layer in chosen and not norm
+    if not chosen:
+        classifier.backbone.trainable = False
+
+
+def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.Layer]:
+    kind, _, value = what.partition(":")
+    if what == "none":
+        return []
+    if what == "all":
+        return layers
+    if kind == "last" and value.isdigit() and int(value) > 0:
+        return layers[-int(value) :]
+    if kind == "block" and value:
+        found = [layer for layer in layers if layer.name.startswith(value)]
+        if found:
+            return found
+        names = sorted({layer.name.split("_")[0] for layer in layers})
+        raise SettingError(f"no layer's name begins with {value!r}: blocks {', '.join(names)}")
+    raise SettingError(f"fine_tune {what!r}: none, all, last:N or block:NAME")
+
+
+def parameter_counts(model: keras.Model) -> tuple[int, int]:
+    """(total, trainable) numbers of parameters."""
+
+    def count(variables: list) -> int:
+        total = 0
+        for variable in variables:
+            size = 1
+            for dimension in variable.shape:
+                size *= int(dimension)
+            total += size
+        return total
+
+    return count(model.weights), count(model.trainable_weights)
+
+
+def parameter_table(
+    names: list[str], size: int = 224, num_classes: int = 104, fine_tune: str = "all"
+) -> list[tuple[str, int, int, int]]:
+    """Rows (backbone, total, trainable with the head alone, trainable with `fine_tune`)."""
+    rows = []
+    for name in names:
+        classifier = build(name, size, num_classes, weights="none")
+        set_trainable(classifier, "none")
+        total, head = parameter_counts(classifier.model)
+        set_trainable(classifier, fine_tune)
+        rows.append((name, total, head, parameter_counts(classifier.model)[1]))
+    return rows

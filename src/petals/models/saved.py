@@ -1,0 +1,140 @@
+"""A trained classifier as a file that every Keras reads: weights by layer, not by position.
+
+HDF5: attributes `format`, `version`, `model`, `classes`; datasets `backbone/<layer>/<n>` and
+`head/<n>`, float32. Layers go by the names that keras.applications gives them; those that
+Keras numbered itself go by their order among their kind, as numbers go on from model to model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+from tensorflow import keras
+
+from petals import storage
+from petals.errors import WeightsError
+
+if TYPE_CHECKING:
+    from petals.models.classifier import Classifier
+
+FORMAT = "petals-classifier"
+VERSION = 1  # raise it when the layout changes
+
+
+def save(classifier: Classifier, path: str | Path) -> None:
+    """Write the weights of a classifier in one piece."""
+    with storage.replacing(path) as part, h5py.File(part, "w") as file:
+        classes = classifier.head.units
+        file.attrs.update(
+            {"format": FORMAT, "version": VERSION, "model": classifier.name, "classes": classes}
+        )
+        for key, variable in _variables(classifier.backbone, classifier.head):
+            file[key] = np.asarray(variable.numpy(), np.float32)
+
+
+def load(classifier: Classifier, path: str | Path) -> None:
+    """Fill a classifier from a file of `save`, whole or not at all.
+
+    Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
+    one of a newer version.
+    """
+    with _opened(Path(path)) as file:
+        classes = int(file.attrs["classes"])
+        if classes != classifier.head.units:
+            raise WeightsError(
+                f"{path} knows {classes} classes, this classifier {classifier.head.units}: give "
+                "it as weights=FILE to take its backbone alone"
+            )
+        _fill(file, path, classifier.name, _variables(classifier.backbone, classifier.head))
+
+
+def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
+    """Fill a backbone from a file of `save`, whatever classes it was trained for.
+
+    Raises `WeightsError` as `load` does.
+    """
+    with _opened(Path(path)) as file:
+        _fill(file, path, name, _variables(network))
+
+
+def holds(path: str | Path) -> bool:
+    """Whether this is a file of `save`."""
+    try:
+        with h5py.File(path) as file:
+            return file.attrs.get("format") == FORMAT
+    except OSError:
+        return False
+
+
+def _opened(path: Path) -> h5py.File:
+    if not path.is_file():
+        raise WeightsError(f"no weights file at {path}")
+    try:
+        file = h5py.File(path)
+    except OSError:
+        raise WeightsError(f"{path} is damaged, or no HDF5 file") from None
+    with_format = file.attrs.get("format") == FORMAT
+    version = int(file.attrs.get("version", 0))
+    if with_format and version <= VERSION:
+        return file
+    file.close()
+    if with_format:
+        raise WeightsError(
+            f"{path} was written by a newer petals (format {version}, this one reads {VERSION})"
+        )
+    raise WeightsError(f"{path} was not written by petals.models.saved.save")
+
+
+def _fill(file: h5py.File, path: str | Path, name: str, wanted: Iterator[tuple[str, Any]]) -> None:
+    model = file.attrs["model"]
+    if model != name:
+        raise WeightsError(f"{path} is a trained {model}, not {name}")
+    values = []
+    for key, variable in wanted:
+        shape = tuple(variable.shape)
+        try:
+            held = file[key][()]
+        except (KeyError, OSError):
+            raise WeightsError(f"{path} does not hold {key}: it is damaged") from None
+        if held.shape != shape:
+            raise WeightsError(f"{path}: {key} is {held.shape} there, {shape} in {name} here")
+        values.append((variable, held))
+    for variable, held in values:
+        variable.assign(held)
+
+
+def _variables(
+    network: keras.Model, head: keras.layers.Layer | None = None
+) -> Iterator[tuple[str, Any]]:
+    """(key in the file, variable) of all layers. Counters are left out: each Keras has its own."""
+    layers = [layer for layer in network.layers if layer.weights]
+    keys = dict(zip(map(id, layers), _keys(layers), strict=True))
+    for layer in layers:
+        for number, variable in enumerate(_floats(layer)):
+            yield f"backbone/{keys[id(layer)]}/{number}", variable
+    for number, variable in enumerate(head.weights if head else ()):
+        yield f"head/{number}", variable
+
+
+def _floats(layer: keras.layers.Layer) -> list[Any]:
+    return [v for v in layer.weights if "float" in getattr(v.dtype, "name", v.dtype)]
+
+
+def _keys(layers: list[keras.layers.Layer]) -> list[str]:
+    numbered: dict[str, list[int]] = {}
+    parts = []
+    for layer in layers:
+        kind = re.sub(r"(?<!^)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", type(layer).__name__)
+        match = re.fullmatch(rf"({kind.lower()})(?:_(\d+))?", layer.name)
+        parts.append((match[1], int(match[2] or 0)) if match else (layer.name, None))
+        if match:
+            numbered.setdefault(match[1], []).append(int(match[2] or 0))
+    return [
+        stem if number is None else f"{stem}#{sorted(numbered[stem]).index(number)}"
+        for stem, number in parts
+    ]

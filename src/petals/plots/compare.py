@@ -1,0 +1,161 @@
+"""Figures of several runs; like `petals.plots.run`, each function returns a matplotlib Figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from petals.comparison.agreement import Agreement, Photos, telling
+from petals.comparison.effects import NOISE, Effect
+from petals.comparison.ensembles import HeldOut
+from petals.comparison.runs import FinishedRun
+from petals.plots.run import gallery
+from petals.plots.style import ACCENT, FAINT, INK, SECOND, new_figure, plain_axis
+
+MOST_CURVES = 12
+
+
+def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """First and later epochs in seconds, on a log scale; `rows` of `petals.comparison.runs.devices`."""
+    figure, axes = new_figure(height=1.1 + 0.55 * len(rows))
+    labels = []
+    for at, row in enumerate(rows):
+        replicas = f" × {row['replicas']}" if row["replicas"] > 1 else ""
+        labels.append(f"{row['backbone']}, {row['pixels']} px\n{row['name']}{replicas}")
+        for key, shift, colour in (
+            ("first epoch, s", -0.19, FAINT),
+            ("later epochs, s", 0.19, ACCENT),
+        ):
+            if value := row[key]:
+                axes.barh(at + shift, value, height=0.36, color=colour, edgecolor=ACCENT,
+                          linewidth=0.5, label=key[:-3] if key[:-3] not in
+                          axes.get_legend_handles_labels()[1] else None)  # fmt: skip
+                axes.annotate(f" {value:.3g} s", (value, at + shift), va="center", fontsize=8)
+    axes.set_yticks(range(len(rows)), labels)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.12)
+    axes.invert_yaxis()
+    plain_axis(axes, "Seconds an epoch", "seconds (log)")
+    axes.grid(axis="y", visible=False)
+    if rows:
+        axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def curves(runs: Sequence[FinishedRun]) -> Figure:
+    """Validation macro F1 and loss by epoch, the best twelve runs over one another."""
+    figure, (left, right) = new_figure(ncols=2, height=3.4)
+    runs = [run for run in runs if run.history][:MOST_CURVES]
+    for number, run in enumerate(runs):
+        colour = colormaps["viridis"](number / max(1, len(runs) - 1) * 0.9)
+        x = np.arange(1, len(run.history) + 1)
+        for axes, key in ((left, "val_macro_f1"), (right, "val_loss")):
+            axes.plot(x, [row.get(key, math.nan) for row in run.history], color=colour,
+                      linewidth=1.6, label=run.name)  # fmt: skip
+    plain_axis(left, "Macro F1 on validation", "epoch")
+    plain_axis(right, "Loss on validation", "epoch")
+    if runs:
+        left.legend(frameon=False, fontsize=7, loc="lower right")
+    return figure
+
+
+def effects(found: Sequence[Effect]) -> Figure:
+    """A panel for each axis: a dot a run, a line through the means of runs alike in all else.
+
+    All panels have one scale, and a band shows how far repeats of one recipe lie apart.
+    """
+    rows, columns = math.ceil(len(found) / 2), min(2, len(found))
+    figure, grid = new_figure(
+        height=3.0 * rows, nrows=rows, ncols=columns, squeeze=False, sharey=True
+    )
+    for axes in grid.flat[len(found) :]:
+        axes.axis("off")
+    for axes, effect in zip(grid.flat, found, strict=False):
+        _effect(axes, effect)
+    return figure
+
+
+def _effect(axes: Axes, effect: Effect) -> None:
+    settings = effect.settings
+    for group in effect.groups:
+        places = [i for i, setting in enumerate(settings) if setting in group]
+        means = [fmean(group[settings[i]]) for i in places]
+        axes.axhspan(max(means) - NOISE, max(means) + NOISE, color=FAINT, alpha=0.45, linewidth=0)
+        if effect.fair:
+            axes.plot(places, means, color=ACCENT, linewidth=1.3, alpha=0.6)
+        for i in places:
+            values = group[settings[i]]
+            face = ACCENT if effect.fair else "white"
+            axes.scatter([i] * len(values), values, s=26, zorder=3, edgecolor=ACCENT, color=face)
+    slanted = {"rotation": 30, "ha": "right"} if len(settings) > 4 else {}
+    labels = [setting.replace(", ", "\n") for setting in settings]
+    axes.set_xticks(range(len(settings)), labels, **slanted)
+    axes.set_xlim(-0.5, len(settings) - 0.5)
+    note = "" if effect.fair else " (other settings differ too)"
+    plain_axis(axes, effect.axis + note, y="macro F1")
+    axes.tick_params(axis="x", labelsize=7)
+
+
+def agreement(
+    found: Agreement, pair: tuple[FinishedRun, FinishedRun], width: float = 9.0
+) -> Figure:
+    """One bar: shares of the validation set by which of the two was right."""
+    figure, axes = new_figure(width, 1.3)
+    parts = {
+        "both right": (found.both, FAINT), f"only {pair[0].name}": (found.only_first, ACCENT),
+        f"only {pair[1].name}": (found.only_second, SECOND), "both wrong": (found.neither, INK),
+    }  # fmt: skip
+    left = 0
+    for label, (positions, colour) in parts.items():
+        axes.barh(0, len(positions), left=left, color=colour, label=f"{label}: {len(positions)}")
+        left += len(positions)
+    axes.set_xlim(0, left)
+    axes.axis("off")
+    axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1))
+    return figure
+
+
+def told_by_two(
+    photos: Photos, pair: tuple[FinishedRun, FinishedRun], positions: np.ndarray, most: int = 8
+) -> Figure:
+    """The photos of which the two are surest, with the truth and what each says."""
+    positions = telling(pair, positions, most)
+    captions = []
+    for i in positions:
+        answers = [photos.names[run.probabilities[i].argmax()] for run in pair]
+        truth = photos.names[pair[0].labels[i]]
+        captions.append(
+            f"{truth}\n1: {_or_tick(answers[0], truth)}\n2: {_or_tick(answers[1], truth)}"
+        )
+    return gallery(photos.of(pair[0], positions), captions)
+
+
+def _or_tick(answer: str, truth: str) -> str:
+    return "✓" if answer == truth else answer
+
+
+def held_out(found: HeldOut) -> Figure:
+    """Scores on images that fitted nothing: a dot a repeat, a bar for the mean."""
+    figure, axes = new_figure(height=2.0)
+    names = {"best single run": found.single, "equal weights": found.mean,
+             "weighted on validation": found.weighted}  # fmt: skip
+    for at, values in enumerate(names.values()):
+        axes.scatter(values, np.full(len(values), at), s=16, color=SECOND, alpha=0.6)
+        axes.vlines(values.mean(), at - 0.3, at + 0.3, color=ACCENT, linewidth=2)
+        axes.annotate(f"{values.mean():.4f}", (values.mean(), at - 0.34), ha="center", fontsize=8)
+    axes.set_yticks(range(len(names)), list(names))
+    axes.set_ylim(len(names) - 0.5, -0.75)
+    plain_axis(axes, "Macro F1 on halves of the validation set that fitted nothing", "macro F1")
+    axes.grid(axis="y", visible=False)
+    return figure

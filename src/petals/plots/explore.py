@@ -1,0 +1,106 @@
+"""Figures of a dataset; like `petals.plots.run`, each function returns a matplotlib Figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from petals.data.duplicates import Fingerprints, Pair
+from petals.data.shards import sample
+from petals.data.splits import Split
+from petals.plots.style import ACCENT, BAD, FAINT, GOOD, INK, SECOND, WIDTH, new_figure, plain_axis
+
+
+def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) -> Figure:
+    """Each class's images in val over those in train, with the line of equal shares.
+
+    `train` and `val`: int labels. The band is two standard errors of a random draw.
+    """
+    figure, axes = new_figure(height=3.6)
+    x = np.bincount(train, minlength=len(names))
+    y = np.bincount(val, minlength=len(names))
+    line = np.geomspace(max(1, x[x > 0].min()) * 0.8, x.max() * 1.25, 100)
+    share = len(val) / len(train)
+    error = 2 * np.sqrt(line * share)
+    axes.fill_between(line, np.maximum(line * share - error, 0.3), line * share + error,
+                      color=FAINT, alpha=0.6, label="what chance allows", linewidth=0)  # fmt: skip
+    axes.plot(line, line * share, color=INK, linewidth=0.9, label="equal shares")
+    axes.scatter(x, y, s=16, color=ACCENT, zorder=3)
+    away = np.abs(y - x * share) / np.sqrt(np.maximum(x * share, 1))
+    for i in np.argsort(-away)[:6]:
+        if away[i] > 2 and x[i]:
+            axes.annotate(names[i], (x[i], y[i]), fontsize=7, xytext=(5, 3),
+                          textcoords="offset points")  # fmt: skip
+    if x.max() > 5 * x[x > 0].min():
+        axes.set_xscale("log")
+        axes.set_yscale("symlog", linthresh=1)
+        axes.xaxis.set_major_formatter("{x:.0f}")
+        axes.yaxis.set_major_formatter("{x:.0f}")
+    plain_axis(axes, "Images of each class: validation against training", "in train", "in val")
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
+    return figure
+
+
+def jpeg_sizes(prints: Fingerprints) -> Figure:
+    """How many kB an image takes, for each split."""
+    figure, axes = new_figure(height=2.6)
+    kilobytes = prints.sizes / 1000
+    bins = np.linspace(0, np.quantile(kilobytes, 0.995) * 1.05, 60)
+    for split, colour in zip(dict.fromkeys(prints.splits), (ACCENT, SECOND, GOOD), strict=False):
+        values = kilobytes[prints.splits == split]
+        axes.hist(values, bins, density=True, histtype="step", color=colour, linewidth=1.6,
+                  label=f"{split}: median {np.median(values):.1f} kB")  # fmt: skip
+    axes.set_yticks([])
+    plain_axis(axes, "Size of the JPEGs", "kB an image", "share of images")
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
+    return figure
+
+
+def throughput(rates: Mapping[str, float], needed: float) -> Figure:
+    """Images a second for each way to read, against what an accelerator needs."""
+    figure, axes = new_figure(height=0.9 + 0.34 * len(rates))
+    values = list(rates.values())
+    colours = [GOOD if value >= needed else BAD for value in values]
+    axes.barh(list(rates), values, color=colours, height=0.62)
+    for row, value in enumerate(values):
+        axes.annotate(f"{value:,.0f}", (value, row), xytext=(4, 0), va="center", fontsize=8,
+                      textcoords="offset points")  # fmt: skip
+    axes.axvline(needed, color=INK, linewidth=1.1, linestyle="--")
+    axes.annotate(f" needed: {needed:,.0f}", (needed, 1), fontsize=8, va="bottom",
+                  xycoords=("data", "axes fraction"))  # fmt: skip
+    plain_axis(axes, "", "images a second")
+    axes.set_xlim(right=1.15 * max(*values, needed))
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", color=FAINT, linewidth=0.8)
+    axes.invert_yaxis()
+    return figure
+
+
+def pairs(
+    prints: Fingerprints,
+    found: Sequence[Pair],
+    splits: Mapping[str, Split],
+    names: Sequence[str],
+    most: int = 8,
+) -> Figure:
+    """Pairs of twins, one above the other, with split and label; red where the labels differ."""
+    shown = list(found)[:most]
+    columns = max(most, len(shown))
+    side = WIDTH / columns
+    figure, grid = new_figure(height=2 * (side + 0.3), nrows=2, ncols=columns, squeeze=False)
+    for axes in grid.flat:
+        axes.axis("off")
+    for column, pair in enumerate(shown):
+        labels = prints.labels[[pair.first, pair.second]]
+        known = labels[labels >= 0]
+        colour = BAD if len(set(known.tolist())) > 1 else INK
+        for row, i in enumerate((pair.first, pair.second)):
+            photo = sample(splits[str(prints.splits[i])], [int(prints.positions[i])])
+            grid[row][column].imshow(photo.images[0])
+            what = names[labels[row]] if labels[row] >= 0 else "no label"
+            grid[row][column].set_title(
+                f"{prints.splits[i]}\n{what}", fontsize=6.5, color=colour, pad=2
+            )
+    return figure

@@ -1,0 +1,276 @@
+"""A folder of class folders with photos, made into a dataset in the competition's format."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from os import cpu_count
+from pathlib import Path
+
+from PIL import Image
+
+from petals import storage
+from petals.data import classes, tfrecords
+from petals.errors import DataError, SettingError
+from petals.prepare import photos
+from petals.prepare.ingest_summary import Summary, advise
+from petals.prepare.photos import Photo, PhotoError
+
+SHARDS = 16  # files a split, as the competition has
+FEWEST_IN_A_SHARD = 64
+MANIFEST = "manifest.json"
+
+Progress = Callable[[str, int, int], None]  # (what, done, of how many)
+Encode = Callable[[Path, Sequence[int]], tuple[dict[int, bytes], list[str]]]
+
+
+def make_tfrecords(
+    folder: str | Path,
+    output: str | Path,
+    *,
+    sizes: Sequence[int] = (192,),
+    val: float = 0.2,
+    test: float = 0.2,
+    fit: str = "crop",
+    shards: int = 0,
+    progress: Progress | None = None,
+) -> Summary:
+    """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
+
+    A photo's split follows from a hash of its content, so it is the same in every size, on every
+    machine, and however many photos come or go beside it; each class is divided `val` : `test` :
+    rest in expectation. Which shard it lands in follows from the same hash. Existing shards with
+    the same photos are kept, so an interrupted call goes on where it was.
+
+    `shards`: files a split, 0 = as many as suit the data. Raises `DataError` for a folder that
+    holds nothing to use, `SettingError` for shares or sizes out of range, `StorageError` when
+    the output cannot be written.
+    """
+    folder, output = Path(folder), Path(output)
+    _check(sizes, val, test, fit, shards)
+    say = progress or (lambda what, done, total: None)
+    names = _class_folders(folder, output)
+    summary = Summary(output, names)
+    with _any_image_size(), ThreadPoolExecutor(cpu_count()) as pool:
+        try:
+            found = _unique(_hash_all(folder, names, pool, say, summary), summary)
+            splits = _split(found, val, test)
+            encode = partial(photos.encode, fit=fit)
+            _write_all(_plan(splits, shards), output, sizes, encode, fit, pool, say, summary)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    summary.advice = advise(summary, sizes)
+    return summary
+
+
+def _check(sizes: Sequence[int], val: float, test: float, fit: str, shards: int) -> None:
+    if not sizes or any(not 8 <= size <= 4096 for size in sizes):
+        raise SettingError(f"sizes {list(sizes)}: give one or more from 8 to 4096 pixels")
+    if val < 0 or test < 0 or val + test >= 1:
+        raise SettingError(f"val {val} and test {test}: shares of the photos, less than 1 in sum")
+    if fit not in ("crop", "squash"):
+        raise SettingError(f"fit {fit!r}: crop or squash")
+    if shards < 0:
+        raise SettingError(f"shards {shards}: a number of files, or 0 for as many as suit")
+
+
+def _class_folders(folder: Path, output: Path) -> list[str]:
+    if not folder.is_dir():
+        raise DataError(f"no such folder: {folder}")
+    inside = output.resolve()
+    names = sorted(
+        p.name
+        for p in folder.iterdir()
+        if p.is_dir() and not p.name.startswith(".") and p.resolve() != inside
+    )
+    if not names:
+        raise DataError(f"{folder} holds no class folders: put each class's photos in its own")
+    empty = [name for name in names if not any((folder / name).iterdir())]
+    if empty:
+        raise DataError(f"no images in {', '.join(empty)}: add photos or remove the folder")
+    return names
+
+
+@contextmanager
+def _any_image_size() -> Iterator[None]:
+    # Pillow's own limit raises while opening, before the reduced decoding that makes large
+    # photos harmless; photos.TOO_LARGE takes its place.
+    limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+    try:
+        yield
+    finally:
+        Image.MAX_IMAGE_PIXELS = limit
+
+
+def _hash_all(
+    folder: Path, names: list[str], pool: ThreadPoolExecutor, say: Progress, summary: Summary
+) -> list[Photo]:
+    files = [
+        (path, label)
+        for label, name in enumerate(names)
+        for path in sorted((folder / name).rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    ]
+
+    def attempt(item: tuple[Path, int]) -> Photo | str:
+        try:
+            return photos.read(*item)
+        except PhotoError as error:
+            return str(error)
+
+    found = []
+    for done, (item, result) in enumerate(zip(files, pool.map(attempt, files), strict=True), 1):
+        if isinstance(result, Photo):
+            found.append(result)
+        else:
+            summary.left_out[str(item[0])] = result
+        say("reading", done, len(files))
+    return found
+
+
+def _unique(found: list[Photo], summary: Summary) -> list[Photo]:
+    first: dict[str, Photo] = {}
+    for photo in found:
+        same = first.setdefault(photo.digest, photo)
+        if same is not photo:
+            other = " of ANOTHER class" if same.label != photo.label else ""
+            summary.left_out[str(photo.path)] = f"same bytes as {same.path}{other}"
+    if not first:
+        raise DataError("no usable photo was found" + "".join(
+            f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5)
+        ))  # fmt: skip
+    return sorted(first.values(), key=lambda photo: photo.digest)
+
+
+def _split(found: list[Photo], val: float, test: float) -> dict[str, list[Photo]]:
+    def side(photo: Photo) -> str:
+        if photo.position < test:
+            return "test"
+        return "val" if photo.position < test + val else "train"
+
+    splits: dict[str, list[Photo]] = {split: [] for split in tfrecords.SPLITS}
+    for photo in found:
+        splits[side(photo)].append(photo)
+    return splits
+
+
+@dataclass(frozen=True)
+class _Shard:
+    split: str
+    number: int
+    photos: tuple[Photo, ...]
+
+    def key(self, fit: str) -> str:
+        parts = [photos.JPEG_QUALITY, fit, self.split, self.number]
+        parts += [f"{p.digest}{p.label}" for p in self.photos]
+        return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def _plan(splits: dict[str, list[Photo]], shards: int) -> list[_Shard]:
+    plan = []
+    for split, members in splits.items():
+        count = shards or max(1, min(SHARDS, len(members) // FEWEST_IN_A_SHARD))
+        parts = [tuple(members[i::count]) for i in range(count)]
+        plan += [_Shard(split, i, part) for i, part in enumerate(parts) if part]
+    return plan
+
+
+def _write_all(
+    plan: list[_Shard],
+    output: Path,
+    sizes: Sequence[int],
+    encode: Encode,
+    fit: str,
+    pool: ThreadPoolExecutor,
+    say: Progress,
+    summary: Summary,
+) -> None:
+    """Write the shards that the manifest does not know, and note each there when it is whole."""
+    before, after = _manifest(output), {}
+    total, done = sum(len(shard.photos) for shard in plan), 0
+    for shard in plan:
+        key = shard.key(fit)
+        entry = before.get(key, {"files": {}})
+        missing = [s for s in sizes if not (output / entry["files"].get(str(s), "-")).is_file()]
+        if missing and len(shard.photos) > len(entry.get("left_out", ())):
+
+            def tick(n: int, done: int = done) -> None:
+                say("writing", done + n, total)
+
+            files = entry["files"]
+            entry = _write_shard(shard, output, missing, encode, pool, tick)
+            entry["files"] = {**files, **entry["files"]}
+            summary.shards_written += len(missing)
+        summary.shards_kept += len(sizes) - len(missing)
+        after[key] = entry
+        done += len(shard.photos)
+        say("writing", done, total)
+        summary.add(shard.split, entry)
+        storage.write_json(output / MANIFEST, {**before, **after})
+    _remove_stale(output, after)
+    storage.write_json(output / MANIFEST, after)
+    storage.write_json(output / classes.FILE_NAME, summary.class_names)
+
+
+def _write_shard(
+    shard: _Shard,
+    output: Path,
+    sizes: Sequence[int],
+    encode: Encode,
+    pool: ThreadPoolExecutor,
+    tick: Callable[[int], None],
+) -> dict:
+    """Decode, resize and encode a shard's photos on all cores, then write it in each size."""
+
+    def attempt(photo: Photo) -> tuple[dict[int, bytes], list[str]] | str:
+        try:
+            return encode(photo.path, sizes)
+        except PhotoError as error:
+            return str(error)
+
+    good: list[tuple[Photo, dict[int, bytes]]] = []
+    kinds: Counter[str] = Counter()
+    left_out: dict[str, str] = {}
+    results = zip(shard.photos, pool.map(attempt, shard.photos), strict=True)
+    for done, (photo, result) in enumerate(results, 1):
+        if isinstance(result, str):
+            left_out[str(photo.path)] = result
+        else:
+            good.append((photo, result[0]))
+            kinds.update(result[1])
+        tick(done)
+    files = {}
+    for size in sizes if good else ():
+        name = tfrecords.shard_name(shard.number, size, len(good))
+        path = Path(tfrecords.folder(output, size, shard.split)) / name
+        labelled = shard.split != "test"
+        tfrecords.write_shard(path, (
+            tfrecords.Example(jpegs[size], photo.id, photo.label if labelled else None)
+            for photo, jpegs in good
+        ))  # fmt: skip
+        files[str(size)] = str(path.relative_to(output))
+    labels = Counter(photo.label for photo, _ in good)
+    return {"files": files, "labels": labels, "kinds": kinds, "left_out": left_out}
+
+
+def _manifest(output: Path) -> dict[str, dict]:
+    try:
+        return json.loads((output / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def _remove_stale(output: Path, entries: dict[str, dict]) -> None:
+    # Shards of an earlier call with other photos would otherwise be read along with these.
+    current = {output / name for entry in entries.values() for name in entry["files"].values()}
+    for path in output.glob("tfrecords-jpeg-*/*/*.tfrec"):
+        if path not in current:
+            path.unlink()

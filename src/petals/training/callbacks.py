@@ -1,0 +1,193 @@
+"""What happens around an epoch: scoring, keeping the best, checkpoints, stopping in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from tensorflow import keras
+
+from petals.accelerators import cluster, collectives
+from petals.evaluation.metrics import Scores
+from petals.training import state
+from petals.training.checkpoints import Checkpoints
+
+OUT_OF_TIME = "time limit"
+SAVING_SHARE = 0.05  # of the time may go into checkpoints
+AGREE_EVERY = 16  # steps between looks at the clock, on which several hosts have to agree
+
+
+class Epochs(keras.callbacks.Callback):
+    """Scores each epoch, keeps the best weights, stops early or in time, and tells.
+
+    `predict()` returns the validation probabilities of the model as it stands. The rows of
+    `history` are what `history.csv` holds: phase, epoch, loss, accuracy, val_loss,
+    val_accuracy, val_macro_f1, learning_rate, seconds, images_per_second.
+
+    The order of callbacks does not matter; the same object serves `fit` and the custom loop.
+    """
+
+    def __init__(
+        self,
+        phase: str,
+        predict: Callable[[], np.ndarray],
+        labels: np.ndarray,
+        *,
+        epochs: int,
+        steps: int,
+        batch_size: int,
+        patience: int = 0,
+        deadline: float | None = None,
+        history: list[dict[str, Any]] | None = None,
+        record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+        checkpoints: Checkpoints | None = None,
+        checkpoint_minutes: float = 5.0,
+        say: Callable[[str], None] = print,
+        every: float = 15.0,
+    ) -> None:
+        """`history`: rows of earlier phases, to which this one's are added; `record` gets all of
+        them after each epoch. `steps`: of an epoch. `patience`: epochs without a better macro F1
+        before stopping, 0 = never. `deadline`: a `time.monotonic()` after which no further step
+        is begun. `checkpoint_minutes`: between checkpoints within an epoch; each epoch's end has
+        one where that takes little of the time. `every`: seconds between lines within an epoch.
+        """
+        super().__init__()
+        self.phase, self.predict, self.labels = phase, predict, labels
+        self.epochs, self.steps, self.batch_size = epochs, steps, batch_size
+        self.patience, self.say, self.every = patience, say, every
+        self.deadline = None if deadline is None else collectives.broadcast_scalar(deadline)
+        self._look = AGREE_EVERY if cluster.here().count > 1 else 1
+        self.record, self.checkpoints = record, checkpoints
+        self.history = [] if history is None else history
+        self.best_epoch, self.best_f1 = 0, -1.0
+        self.stopped = ""
+        self.begin = 0  # the step to go on from
+        self._partial: dict[str, float] = {}  # of an epoch that an earlier process began
+        self._best: list[np.ndarray] = []
+        self._pause, self._saving = 60 * checkpoint_minutes, 0.0
+        self._begun = self._saved = _now()
+
+    def resume(self, model: keras.Model) -> None:
+        """Take up the checkpoint that was found, if it is of this phase."""
+        found = self.checkpoints.found if self.checkpoints else None
+        if found is None or found.phase != self.phase:
+            return
+        self._best = state.restore(model, found.arrays)
+        self.begin = found.step
+        for name in ("best_epoch", "best_f1", "stopped"):
+            setattr(self, name, found.facts[name])
+        self._partial = dict(found.facts["partial"])
+
+    def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
+        self._epoch, self._epoch_begun = epoch, _now()
+        self._told = self._epoch_begun
+        self._before = max(self.begin - epoch * self.steps, 0)  # done by an earlier process
+        self._done = 0
+
+    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        self._done = batch + 1
+        step = self._before + self._done
+        if self._done % self._look and step < self.steps:
+            return
+        now = _now()
+        if self.deadline is not None and now > self.deadline:
+            self.stopped = OUT_OF_TIME
+            self.model.stop_training = True
+            if step < self.steps:
+                self._save(step, logs)
+        elif now - self._saved > self._pause and step < self.steps:
+            self._save(step, logs)
+        if now - self._told > self.every:
+            self._told = now
+            self.say(f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {step} of {self.steps}")
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        trained = _now() - self._epoch_begun
+        scores = Scores.of(self.labels, self.predict())
+        row = {
+            "phase": self.phase,
+            "epoch": epoch + 1,
+            **self._means(logs),
+            "val_loss": scores.loss,
+            "val_accuracy": scores.accuracy,
+            "val_macro_f1": scores.macro_f1,
+            "learning_rate": _current_rate(self.model.optimizer),
+            "seconds": _now() - self._epoch_begun,
+            "images_per_second": self._done * self.batch_size / max(trained, 1e-9),
+        }
+        self.history.append(row)
+        self.record(self.history)
+        if scores.macro_f1 > self.best_f1:
+            self.best_f1, self.best_epoch = scores.macro_f1, epoch
+            self._best = self.model.get_weights()
+        elif self.patience and epoch - self.best_epoch >= self.patience:
+            self.stopped = f"no better macro F1 for {self.patience} epochs"
+            self.model.stop_training = True
+        self._tell(row)
+        self._partial = {}
+        if self._before + self._done < self.steps:
+            return  # cut short: the checkpoint was made where it was
+        last = epoch + 1 == self.epochs or self.model.stop_training
+        if last or _now() - self._saved > self._saving / SAVING_SHARE:
+            self._save(self.steps, None)
+
+    def finish(self, model: keras.Model) -> None:
+        """Leave the best weights in the model."""
+        if self._best:
+            model.set_weights(self._best)
+        if self.stopped:
+            self.say(f"  {self.phase}: stopped early ({self.stopped})")
+
+    def _means(self, logs: Mapping[str, Any] | None) -> dict[str, float]:
+        """Loss and accuracy over the epoch so far, the part of an earlier process included."""
+        logs, all_done = logs or {}, self._before + self._done
+        means = {}
+        for name in ("loss", "accuracy"):
+            own = float(logs.get(name, float("nan")))
+            earlier = self._partial.get(name, 0.0)
+            means[name] = (own * self._done + earlier * self._before) / max(all_done, 1)
+        return means
+
+    def _save(self, step: int, logs: Mapping[str, Any] | None) -> None:
+        if self.checkpoints is None:
+            return
+        begun = _now()
+        self.checkpoints.save(
+            self.phase,
+            self._epoch * self.steps + step,
+            [*state.capture(self.model), *self._best],
+            history=self.history,
+            best_epoch=self.best_epoch,
+            best_f1=self.best_f1,
+            # Out of time is no reason for the next session to stop.
+            stopped="" if self.stopped == OUT_OF_TIME else self.stopped,
+            partial=self._means(logs) if logs is not None else {},
+        )
+        self._saved = _now()
+        self._saving = self._saved - begun
+
+    def _tell(self, row: dict[str, Any]) -> None:
+        done = row["epoch"]
+        if self.epochs > 20 and done % 5 and done != self.epochs and row["seconds"] < 1:
+            return  # short epochs by the dozen: every fifth line says enough
+        here = done - self.begin // self.steps
+        left = (_now() - self._begun) / max(here, 1) * (self.epochs - done)
+        self.say(
+            f"  {self.phase} {done}/{self.epochs}  loss {row['loss']:.3f}  "
+            f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
+            f"{row['images_per_second']:,.0f} images/s  "
+            f"{int(left // 60)}:{int(left % 60):02d} left"
+        )
+
+
+def _now() -> float:
+    """`time.monotonic()` of host 0, so that all hosts save and stop at the same step."""
+    return collectives.broadcast_scalar(time.monotonic())
+
+
+def _current_rate(optimizer: keras.optimizers.Optimizer) -> float:
+    rate = optimizer.learning_rate
+    rate = rate(optimizer.iterations) if callable(rate) else rate
+    return float(rate.numpy() if hasattr(rate, "numpy") else np.asarray(rate))

@@ -1,0 +1,220 @@
+"""Checkpoints: all that a run needs to go on where it was cut off.
+
+    <run>/checkpoints/<digest of the settings>/1-000000420.npz      phase, step
+
+A file holds variables by position and what else there is to know as JSON. The two newest stay:
+the only one is never written over. Runs of other settings have folders of their own, so trying
+something else in the same place costs nobody's training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from petals import storage
+from petals.accelerators import cluster, collectives
+from petals.errors import CheckpointError, StorageError
+from petals.kaggle import find_folders, mounts, on_kaggle
+
+FOLDER = "checkpoints"
+SETTINGS = "settings.json"
+VERSION = 1  # of the files; raise it when their content changes
+KEPT = 2
+PHASES = ("head", "fine-tune")
+# A run may go on under other values of these.
+FREE = ("output", "resume", "checkpoint_minutes", "time_limit", "accelerator")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Variables in their order, and what was known at a step of a phase."""
+
+    phase: str
+    step: int
+    arrays: Sequence[np.ndarray]
+    facts: Mapping[str, Any]
+
+
+class Checkpoints:
+    """The checkpoints of one run; `found` is the one to go on from, None to begin anew."""
+
+    def __init__(
+        self,
+        run: str | Path,
+        settings: Mapping[str, Any],
+        resume: str = "auto",
+        say: Callable[[str], None] = print,
+    ) -> None:
+        """`settings`: JSON values that must be the same for a run to go on.
+
+        `resume`: "auto" looks in the run's folder, then in attached outputs; "never" does not
+        look; a path must hold a checkpoint that fits. Raises `CheckpointError` when it does not.
+        """
+        self.settings = {k: v for k, v in settings.items() if k not in FREE}
+        text = json.dumps(self.settings, sort_keys=True)
+        self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+        self.folder = Path(run) / FOLDER / self.digest
+        self.say, self._begun = say, time.monotonic()
+        self.found: Checkpoint | None = None
+        for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
+            part.unlink(missing_ok=True)
+        if not cluster.here().first:
+            resume = "never"  # host 0 looks, and tells
+        if resume == "auto":
+            self.found = self._newest([self.folder.parent, *find_folders(FOLDER)])
+        elif resume != "never":
+            self.found = self._explicit(Path(resume).expanduser())
+        self.found = _of_first(self.found)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The epochs that earlier processes ended, of all phases."""
+        return list(self._known("history", []))
+
+    @property
+    def resumed(self) -> int:
+        """How many times this run was cut off and went on."""
+        return int(self._known("resumed", -1)) + 1
+
+    @property
+    def seconds(self) -> float:
+        """What earlier processes took up to the checkpoint."""
+        return float(self._known("seconds", 0.0))
+
+    def _known(self, name: str, default: Any) -> Any:
+        return self.found.facts[name] if self.found else default
+
+    @property
+    def phase(self) -> str:
+        """The phase to go on from, "" to begin anew."""
+        return self.found.phase if self.found else ""
+
+    def save(self, phase: str, step: int, arrays: Sequence[Any], **facts: Any) -> None:
+        """Keep a checkpoint. Without space for it training goes on, and says so."""
+        if not cluster.here().first:
+            return
+        path = self.folder / f"{PHASES.index(phase)}-{step:09}.npz"
+        seconds = self.seconds + time.monotonic() - self._begun
+        facts |= {"seconds": seconds, "resumed": self.resumed}
+        entries = _entries(Checkpoint(phase, step, arrays, facts))
+        try:
+            if not (self.folder / SETTINGS).is_file():
+                storage.write_json(self.folder / SETTINGS, self.settings)
+            with storage.replacing(path) as part:
+                np.savez(part, **entries)
+        except StorageError as error:
+            self.say(f"  no checkpoint of step {step} is kept, an earlier one stays: {error}")
+            return
+        for old in _files(self.folder)[KEPT:]:
+            old.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Remove this run's checkpoints: it has ended, and a next one shall begin anew."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
+            self.folder.parent.rmdir()
+
+    def _newest(self, places: Sequence[Path]) -> Checkpoint | None:
+        files = [path for place in places for path in _files(place / self.digest)]
+        for path in sorted(files, key=lambda path: path.name, reverse=True):
+            try:
+                checkpoint = _read(path)
+            except CheckpointError as error:
+                self.say(f"{error}: looking for an earlier one")
+            else:
+                self.say(f"going on from {path}: {checkpoint.phase}, step {checkpoint.step}")
+                return checkpoint
+        for other in (folder for place in places for folder in _others(place, self.digest)):
+            self.say(
+                f"{other} is of a run with other settings ({self._difference(other)}): it is left "
+                "alone, training begins anew"
+            )
+        if on_kaggle() and (mounts() / "notebooks").is_dir() and not files:
+            self.say("no checkpoint that fits among the attached outputs: training begins anew")
+        return None
+
+    def _explicit(self, path: Path) -> Checkpoint:
+        files = [path] if path.is_file() else sorted(path.rglob("*.npz"), key=lambda p: p.name)
+        files = [file for file in files if (file.parent / SETTINGS).is_file()]
+        if not files:
+            raise CheckpointError(f"resume: no checkpoint at {path}")
+        fitting = [file for file in files if file.parent.name == self.digest]
+        if not fitting:
+            raise CheckpointError(
+                f"resume: {path} is of a run with other settings "
+                f"({self._difference(files[-1].parent)}). Give the same ones, or resume='never'"
+            )
+        return _read(fitting[-1])
+
+    def _difference(self, folder: Path) -> str:
+        try:
+            theirs = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return "unreadable"
+        names = [n for n in {**theirs, **self.settings} if theirs.get(n) != self.settings.get(n)]
+        message = [
+            f"{n}: {theirs.get(n)!r} there, {self.settings.get(n)!r} here" for n in names[:3]
+        ]
+        return "; ".join(message) + (f" and {len(names) - 3} more" if names[3:] else "")
+
+
+def _files(folder: Path) -> list[Path]:
+    """A folder's checkpoints, the furthest first."""
+    return sorted(folder.glob("[0-9]*.npz"), key=lambda path: path.name, reverse=True)
+
+
+def _others(place: Path, digest: str) -> Iterator[Path]:
+    for folder in sorted(place.iterdir()) if place.is_dir() else ():
+        if folder.name != digest and (folder / SETTINGS).is_file():
+            yield folder
+
+
+def _entries(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
+    entries = {f"{number:05}": np.asarray(a) for number, a in enumerate(checkpoint.arrays)}
+    known = {"phase": checkpoint.phase, "step": checkpoint.step, **checkpoint.facts}
+    text = json.dumps({"version": VERSION, **known})
+    return entries | {"facts": np.frombuffer(text.encode(), np.uint8)}
+
+
+def _of_first(found: Checkpoint | None) -> Checkpoint | None:
+    """What host 0 found, on every host: they need not share a disk."""
+    if cluster.here().count == 1:
+        return found
+    file = io.BytesIO()
+    if found is not None:
+        np.savez(file, **_entries(found))
+    data = collectives.broadcast(file.getvalue())
+    return _parse(io.BytesIO(data)) if data else None
+
+
+def _read(path: Path) -> Checkpoint:
+    """Raises `CheckpointError` for a file that is damaged or of a newer format."""
+    try:
+        with path.open("rb") as file:
+            return _parse(file)
+    except CheckpointError as error:
+        raise CheckpointError(f"{path} {error}") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{path} is damaged ({type(error).__name__})") from None
+
+
+def _parse(file: IO[bytes]) -> Checkpoint:
+    with np.load(file) as held:
+        facts = json.loads(held["facts"].tobytes())
+        if (version := facts.pop("version")) > VERSION:  # what else it holds, who knows
+            raise CheckpointError(
+                f"was written by a newer petals (format {version}, this one reads {VERSION})"
+            )
+        arrays = [held[name] for name in sorted(held.files) if name != "facts"]
+    return Checkpoint(facts.pop("phase"), facts.pop("step"), arrays, facts)

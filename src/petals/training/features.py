@@ -1,0 +1,203 @@
+"""The frozen backbone's features: computed once, kept, and found again by later runs.
+
+While the backbone does not change, running it again in every epoch gives the same numbers
+again. So it runs over the data once, and the head is trained on what it gave.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from petals import storage
+from petals.accelerators import cluster, collectives
+from petals.accelerators.detect import Accelerator
+from petals.data import pipeline, shards
+from petals.data.pipeline import images
+from petals.data.splits import Split
+from petals.errors import StorageError
+from petals.kaggle import cache_folder
+from petals.models.classifier import Classifier
+
+VERSION = 1  # part of every key: raise it when the computation changes
+CPU_BATCH = 32  # images; larger batches fall out of a core's cache
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Features:
+    """float32 values (images, views, width), int64 labels (images,), ids (images,)."""
+
+    values: np.ndarray
+    labels: np.ndarray
+    ids: np.ndarray
+    stored: bool = False  # found rather than computed
+
+
+@collectives.local_devices_only
+def extract(
+    model: keras.Model,
+    split: Split,
+    *,
+    key: str,
+    views: int = 1,
+    level: str = "light",
+    seed: int = 0,
+    batch_size: int = CPU_BATCH,
+    on_one_device: bool = True,
+    progress: Progress | None = None,
+) -> Features:
+    """The features of every image of a split, in the files' order.
+
+    `model` maps uint8 images to features; `key` names its weights (`petals.models.weights.describe`).
+    View 0 is the image as it is, the others are augmented at `level`. What was computed before
+    for the same data, weights, size and views is read from the cache; of processes that want
+    the same at the same time, one computes and the others wait for it. Of several hosts each
+    computes a part of the images on its own devices, and all get the whole.
+    """
+    here = cluster.here()
+    own, model = split.part(here.index, here.count), collectives.local_copy(model)
+    parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
+    parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
+    name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
+    path = cache_folder() / "features" / f"{name}.npy"
+    labels, ids = shards.labels_and_ids(split)
+    with _one_at_a_time(path.with_suffix(".lock")):
+        values = _stored(path, own.count)
+        stored = values is not None
+        if values is None:
+            run = frozen(model, batch_size) if on_one_device else _predicting(model)
+            values = np.stack(
+                [_one_view(run, own, view, level, seed, batch_size, views, progress)
+                 for view in range(views)], axis=1)  # fmt: skip
+            _keep(path, values)
+    return Features(collectives.gather(values), labels, ids, stored)
+
+
+def extractor(
+    classifier: Classifier, device: Accelerator, **settings: Any
+) -> Callable[..., Features]:
+    """`extract` for a classifier on a device: call it with a split (and `views`)."""
+    batch = CPU_BATCH if device.on_cpu else 128
+    alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
+    return partial(
+        extract,
+        classifier.features,
+        batch_size=batch * device.replicas // device.hosts,
+        on_one_device=device.backend == "tensorflow" and alone,
+        **settings,
+    )
+
+
+def _digest(model: keras.Model) -> str:
+    # A backbone without pretrained weights is another one with every seed.
+    digest = hashlib.blake2b(digest_size=12)
+    for values in model.get_weights():
+        digest.update(np.ascontiguousarray(values))
+    return digest.hexdigest()
+
+
+def _stored(path: Path, count: int) -> np.ndarray | None:
+    try:
+        values = np.load(path)
+    except (OSError, ValueError, EOFError):
+        return None  # not there, or cut short by an old crash: computed again
+    return values if len(values) == count else None
+
+
+def _keep(path: Path, values: np.ndarray) -> None:
+    try:
+        with storage.replacing(path) as part:
+            np.save(part, values)
+    except StorageError as error:  # the run can do without; the next one computes again
+        print(f"  the features are not kept: {error}")
+
+
+@contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes may then both compute
+        yield
+        return
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("w")
+    except OSError as error:
+        raise storage.cannot_write(lock, error) from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+Tell = Callable[[int], None]  # how many batches are done
+Forward = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
+
+
+def _silent(batches: int) -> None:
+    pass
+
+
+def _one_view(
+    run: Forward,
+    split: Split,
+    view: int,
+    level: str,
+    seed: int,
+    batch_size: int,
+    views: int,
+    progress: Progress | None,
+) -> np.ndarray:
+    dataset = images(split, batch_size, view, level, seed)
+
+    def tell(batches: int) -> None:
+        if progress:
+            done = min(batches * batch_size, split.count)
+            progress("features", view * split.count + done, views * split.count)
+
+    with shards.naming_damaged_files(split.paths):
+        rows = list(run(dataset, tell))
+    return pipeline.cut(np.concatenate(rows).astype(np.float32), split)
+
+
+def _predicting(model: keras.Model) -> Forward:
+    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+        # The whole dataset at once: a call for each batch costs several times as much.
+        watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: tell(n + 1))
+        yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
+
+    return run
+
+
+def frozen(model: keras.Model, batch_size: int) -> Forward:
+    """The model's pass over datasets of `batch_size` uint8 images, on TensorFlow's CPU."""
+    # With its weights made constants, TensorFlow folds each BatchNorm into the convolution
+    # before it; two calls at a time fill the cores between an op's parallel parts.
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    shape = (batch_size, *model.input_shape[1:])
+    traced = tf.function(lambda x: model(x, training=False))
+    call = convert_variables_to_constants_v2(
+        traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
+    )
+
+    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+        batches, done = iter(dataset), 0
+        with ThreadPoolExecutor(2) as pool:
+            while group := list(itertools.islice(batches, 8)):
+                yield from pool.map(lambda batch: call(batch)[0].numpy(), group)
+                tell(done := done + len(group))
+
+    return run

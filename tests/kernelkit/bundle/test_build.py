@@ -1,0 +1,194 @@
+"""A bundle needs nothing but itself, says what it is, and is the same each time."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kernelkit import errors, project
+from kernelkit.bundle import build as build_module
+
+
+def build(repository, **parameters):
+    return build_module.build(
+        repository.notebook, parameters, project.find_project(repository.root)
+    )
+
+
+def run(text, folder, **environment):
+    """Run a bundle's code cells in a bare Python; what it printed."""
+    cells = [c["source"] for c in json.loads(text)["cells"] if c["cell_type"] == "code"]
+    folder.mkdir()
+    (folder / "script.py").write_text("\n\n".join(cells))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "script.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={"PATH": os.defpath} | environment,
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_same_input_gives_the_same_bytes(repository):
+    first = build(repository, files=2)
+    time.sleep(0.01)
+    assert build(repository, files=2).text == first.text
+    assert build(repository, files=4).content != first.content
+
+
+def test_the_commit_is_told_and_does_not_change_the_content(repository):
+    before = build(repository)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(repository.root)]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "seed"]):
+        subprocess.run([*git, *arguments], check=True, capture_output=True)
+
+    clean = build(repository)
+    (repository.package / "unused.py").write_text("x = 1\n")
+    beside = build(repository)
+    imported = repository.package / "__init__.py"
+    imported.write_text(imported.read_text() + "x = 1\n")
+    dirty = build(repository)
+
+    assert len(clean.commit.sha) == 40
+    assert not clean.commit.dirty
+    assert dirty.commit.dirty
+    assert f"'KERNELKIT_GIT_SHA': '{clean.commit.sha}'" in clean.text
+    assert "'KERNELKIT_GIT_DIRTY': 'false'" in clean.text
+    assert "'KERNELKIT_GIT_DIRTY': 'true'" in dirty.text
+    assert "KERNELKIT_GIT_SHA" not in before.text
+    assert clean.content == before.content == beside.content != dirty.content
+    assert clean.commit.sha in json.loads(clean.text)["cells"][0]["source"]
+
+
+def test_the_first_cell_states_package_version_parameters_and_hash(repository):
+    built = build(repository, files=7)
+    names = {}
+    head = json.loads(built.text)["cells"][0]["source"]
+    exec(head, names)
+    assert names["BUNDLE"]["packages"] == {"blossom": "1.2"}
+    assert names["BUNDLE"]["parameters"] == {"files": 7}
+    assert names["BUNDLE"]["content"] == f"sha256:{built.content}"
+    assert names["BUNDLE"]["git"] == {"commit": "", "dirty": True}
+
+
+def test_what_runs_is_told_how_long_its_session_lasts(repository, tmp_path, notebook_code):
+    repository.cells(notebook_code("import os\nprint(os.environ.get('KERNELKIT_SESSION_MINUTES'))"))
+
+    def told(minutes):
+        here = project.find_project(repository.root)
+        built = build_module.build(repository.notebook, {}, here, minutes)
+        assert build_module.build(repository.notebook, {}, here, minutes).text == built.text
+        return run(built.text, tmp_path / f"working-{minutes}").splitlines()[-1]
+
+    assert told(42.5) == "42.5"
+    assert told(None) == "None"
+
+
+def test_it_runs_where_the_package_is_not_installed(repository, tmp_path):
+    repository.cells(
+        {
+            "cell_type": "code",
+            "source": ["import blossom.petals, sys, os\n", "print(blossom.petals.__file__)\n"],
+            "outputs": [],
+            "metadata": {},
+        }
+    )
+    working = tmp_path / "working"
+    message = run(build(repository).text, working)
+    place = message.strip().splitlines()[-1]
+    assert place.endswith("blossom/petals.py")
+    assert str(working) not in place
+    assert [p.name for p in working.iterdir()] == ["script.py"]
+
+
+def test_a_cell_that_was_edited_on_kaggle_is_noticed(repository, tmp_path):
+    edited = build(repository).text.replace("F1 = 0.75", "F1 = 0.99")
+    assert "petals.py is not what was pushed" in run(edited, tmp_path / "working")
+
+
+def test_nothing_of_this_machine_rides_along(repository, notebook_code):
+    cell = notebook_code("print(1)")
+    cell |= {"execution_count": 3, "outputs": [{"output_type": "stream", "text": "/home/me"}]}
+    repository.cells(cell, kaggle={"accelerator": "gpu"}, widgets={"x": 1})
+
+    built = build(repository)
+    notebook = json.loads(built.text)
+
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
+    assert "/home/me" not in built.text
+    assert str(repository.root) not in built.text
+    assert built.traces == ("kaggle", "widgets")
+
+
+def test_parameters_stand_right_after_theirs_as_papermill_would_put_them(repository):
+    cells = json.loads(build(repository, files=2, fail=True).text)["cells"]
+    tags = [cell["metadata"].get("tags", []) for cell in cells]
+    place = tags.index(["parameters"])
+    assert tags[place + 1] == ["injected-parameters"]
+    assert cells[place + 1]["source"] == "# Parameters\nfiles = 2\nfail = True"
+
+
+def test_what_is_not_finite_can_be_a_parameter(repository):
+    assert "float('inf')" in build_module.parameters_cell({"patience": float("inf")})
+    assert build(repository, patience=float("inf"))
+
+
+def test_every_cell_has_an_id_and_every_file_is_folded(repository):
+    cells = json.loads(build(repository).text)["cells"]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    carried = [c for c in cells if c["source"].startswith("# blossom/")]
+    assert [c["source"].split("\n")[0] for c in carried] == [
+        "# blossom/__init__.py",
+        "# blossom/petals.py",
+    ]
+    assert all(c["metadata"]["jupyter"] == {"source_hidden": True} for c in carried)
+
+
+def test_it_is_a_valid_notebook(repository):
+    import nbformat
+
+    nbformat.validate(nbformat.reads(build(repository, files=1).text, as_version=4))
+
+
+def test_parameters_without_a_cell_for_them_are_an_error(repository, notebook_code):
+    repository.cells(notebook_code("print(1)"))
+    with pytest.raises(errors.NotebookError, match="no cell tagged"):
+        build(repository, files=1)
+
+
+@pytest.mark.parametrize("text", ["not json", '{"cells": 3, "nbformat": 4}', '{"nbformat": 3}'])
+def test_what_is_no_notebook_is_named(repository, text):
+    repository.notebook.write_text(text)
+    with pytest.raises(errors.NotebookError, match=r"train\.ipynb"):
+        build(repository)
+
+
+def test_the_size_is_warned_of_and_refused(repository):
+    data = repository.package / "table.json"
+    data.write_text(json.dumps("x" * 850_000))
+    assert "over 80 %" in build_module.check_size(build(repository))
+    data.write_text(json.dumps("x" * 1_000_000))
+    with pytest.raises(errors.PreflightError, match="1000 kB"):
+        build_module.check_size(build(repository))
+
+
+def test_a_secret_is_found_by_file_and_line_and_not_repeated(repository):
+    secret = "KGAT_" + hashlib.sha256(b"sentinel").hexdigest()[:32]
+    (repository.package / "petals.py").write_text(f"F1 = 1\nTOKEN = '{secret}'\n")
+    leaks = build(repository).leaks
+    assert [str(leak) for leak in leaks] == ["blossom/petals.py:2 looks like a Kaggle API token"]
+    assert secret not in str(leaks)
+
+
+def test_bundling_is_quick(repository):
+    for number in range(40):
+        (repository.package / f"module_{number}.py").write_text("x = 1\n" * 200)
+    began = time.monotonic()
+    build(repository)
+    assert time.monotonic() - began < 1

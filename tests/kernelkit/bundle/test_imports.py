@@ -1,0 +1,53 @@
+"""Imports are read as Python would meet them."""
+
+import pytest
+
+from kernelkit.bundle.imports import imported, needed
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy as np",
+        "from numpy.linalg import norm",
+        "def later():\n    import numpy",
+        "class A:\n    def f(self):\n        from numpy import nan",
+        "try:\n    import torch\nexcept ImportError:\n    import numpy",
+        "try:\n    import numpy\nexcept OSError:\n    pass",
+        "try:\n    pass\nfinally:\n    import numpy",
+        "if fast:\n    import numpy",
+        "%matplotlib inline\n  \nimport numpy",
+        "for x in y:\n    !ls\nimport numpy",
+        "!ls /kaggle/input\nthis is no Python\nimport numpy, numpy.linalg",
+    ],
+)
+def test_what_code_cannot_do_without_is_needed(source):
+    assert set(needed([("cell", source)])) == {"numpy"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    import numpy\nexcept ImportError:\n    numpy = None",
+        "try:\n    import numpy\nexcept (OSError, ModuleNotFoundError):\n    pass",
+        "try:\n    import numpy\nexcept:\n    pass",
+        "with contextlib.suppress(ImportError):\n    import numpy",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy",
+        "from . import numpy",
+        "from .numpy import nan",
+        "text = 'import numpy'",
+        "%pip install numpy==2.0 -q\nimport numpy",
+        "!pip install 'scipy' numpy\nimport numpy",
+    ],
+)
+def test_what_code_can_do_without_is_not(source):
+    assert "numpy" not in needed([("cell", source)])
+
+
+def test_the_first_place_is_told():
+    assert needed([("a", "\n\nimport numpy"), ("b", "import numpy")]) == {"numpy": "a, line 3"}
+    assert needed([("a", "!x y\nno python\nimport numpy")]) == {"numpy": "a, line 3"}
+
+
+def test_relative_imports_start_from_the_home_of_the_source():
+    assert list(imported("from .. import c\nfrom .d import e", "a.b")) == ["a.c", "a.b.d.e"]

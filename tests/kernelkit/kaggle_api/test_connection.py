@@ -1,0 +1,150 @@
+"""The genuine client, found credentials or not, with every request bounded in time."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle_api import connection
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import Timeouts, open_connection
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from kernelkit.local_kaggle.server import LocalKaggle
+
+pytestmark = pytest.mark.slow
+
+ONCE = Retries(attempts=1)
+KERNEL = Kernel("tester", "blossom-train")
+
+
+@pytest.fixture
+def server(tmp_path):
+    with LocalKaggle(tmp_path / "kaggle", tokens={"KGAT_token": "tokener"}) as server:
+        yield server
+
+
+def test_without_credentials_it_says_where_to_get_them(capfd):
+    with pytest.raises(errors.CredentialsError, match="settings/api"):
+        open_connection()
+    assert capfd.readouterr().out == ""
+
+
+def test_a_legacy_key_serves(server):
+    with server.attach():
+        found = open_connection()
+        assert found.username == "tester"
+        assert found.rehearses
+        assert found.secrets == [server.key()]
+
+
+def test_a_token_is_asked_about_and_serves(server, monkeypatch):
+    with server.attach():
+        monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
+        found = open_connection()
+        assert found.username == "tokener"
+        assert Kaggle(found, ONCE).status(KERNEL, None) is None
+
+
+def test_a_token_file_serves(server, monkeypatch, tmp_path):
+    with server.attach():
+        monkeypatch.delenv("KAGGLE_KEY")
+        monkeypatch.delenv("KAGGLE_USERNAME")
+        folder = tmp_path / "home" / ".kaggle"
+        folder.mkdir(parents=True)
+        (folder / "access_token").write_text("KGAT_token")
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        assert open_connection().username == "tokener"
+
+
+def test_a_server_that_never_answers_about_a_token_is_given_up(monkeypatch, server):
+    silent = socket.create_server(("127.0.0.1", 0))
+    from kagglesdk import kaggle_env
+
+    with server.attach():
+        monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setitem(kaggle_env._env_to_endpoint, kaggle_env.KaggleEnv.LOCAL, url)
+        began = time.monotonic()
+        with pytest.raises(errors.NetworkError, match="checking the credentials: no answer"):
+            open_connection(Timeouts(authenticate=0.5))
+        assert time.monotonic() - began < 5
+    silent.close()
+
+
+@pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.ERROR_503,
+                                  FaultKind.RESET])  # fmt: skip
+def test_asking_about_a_token_is_repeated(server, monkeypatch, timing, kind):
+    with server.attach():
+        monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
+        server.faults = FaultSchedule([Fault("IntrospectToken", 1, kind)])
+        assert open_connection(timing.timeouts, timing.retries).username == "tokener"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sort"),
+    [
+        (FaultKind.THROTTLED, FailureKind.THROTTLED),
+        (FaultKind.THROTTLED_RETRY_AFTER, FailureKind.THROTTLED),
+        (FaultKind.HTML, FailureKind.MALFORMED),
+        (FaultKind.ERROR_500, FailureKind.SERVER),
+        (FaultKind.ERROR_502, FailureKind.SERVER),
+        (FaultKind.ERROR_503, FailureKind.SERVER),
+        (FaultKind.RESET, FailureKind.NETWORK),
+        (FaultKind.HANG, FailureKind.NETWORK),
+    ],
+)
+def test_every_misbehaviour_of_the_server_is_sorted(server, kind, sort):
+    with server.attach():
+        kaggle = Kaggle(open_connection(Timeouts(read=1.0)), ONCE)
+        server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, kind, 2.0)])
+        began = time.monotonic()
+        with pytest.raises(Failure) as caught:
+            kaggle.status(KERNEL, 1)
+    assert caught.value.sort is sort
+    assert time.monotonic() - began < 3
+    if kind is FaultKind.THROTTLED_RETRY_AFTER:
+        assert caught.value.retry_after is not None
+
+
+def test_a_server_that_is_not_there_was_never_sent_to(server):
+    with server.attach():
+        kaggle = Kaggle(open_connection(), ONCE)
+    server.stop()
+    with pytest.raises(Failure) as caught:
+        kaggle.status(KERNEL, 1)
+    assert caught.value.sort is FailureKind.NETWORK
+    assert not caught.value.sent
+
+
+def test_importing_the_kit_does_not_import_the_client():
+    import subprocess
+    import sys
+
+    code = "import sys, kernelkit.push.command; print({'kaggle', 'kagglesdk'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_production_is_what_the_client_calls_production(monkeypatch):
+    from kagglesdk.kaggle_client import KaggleClient
+    from kagglesdk.kaggle_env import KaggleEnv
+
+    services = KaggleClient(env=KaggleEnv.PROD, username="me", password="0" * 32)
+    found = connection.Connection(services, "me", Timeouts())
+    assert found.base_url == connection.PRODUCTION
+    assert not found.rehearses
+
+
+def test_the_messages_have_the_fields_that_are_used():
+    """Of 2.2.4 and 2.2.5 alike: a field that goes missing fails here and not on Kaggle."""
+    from kagglesdk.kernels.types import kernels_api_service as types
+
+    for name in ("GetKernelSessionStatus", "ListKernelSessionOutput", "ListKernelFiles"):
+        request = getattr(types, f"Api{name}Request")()
+        request.version_label = "v3"
+        assert json.loads(request.to_json())["versionLabel"] == "v3"

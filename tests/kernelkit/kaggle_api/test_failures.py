@@ -1,0 +1,75 @@
+"""Every failure of a call is sorted, and says what to do."""
+
+import datetime
+import email.utils
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "sort"),
+    [
+        (401, "Unauthorized", FailureKind.CREDENTIALS),
+        (403, "Permission 'kernels.get' was denied", FailureKind.REFUSED),
+        (404, "", FailureKind.NOT_FOUND),
+        (400, "Maximum batch TPU session count of 1 reached.", FailureKind.CAPACITY),
+        (429, "", FailureKind.THROTTLED),
+        (500, "", FailureKind.SERVER),
+        (503, "", FailureKind.SERVER),
+    ],
+)
+def test_a_status_has_its_sort(status, message, sort):
+    assert failures.of_status("GetKernel", status, message).sort is sort
+
+
+def test_what_succeeds_is_no_failure():
+    assert failures.of_status("GetKernel", 200, "") is None
+    assert failures.of_status("GetKernel", 302, "") is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"code": 400, "message": "no"}', "no"),
+        ('{"error": {"code": 5, "message": "never", "status": "X"}}', "never"),
+        ('{"error": "plain"}', "plain"),
+        ("<html>Too many requests</html>", ""),
+        ("[1]", ""),
+        ("", ""),
+    ],
+)
+def test_both_forms_of_error_are_read(body, message):
+    assert failures.message_in(body) == message
+
+
+def test_retry_after_is_seconds_or_a_date():
+    assert failures.retry_after("7") == 7.0
+    assert failures.retry_after("-7") == 0.0
+    assert failures.retry_after(None) is None
+    assert failures.retry_after("soon") is None
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
+    assert 80 < failures.retry_after(email.utils.format_datetime(later, usegmt=True)) <= 90
+
+
+@pytest.mark.parametrize(
+    ("sort", "kind", "code"),
+    [
+        (FailureKind.CREDENTIALS, errors.CredentialsError, 4),
+        (FailureKind.NOT_FOUND, errors.RefusedError, 5),
+        (FailureKind.REFUSED, errors.RefusedError, 5),
+        (FailureKind.CAPACITY, errors.CapacityError, 5),
+        (FailureKind.THROTTLED, errors.NetworkError, 8),
+        (FailureKind.SERVER, errors.NetworkError, 8),
+        (FailureKind.NETWORK, errors.NetworkError, 8),
+        (FailureKind.MALFORMED, errors.NetworkError, 8),
+    ],
+)
+def test_each_sort_ends_in_its_code(sort, kind, code):
+    error = Failure(sort, "GetKernel", "no").error()
+    assert type(error) is kind
+    assert error.exit_code == code
+    assert "GetKernel: no" in str(error)

@@ -1,0 +1,94 @@
+import pytest
+
+from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.notebooks.parameters import declared, resolve
+
+CELL = """
+epochs = 5  # >= 0: passes over the photos
+dropout = 0.3  # [0, 1): share left out
+rate: float = 1e-3  # > 0
+device = "auto"  # auto | tpu | cpu: what must be there
+part = "none"  # none | all | last:N | block:NAME: what is trained
+weights = "auto"  # auto | none | FILE: what it knows
+loud = False  # true | false: whether to talk
+plain = True
+sizes = [1, 2]  # any list
+note = "a | b"  # text: a | b is no rule after a colon
+anything = None
+"""
+KNOWN = declared(CELL)
+
+
+def test_defaults_and_types_come_from_the_cell():
+    assert [p.default for p in KNOWN.values()][:3] == [5, 0.3, 1e-3]
+    assert KNOWN["epochs"].rule == ">= 0"
+    assert KNOWN["device"].rule == "auto | tpu | cpu"
+    assert KNOWN["plain"].rule == KNOWN["note"].rule == KNOWN["sizes"].rule == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("epochs=7", 7), ("dropout=0", 0.0), ("rate=2e-4", 2e-4), ("device=tpu", "tpu"),
+        ("part=last:12", "last:12"), ("part=block:conv5", "block:conv5"), ("loud=true", True),
+        ("plain=False", False), ("sizes=[3]", [3]), ("note=x=y", "x=y"), ("note=5", "5"),
+        ("weights=a/b.h5", "a/b.h5"), ("anything=4", 4), ("anything=word", "word"),
+    ],
+)  # fmt: skip
+def test_values_on_a_command_line(text, value):
+    (found,) = resolve(KNOWN, [text]).values()
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("epoch=7", "no parameter 'epoch': did you mean epochs?"),
+        ("zzz=7", "it takes epochs, dropout"),
+        ("epochs=many", "epochs='many' has the wrong type: a whole number is needed, like 5"),
+        ("epochs=1.5", "wrong type"),
+        ("epochs=true", "wrong type"),
+        ("epochs=-1", "epochs=-1 is not allowed: it takes >= 0"),
+        ("dropout=1", r"dropout=1.0 is not allowed: it takes \[0, 1\)"),
+        ("dropout=nan", "wrong type"),
+        ("rate=0", "> 0"),
+        ("device=gpu", r"it takes auto \| tpu \| cpu"),
+        ("part=last:0", "not allowed"),
+        ("part=last:", "not allowed"),
+        ("part=block:", "not allowed"),
+        ("loud=maybe", "true or false"),
+        ("epochs", "write it as name=value"),
+    ],
+)
+def test_what_does_not_fit_is_one_clear_line(text, message):
+    with pytest.raises(ParameterError, match=message) as error:
+        resolve(KNOWN, [text])
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_given_twice():
+    with pytest.raises(ParameterError, match="given twice"):
+        resolve(KNOWN, ["epochs=1", "epochs=2"])
+
+
+def test_typed_values_are_checked_like_texts():
+    assert resolve(KNOWN, {"dropout": 0, "epochs": 3}) == {"dropout": 0.0, "epochs": 3}
+    with pytest.raises(ParameterError, match="wrong type"):
+        resolve(KNOWN, {"epochs": "3"})
+    with pytest.raises(ParameterError, match="not a number"):
+        resolve(KNOWN, {"dropout": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("import os", "line 1 of the parameters cell is not"),
+        ("a = open('x')", "gives a no plain literal"),
+        ("a = 1\na = 2", "assigns a twice"),
+        ("a = (", "not Python"),
+    ],
+)
+def test_a_cell_that_is_no_interface(cell, message):
+    with pytest.raises(NotebookError, match=message):
+        declared(cell)

@@ -1,0 +1,389 @@
+"""The whole loop against a local Kaggle, and each exit code of its tool."""
+
+import json
+import signal
+import threading
+from dataclasses import replace
+
+import pytest
+
+from kernelkit import errors, machines
+from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from kernelkit.local_kaggle.limits import ServerLimits
+from kernelkit.local_kaggle.server import LocalKaggle
+from kernelkit.push.command import list_pushes
+from kernelkit.push.ledger import Ledger
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def sessions(request):
+    """Quick ones, save where a test is about the session itself."""
+    if "papermill" not in request.node.name:
+        request.getfixturevalue("quick_sessions")
+
+
+@pytest.fixture
+def kaggle(tmp_path):
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        yield server
+
+
+def expected(files):
+    return {
+        ("deep/" if n % 2 else "") + f"{n}.bin": bytes([n % 256]) * (500 * n + 1)
+        for n in range(files)
+    }
+
+
+def test_a_push_under_papermill_brings_every_file_home_byte_for_byte(repository, kaggle):
+    folder = repository.push("files=25")
+
+    assert folder == repository.runs / "rehearsal-blossom-train-v1"
+    for name, data in expected(25).items():
+        assert (folder / name).read_bytes() == data
+    assert "working on tpu" in (folder / "log.txt").read_text()
+    assert not list(folder.rglob("*.part"))
+    assert "macro F1 0.750" in repository.message
+    assert all(line.startswith("[rehearsal]") for line in repository.message.splitlines())
+
+
+def test_the_ledger_keeps_what_was_pushed_and_how_it_went(repository, kaggle):
+    repository.push("files=1")
+
+    (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
+
+    assert (push.reference, push.state) == ("tester/blossom-train/1", "complete")
+    assert push.parameters == {"files": 1, "accelerator": "tpu"}
+    assert push.minutes_run is not None
+    assert "tester/blossom-train/1" in list_pushes(repository.runs)
+
+
+def test_an_identical_push_stops_unless_forced(repository, kaggle):
+    repository.push("files=1")
+
+    with pytest.raises(errors.PreflightError, match="identical to tester/blossom-train/1"):
+        repository.push("files=1")
+    folder = repository.push("files=1", force=True)
+
+    assert folder.name.endswith("-v2")
+
+
+def test_the_second_push_is_read_as_the_second(repository, kaggle):
+    repository.push("files=1")
+
+    folder = repository.push("files=2")
+
+    assert (folder / "deep" / "1.bin").is_file()
+
+
+def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(repository, kaggle):
+    with pytest.raises(errors.RunFailedError) as caught:
+        repository.push("fail=true", "files=2")
+
+    assert caught.value.exit_code == 6
+    assert "def wither(fail):" in repository.message
+    assert "ValueError: withered" in repository.message
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    assert (folder / "0.bin").is_file()
+
+
+def test_an_unknown_parameter_is_a_usage_error(repository):
+    with pytest.raises(errors.ParameterError, match="did you mean files") as caught:
+        repository.push("fils=3")
+    assert caught.value.exit_code == 2
+
+
+def test_a_preflight_error_stops_before_anything_is_sent(repository, kaggle):
+    repository.describe(machine_shape="TpuV38")
+
+    with pytest.raises(errors.PreflightError, match="retired") as caught:
+        repository.push()
+
+    assert caught.value.exit_code == 3
+    assert not kaggle.faults.calls
+
+
+def test_missing_credentials_end_in_their_own_code(repository):
+    with pytest.raises(errors.CredentialsError) as caught:
+        repository.push()
+    assert caught.value.exit_code == 4
+
+
+def test_a_wrong_key_ends_in_the_credentials_code(repository, kaggle, monkeypatch):
+    monkeypatch.setenv("KAGGLE_KEY", "0" * 32)
+    with pytest.raises(errors.CredentialsError):
+        repository.push()
+
+
+def test_a_refused_source_is_not_taken_for_success(repository, kaggle):
+    repository.describe(dataset_sources=["someone/nothing-there"])
+
+    with pytest.raises(errors.RefusedError, match="dataset someone/nothing-there") as caught:
+        repository.push()
+
+    assert caught.value.exit_code == 5
+
+
+def test_no_quota_is_told_before_the_push(repository, tmp_path):
+    limits = ServerLimits(weekly_seconds={"tpu": 0.0, "gpu": 0.0})
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        with pytest.raises(errors.CapacityError, match="of 0 TPU hours are left") as caught:
+            repository.push()
+        assert "SaveKernel" not in server.faults.calls
+    assert caught.value.exit_code == 5
+
+
+def test_a_session_of_another_kernel_takes_the_only_tpu(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom other")
+        repository.push(wait=False)
+        repository.describe(id="INSERT_USERNAME/blossom-train", title="Blossom train")
+        with pytest.raises(errors.CapacityError, match="tester/blossom-other"):
+            repository.push()
+        with pytest.raises(errors.CapacityError, match="session count of 1"):
+            repository.push(force=True)
+        assert "--resume tester/blossom-other/1" not in repository.message
+
+
+def test_a_kernel_that_still_runs_is_not_pushed_again(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.push(wait=False)
+        assert "--resume tester/blossom-train/1" in repository.message
+        with pytest.raises(errors.PreflightError, match="still queued"):
+            repository.push("files=9")
+
+
+def test_the_deadline_passes_while_the_run_is_alive(repository, tmp_path, timing):
+    limits = ServerLimits(queue_seconds=60.0)
+    patience = replace(timing.patience, queue=60.0)
+    with (
+        LocalKaggle(tmp_path / "kaggle", limits=limits) as server,
+        server.attach(),
+        pytest.raises(errors.DeadlineError, match="--resume") as caught,
+    ):
+        repository.push(timing=replace(timing, patience=patience))
+    assert caught.value.exit_code == 7
+
+
+def test_a_network_that_stays_down_ends_in_its_own_code(repository, kaggle, timing):
+    kaggle.faults = FaultSchedule([Fault("GetKernelSessionStatus", 0, FaultKind.RESET)])
+    with pytest.raises(errors.NetworkError) as caught:
+        repository.push()
+    assert caught.value.exit_code == 8
+
+
+def test_a_status_that_stays_out_of_reach_ends_in_the_network_code(repository, kaggle, timing):
+    faults = [Fault("GetKernelSessionStatus", n, FaultKind.ERROR_503) for n in range(2, 400)]
+    kaggle.faults = FaultSchedule(faults)
+    patience = replace(timing.patience, silence=60.0)
+    with pytest.raises(errors.NetworkError, match="--resume tester/blossom-train/1"):
+        repository.push(timing=replace(timing, patience=patience))
+
+
+def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
+    kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.WRONG_LENGTH)])
+
+    with pytest.raises(errors.OutputsError, match="submission") as caught:
+        repository.push()
+
+    assert caught.value.exit_code == 9
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    assert {p.name for p in folder.rglob("*") if p.is_file()} == {
+        "push.json",
+        "log.json",
+        "log.txt",
+    }
+
+
+def test_resume_completes_what_could_not_be_fetched(repository, kaggle):
+    kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.TRUNCATED)])
+    with pytest.raises(errors.OutputsError):
+        repository.push()
+    kaggle.faults = FaultSchedule()
+
+    folder = repository.push(resume="last")
+
+    for name, data in expected(3).items():
+        assert (folder / name).read_bytes() == data
+
+
+def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):
+    repository.push("files=1")
+
+    folder = repository.push(resume="tester/blossom-train/1", runs=tmp_path / "elsewhere")
+
+    assert (folder / "0.bin").is_file()
+
+
+GOES_ON = """\
+import os, pathlib
+kept = sorted(pathlib.Path(os.environ["PETALS_INPUT_ROOT"]).rglob("step.txt"))
+step = 1 + int(kept[-1].read_text()) if kept else 1
+pathlib.Path("step.txt").write_text(str(step))
+stopped = "time limit" if step < 3 else ""
+pathlib.Path("metrics.json").write_text('{"device": {"kind": "cpu"}, "stopped": "%s"}' % stopped)
+"""
+
+
+def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, notebook_code):
+    repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    assert (repository.push() / "step.txt").read_text() == "1"
+    assert "push_kernel.py --continue" in repository.message
+
+    for step in ("2", "3"):  # the third is the second's push once more, and no mistake
+        assert (repository.push(continues=True) / "step.txt").read_text() == step
+
+    assert "last complete version of tester/blossom-train" in repository.message
+    assert "ran out of time" not in repository.message
+    again = repository.push(continues=True, dry_run=True)
+    assert again is None
+    assert "kernel_data_sources = ['tester/blossom-train']" in repository.message
+
+
+def test_there_must_be_a_version_to_continue(repository, kaggle):
+    with pytest.raises(errors.PreflightError, match="no version to go on from"):
+        repository.push(continues=True)
+    assert "SaveKernel" not in kaggle.faults.calls
+    with pytest.raises(errors.ParameterError, match="choose one"):
+        repository.push(continues=True, resume="last")
+
+
+def test_a_continued_push_beside_itself_is_refused(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.push(wait=False)
+        with pytest.raises(errors.PreflightError, match="still queued"):
+            repository.push(continues=True)
+
+
+@pytest.mark.parametrize("reference", ["blossom", "tester/blossom-train", "a/b/c"])
+def test_resume_wants_a_whole_reference(repository, kaggle, reference):
+    with pytest.raises(errors.ParameterError, match="OWNER/SLUG/N"):
+        repository.push(resume=reference)
+
+
+def test_another_accelerator_than_asked_for_has_its_own_code(repository, kaggle, notebook_code):
+    repository.cells(
+        notebook_code('accelerator = "auto"  # auto | tpu: machine', ["parameters"]),
+        notebook_code(
+            'import json\nopen("metrics.json", "w").write(json.dumps({"device": {"kind": "cpu"}}))'
+        ),
+    )
+    with pytest.raises(errors.AcceleratorMismatchError, match="TPU and had CPU") as caught:
+        repository.push()
+    assert caught.value.exit_code == 10
+
+
+def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kaggle, notebook_code):
+    repository.cells(
+        notebook_code('accelerator = "auto"  # auto | tpu: machine', ["parameters"]),
+        notebook_code(
+            "class AcceleratorError(Exception):\n"
+            "    def _render_traceback_(self):\n"
+            '        return [f"AcceleratorError: {self}"]\n'
+            'raise AcceleratorError("a TPU was asked for and none is here")'
+        ),
+    )
+    with pytest.raises(errors.AcceleratorMismatchError, match="none is here") as caught:
+        repository.push()
+    assert caught.value.exit_code == 10
+
+
+def test_interrupting_leaves_the_run_and_says_how_to_come_back(repository, tmp_path):
+    # A shell has what it starts in the background ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        timer = threading.Timer(1.5, lambda: signal.raise_signal(signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            repository.push()
+    assert "--resume tester/blossom-train/1" in repository.message
+
+
+def test_a_dry_run_sends_nothing(repository, kaggle):
+    assert repository.push(dry_run=True, timeout=30) is None
+
+    assert "SaveKernel" not in kaggle.faults.calls
+    assert "session_timeout_seconds = 1800" in repository.message
+    assert not (repository.runs / "pushes.jsonl").exists()
+
+
+def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):
+    repository.describe(title="Something else")
+    with pytest.raises(errors.PreflightError, match="something-else"):
+        repository.push(dry_run=True)
+    assert "no Kaggle credentials" in repository.message
+
+
+def test_a_submission_gets_its_score(repository, kaggle):
+    folder = kaggle.catalogue / "competitions" / "garden"
+    folder.mkdir(parents=True)
+    (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
+    (kaggle.catalogue / "solutions").mkdir()
+    (kaggle.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
+    repository.describe(competition_sources=["garden"])
+
+    repository.push(submit="first")
+
+    (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
+    assert float(push.score) == 1.0
+    assert "1.0" in repository.message
+
+
+def test_json_gives_one_object_a_line(repository, kaggle):
+    repository.push("files=1", as_json=True)
+
+    events = [json.loads(line) for line in repository.message.splitlines()]
+
+    names = [event["event"] for event in events]
+    assert names[0] == "bundle"
+    assert {"pushed", "state", "log", "fetched", "metrics"} <= set(names)
+    assert all(event["rehearsal"] for event in events if event["event"] == "fetched")
+
+
+def test_no_secret_is_printed_or_kept(repository, kaggle, capfd):
+    key = kaggle.key()
+    repository.cells(
+        {
+            "cell_type": "code",
+            "id": "a",
+            "metadata": {},
+            "outputs": [],
+            "source": f"print('{key[:16]}' + '{key[16:]}')",
+        }
+    )
+    repository.describe(enable_tpu=False, machine_shape=None)
+    folder = repository.push(as_json=True)
+
+    assert key not in repository.message + "".join(capfd.readouterr())
+    kept = [p for p in repository.runs.rglob("*") if p.is_file() and "log." not in p.name]
+    assert kept
+    assert not any(key.encode() in p.read_bytes() for p in kept)
+    assert folder
+
+
+def test_local_starts_a_kaggle_of_its_own_and_cannot_be_left(repository):
+    folder = repository.push("files=2", local=True)
+    assert (folder / "0.bin").is_file()
+    assert (repository.runs / "local_kaggle").is_dir()
+
+    with pytest.raises(errors.ParameterError, match="--no-wait"):
+        repository.push("files=2", local=True, wait=False)
+
+
+def test_an_output_folder_in_use_is_refused_before_the_push(repository, kaggle, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    with pytest.raises(errors.ParameterError, match="not empty"):
+        repository.push(output=tmp_path / "mine")
+    assert not kaggle.faults.calls
+
+
+def test_the_caps_are_those_of_the_documentation():
+    assert [machines.LIMITS[kind].sessions for kind in ("tpu", "gpu", "cpu")] == [1, 2, 5]

@@ -1,0 +1,121 @@
+"""The log is read once, live or not, and the failure is found in it."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from kernelkit.local_kaggle.server import LocalKaggle
+from kernelkit.push import live_log
+from kernelkit.runs import log as log_module
+
+REPORT = """\
+Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+papermill.exceptions.PapermillExecutionError:
+---------------------------------------------------------------------------
+Exception encountered at "In [2]":
+---------------------------------------------------------------------------
+ValueError                                Traceback (most recent call last)
+Cell In[2], line 1
+----> 1 wither()
+
+ValueError: withered
+"""
+
+
+def as_log(*texts):
+    return json.dumps([{"stream_name": "stderr", "time": 0.5, "data": text} for text in texts])
+
+
+def test_the_failing_cell_and_its_traceback_are_found():
+    cells = [
+        {"cell_type": "markdown", "source": "# Words"},
+        {"cell_type": "code", "source": "import this"},
+        {"cell_type": "code", "source": "wither()\n"},
+    ]
+    log = as_log("working\n", *REPORT.splitlines(keepends=True))
+    found = log_module.failure(log, json.dumps({"cells": cells}))
+    assert found.cell == "cell In [2] failed:"
+    assert found.source == "wither()"
+    assert found.traceback.startswith("ValueError")
+    assert found.traceback.endswith("ValueError: withered")
+
+
+def test_what_follows_papermills_report_is_left_out():
+    tail = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
+    assert "NbConvert" not in log_module.failure(as_log(REPORT, tail)).traceback
+
+
+def test_a_failure_outside_any_cell_is_its_last_traceback():
+    log = as_log("Traceback (most recent call last):\n  a\nOSError: first\n", "\nTraceback (most ",
+                 "recent call last):\n  b\nMemoryError: last\n")  # fmt: skip
+    assert log_module.failure(log).traceback.endswith("MemoryError: last")
+
+
+def test_colours_are_taken_out_and_long_tracebacks_cut():
+    lines = "".join(f"\x1b[0;31mline {n}\x1b[0m\n" for n in range(500))
+    found = log_module.failure(as_log("Traceback (most recent call last):\n" + lines))
+    assert "\x1b" not in found.traceback
+    assert len(found.traceback.splitlines()) == 41
+
+
+@pytest.mark.parametrize("log", ["", "[]", "null", "words", "{}"])
+def test_a_log_without_a_failure_has_none(log):
+    assert log_module.failure(log) is None
+
+
+def test_a_log_that_is_no_json_is_read_by_lines():
+    assert [e.text for e in log_module.decode("one\ntwo")] == ["one\n", "two\n"]
+
+
+def test_what_kaggle_may_write_is_read():
+    log = '[{"data": null}, {"time": "x", "data": "a"}, 3, {"stream_name": "stderr"}]'
+    assert [e.text for e in log_module.decode(log)] == ["", "a", ""]
+
+
+@pytest.mark.slow
+def test_each_entry_is_told_once_though_the_stream_breaks(
+    repository, notebook_code, tmp_path, timing, quick_sessions
+):
+    source = (
+        "import time\nfor n in range(12):\n    print('line', n, flush=True)\n    time.sleep(.15)"
+    )
+    repository.cells(notebook_code(source))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    faults = FaultSchedule([Fault("LogStream", n, FaultKind.DROPPED_STREAM) for n in (1, 2, 3)])
+    with LocalKaggle(tmp_path / "kaggle", faults=faults) as server, server.attach():
+        repository.push()
+    assert len(faults.fired) >= 2
+    told = [line for line in repository.message.splitlines() if "  | line" in line]
+    assert [line.split()[-1] for line in told] == [str(n) for n in range(12)]
+
+
+@pytest.mark.slow
+def test_a_live_log_can_be_left_at_any_time(tmp_path, timing):
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+        told = []
+        live = live_log.LiveLog(kaggle, Kernel("tester", "nothing-there"), 1, told.append)
+        live.start()
+        time.sleep(0.2)
+        live.finish(as_log("late"))
+    assert [entry.text for entry in told] == ["late"]
+    assert threading.active_count() < 20
+
+
+def test_notes_of_cpp_libraries_are_left_out_for_readers():
+    note = "I0000 00:00:1795233509.512955   21565 port.cc:153] oneDNN custom operations are on.\n"
+    error = "E0000 00:00:1795233512.444420   21565 cuda_platform.cc:52] failed call to cuInit\n"
+    entries = [
+        log_module.Entry(0.1, "stderr", note),
+        log_module.Entry(0.2, "stderr", error),
+        log_module.Entry(0.3, "stdout", note),
+        log_module.Entry(0.4, "stdout", "macro F1\n"),
+    ]
+    assert log_module.text(entries) == error + note + "macro F1\n"

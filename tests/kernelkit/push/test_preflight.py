@@ -1,0 +1,219 @@
+"""Each trap of Kaggle's metadata is found before anything is sent."""
+
+import json
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.push import plan, preflight
+
+
+def findings(repository, *parameters, accelerator=None, timeout=None):
+    planned = plan.make(None, parameters, repository.metadata, accelerator, timeout)
+    return planned.findings
+
+
+def errors_of(repository, *parameters, **options):
+    return [f.text for f in findings(repository, *parameters, **options) if f.level == "error"]
+
+
+def warnings_of(repository, *parameters, **options):
+    return [f.text for f in findings(repository, *parameters, **options) if f.level == "warning"]
+
+
+def test_a_sound_kernel_passes_without_a_word(repository):
+    assert findings(repository) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"enable_tpus": True}, "did you mean 'enable_tpu'"),
+        ({"qwertz": 1}, "unknown key 'qwertz'"),
+        ({"session_timeout": 3600}, "--timeout MINUTES"),
+        ({"enable_internet": "false"}, "enable_internet must be a JSON bool"),
+        ({"id": None}, "no id"),
+        ({"id": "me/blossom-train/3"}, "carries a version"),
+        ({"id": "blossom-train"}, "is not owner/slug"),
+        ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
+        ({"title": "abc"}, "title 'abc' is shorter"),
+        ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
+        ({"language": "r"}, "kernelkit pushes \"python\""),
+        ({"kernel_type": "script"}, "kernelkit pushes a \"notebook\""),
+        ({"dataset_sources": ["datasets/me/data"]}, "write 'me/data'"),
+        ({"kernel_sources": ["code/me/kernel"]}, "write 'me/kernel'"),
+        ({"competition_sources": ["c/garden"]}, "write 'garden'"),
+        ({"competition_sources": ["competitions/garden"]}, "write 'garden'"),
+        ({"dataset_sources": ["https://www.kaggle.com/datasets/me/data"]}, "write 'me/data'"),
+        ({"dataset_sources": ["data"]}, "'data' is not owner/slug"),
+        ({"model_sources": ["google/efficientnet"]}, "owner/model/framework"),
+        ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
+        ({"machine_shape": "TpuV2256"}, "would run on CPU"),
+        ({"machine_shape": "TpuV5e8"}, "did you mean TpuV5E8"),
+        ({"machine_shape": "Abacus"}, "no machine shape is called"),
+        ({"machine_shape": "NvidiaTeslaT4"}, "enable_tpu is true, but machine_shape is"),
+        ({"enable_gpu": True}, "both true"),
+        ({"docker_image": "gcr.io/kaggle-images/python@sha256:1"}, "docker_image pins the image"),
+        ({"docker_image_pinning_type": "original"}, "docker_image_pinning_type pins"),
+        ({"docker_image_pinning_type": "newest"}, "original or latest"),
+    ],
+)  # fmt: skip
+def test_a_trap_is_an_error(repository, changes, message):
+    repository.describe(**changes)
+    assert any(message in text for text in errors_of(repository)), errors_of(repository)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"is_private": False}, "will be public"),
+        ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
+        ({"dataset_sources": ["me/data", "me/data"]}, "there twice"),
+        ({"enable_internet": True}, "no parameter needs it"),
+        ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
+    ],
+)
+def test_a_doubt_is_a_warning(repository, changes, message):
+    repository.describe(**changes)
+    assert any(message in text for text in warnings_of(repository))
+    assert not errors_of(repository)
+
+
+def test_tpu_means_todays_tpu(repository):
+    repository.describe(machine_shape="TpuV38")
+    planned = plan.make(None, (), repository.metadata, "tpu", None)
+    assert planned.save_fields["machine_shape"] == "TpuV5E8"
+    assert planned.save_fields["enable_tpu"]
+    assert not [f for f in planned.findings if f.level == "error"]
+
+
+def test_cpu_asks_for_no_shape(repository):
+    request = plan.make(None, (), repository.metadata, "cpu", None).request
+    assert "machine_shape" not in request
+    assert not request["enable_tpu"]
+
+
+def test_a_pinned_image_never_reaches_a_tpu(repository):
+    repository.describe(docker_image="gcr.io/x")
+    assert "docker_image" not in plan.make(None, (), repository.metadata, None, None).request
+
+
+@pytest.mark.parametrize(("kind", "minutes"), [("tpu", 541), ("gpu", 721), ("cpu", 721)])
+def test_a_timeout_past_the_cap_is_an_error(repository, kind, minutes):
+    (message,) = errors_of(repository, accelerator=kind, timeout=minutes)
+    assert "hours that Kaggle gives" in message
+    assert not errors_of(repository, accelerator=kind, timeout=minutes - 1)
+
+
+def test_a_timeout_of_nothing_is_an_error(repository):
+    assert errors_of(repository, timeout=0)
+
+
+def test_needs_of_parameters_are_held_against_the_switches(repository):
+    text = '[tool.kernelkit.needs]\ninternet = ["files=7"]\ncompetition = ["files=8"]\n'
+    (repository.root / "pyproject.toml").write_text(text)
+    assert "files=7 needs the internet" in errors_of(repository, "files=7")[0]
+    assert "add it to competition_sources" in errors_of(repository, "files=8")[0]
+    repository.describe(enable_internet=True, competition_sources=["garden"])
+    assert not errors_of(repository, "files=7")
+    assert "without a verified phone" in warnings_of(repository, "files=7")[0]
+
+
+def test_metadata_of_a_pulled_notebook_is_left_behind_with_a_word(repository, notebook_code):
+    repository.cells(notebook_code("print(1)"), kaggle={"isGpuEnabled": True})
+    assert "metadata.kaggle" in warnings_of(repository)[0]
+
+
+def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
+    script = repository.notebook.with_suffix(".py")
+    cells = json.loads(repository.notebook.read_text())["cells"]
+    script.write_text("\n\n# %%\n".join(cell["source"] for cell in cells))
+    assert not errors_of(repository)
+    script.write_text("# %%\nprint('newer')\n")
+    assert "jupytext --sync" in errors_of(repository)[0]
+
+
+def test_a_credential_stops_the_push_by_file_and_line(repository):
+    (repository.package / ".env").write_text("NAME=me\n")
+    assert "blossom/.env:1" in errors_of(repository)[0]
+
+
+def test_the_machine_asked_for_is_told_to_the_notebook(repository):
+    planned = plan.make(None, (), repository.metadata, "gpu", None)
+    assert planned.request.parameters["accelerator"] == "gpu"
+    with pytest.raises(errors.ParameterError, match="contradict"):
+        plan.make(None, ["accelerator=cpu"], repository.metadata, "tpu", None)
+
+
+@pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
+def test_the_bundle_says_how_long_the_session_lasts(repository, kind, timeout, minutes):
+    planned = plan.make(None, (), repository.metadata, kind, timeout)
+    head = json.loads(planned.request.bundle.text)["cells"][0]["source"]
+    assert f"'session_minutes': {minutes}" in head
+
+
+def test_another_notebook_takes_metadata_of_its_own(repository, notebook_code):
+    other = repository.notebook.with_name("other.ipynb")
+    other.write_text(repository.notebook.read_text())
+    with pytest.raises(errors.PreflightError, match="--metadata FILE"):
+        plan.make(other, (), None, None, None)
+    named = plan.make(other, (), repository.metadata, None, None)
+    assert named.metadata.code_file == other
+    assert plan.make(repository.notebook, (), None, None, None).metadata.code_file.samefile(
+        repository.notebook
+    )
+
+
+def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
+    repository.cells(
+        notebook_code("files = 1", ["parameters"]),
+        notebook_code("import blossom.petals\n\nimport timm_something, xgboost, numpy, os"),
+    )
+    (first, second) = warnings_of(repository)
+    assert (
+        "TPU sessions does not hold timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
+    )
+    assert "push_dataset" in first
+    assert "under src/" in first
+    assert "%pip" not in first
+    assert "xgboost" in second
+    (only,) = warnings_of(repository, accelerator="gpu")
+    assert "timm_something" in only
+    repository.describe(enable_internet=True)
+    assert any("%pip install xgboost" in text for text in warnings_of(repository))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import tensorflw", "did you mean tensorflow?"),
+        ("import bouquet", 'add "bouquet" to packages'),
+        ("import vase", "make it part of a package"),
+    ],
+)
+def test_what_stays_at_the_desk_is_named(repository, notebook_code, source, message):
+    (repository.root / "src" / "bouquet").mkdir()
+    (repository.root / "src" / "bouquet" / "__init__.py").touch()
+    (repository.notebook.parent / "vase.py").touch()
+    repository.cells(notebook_code(source))
+    assert message in warnings_of(repository)[0]
+
+
+def test_a_carried_file_is_read_for_its_imports(repository):
+    (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
+    assert "xgboost (blossom/petals.py, line 3)" in warnings_of(repository)[0]
+
+
+def test_errors_come_first_and_all_at_once(repository):
+    repository.describe(title="Else at all", machine_shape="TpuV38", is_private=False)
+    found = findings(repository)
+    assert [f.level for f in found] == sorted(f.level for f in found)
+    with pytest.raises(errors.PreflightError, match="found 2 to correct"):
+        preflight.stop_on_errors(found)
+
+
+@pytest.mark.parametrize("text", ["[]", "{"])
+def test_metadata_that_is_no_object_is_named(repository, text):
+    repository.metadata.write_text(text)
+    with pytest.raises(errors.PreflightError, match=r"kernel-metadata\.json"):
+        findings(repository)

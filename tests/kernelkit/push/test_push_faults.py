@@ -1,0 +1,86 @@
+"""Whole pushes over a network that misbehaves by a seeded schedule.
+
+    make fuzz        200 schedules (FUZZ_SCHEDULES), 20 of them in `make test`
+
+Whatever happens, the outputs arrive byte for byte or the command ends with the code that
+tells what did not; no file is wrong under its right name, no second session was started,
+nothing outlasts its deadline, and no secret is said.
+"""
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelkit.errors import KernelkitError, NetworkError, OutputsError
+from kernelkit.local_kaggle.faults.schedule import FaultSchedule
+from kernelkit.local_kaggle.limits import ServerLimits
+from kernelkit.local_kaggle.server import LocalKaggle
+
+SCHEDULES = int(os.environ.get("FUZZ_SCHEDULES", "20"))
+JOURNAL = os.environ.get("FUZZ_JOURNAL")
+FILES = 9
+LONGEST = 60.0  # seconds of the wall for one push, with every pause and hang in it
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def sessions(quick_sessions):
+    pass
+
+
+@pytest.mark.parametrize("seed", range(SCHEDULES))
+def test_outputs_arrive_whole_or_the_command_says_why(repository, tmp_path, seed):
+    faults = FaultSchedule.seeded(seed)
+    limits = ServerLimits(page_size=4, max_page_size=4)
+    began = time.monotonic()
+    ended = None
+    server = LocalKaggle(tmp_path / "kaggle", limits=limits, faults=faults)
+    with server, server.attach():
+        key = server.key()
+        try:
+            repository.push(f"files={FILES}")
+        except KernelkitError as error:
+            ended = error
+    took = time.monotonic() - began
+    note(seed, ended, faults, took)
+
+    assert took < LONGEST
+    assert ended is None or isinstance(ended, NetworkError | OutputsError), faults
+    assert sessions_started(server.root) <= 1
+    assert_no_wrong_file(repository.runs, complete=ended is None)
+    message = repository.message + str(ended)
+    assert key not in message
+    assert "ignature" not in message
+
+
+def assert_no_wrong_file(runs, *, complete):
+    folder = runs / "rehearsal-blossom-train-v1"
+    found = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    assert not [name for name in found if name.endswith(".part")]
+    wanted = {("deep/" if n % 2 else "") + f"{n}.bin": n for n in range(FILES)}
+    for name, number in wanted.items():
+        if name in found:
+            assert found[name].read_bytes() == bytes([number]) * (500 * number + 1)
+    if "metrics.json" in found:
+        assert json.loads(found["metrics.json"].read_text())["macro_f1"] == 0.75
+    if complete:
+        assert set(wanted) | {"metrics.json", "submission.csv", "log.txt"} <= set(found)
+
+
+def sessions_started(root):
+    with contextlib.closing(sqlite3.connect(root / "kaggle.sqlite")) as store:
+        return store.execute("SELECT count(*) FROM sessions").fetchone()[0]
+
+
+def note(seed, ended, faults, took):
+    """One line a schedule, for the count in the README."""
+    if JOURNAL:
+        outcome = type(ended).__name__ if ended else "complete"
+        with Path(JOURNAL).open("a") as journal:
+            journal.write(f"{outcome}\t{seed}\t{took:.1f}\t{len(faults.fired)}\n")

@@ -1,0 +1,154 @@
+"""A wait ends: with the run, at a deadline, or with the session gone."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.types import Kernel, Outputs, Status
+from kernelkit.push import wait as wait_module
+from kernelkit.push.wait import PollPolicy, Wait
+
+KERNEL = Kernel("me", "blossom")
+DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")
+LOG = '[{"data": "done"}]'
+
+
+class Time:
+    speed = 1.0
+
+    def __init__(self):
+        self.time, self.pauses = 0.0, []
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.pauses.append(seconds)
+        self.time += seconds
+
+    def wall(self, seconds):
+        return seconds
+
+
+class Told:
+    """A Kaggle that tells what it is told to, the last answer for ever."""
+
+    def __init__(self, statuses, log=LOG):
+        self.statuses, self.log = list(statuses), log
+        self.retries = Retries(clock=Time())
+
+    def status(self, kernel, version, until):
+        assert (kernel, version) == (KERNEL, 7)
+        answer = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        if isinstance(answer, Failure):
+            raise answer
+        return Status(answer) if answer else None
+
+    def outputs(self, kernel, version, until):
+        return Outputs((), self.log)
+
+
+class NoLog:
+    def __init__(self, *_):
+        pass
+
+    def start(self):
+        pass
+
+    def finish(self, log=""):
+        pass
+
+
+@pytest.fixture
+def wait(monkeypatch):
+    monkeypatch.setattr(wait_module, "LiveLog", NoLog)
+
+    def wait(*statuses, log=LOG, timeout=None, **patience):
+        kaggle = Told(statuses, log)
+        message = []
+        wait.message, wait.clock = message, kaggle.retries.clock
+        return Wait(
+            kaggle,
+            KERNEL,
+            7,
+            accelerator="tpu",
+            emit=lambda event, text="", **facts: message.append((event, text)),
+            resume="Come back.",
+            timeout_minutes=timeout,
+            patience=replace(PollPolicy(), **patience),
+        ).run()
+
+    return wait
+
+
+def test_queued_and_running_times_are_told_apart(wait):
+    ended = wait("queued", "queued", "running", "running", "running", "complete")
+    assert ended.complete
+    assert (ended.queued, ended.run) == (30, 45)
+    assert ("state", "running") in wait.message
+
+
+def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):
+    wait(*["queued"] * 100, *["running"] * 200, "complete")
+    assert min(wait.clock.pauses) >= 15
+    assert max(wait.clock.pauses) == 60
+
+
+def test_a_queue_has_a_deadline(wait):
+    with pytest.raises(errors.DeadlineError, match=r"still queued after 2 h 00 min\. Come back"):
+        wait("queued", queue=7200.0)
+    assert wait.clock.time < 7300
+
+
+def test_a_run_has_a_deadline_past_its_time_limit(wait):
+    with pytest.raises(errors.DeadlineError, match="past its time limit"):
+        wait("running", timeout=60)
+    assert 3600 + 900 < wait.clock.time < 3600 + 900 + 120
+
+
+def test_a_failure_that_passes_is_waited_out(wait):
+    assert wait("running", DOWN, DOWN, "running", "complete").complete
+
+
+def test_silence_has_a_limit(wait):
+    with pytest.raises(errors.NetworkError, match=r"goes on there\. Come back"):
+        wait("running", DOWN)
+    assert wait.clock.time < 2000
+
+
+def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
+    throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=100.0)
+    assert wait("running", throttle, DOWN, DOWN, DOWN, "running", "complete").complete
+    assert wait.clock.pauses == [15, 100, 30, 60, 120, 15]
+
+
+def test_credentials_that_end_meanwhile_end_the_wait(wait):
+    with pytest.raises(errors.CredentialsError):
+        wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
+
+
+def test_a_session_that_is_gone_is_lost(wait):
+    assert wait("running", None, "running", None, None, "complete").complete
+    with pytest.raises(errors.RunFailedError, match="no session at Kaggle any more"):
+        wait("running", None)
+
+
+def test_an_end_without_a_log_is_asked_for_again(wait):
+    """As when the status told is that of the version before."""
+    ended = wait("complete", "running", "error", log="")
+    assert ended.state == "error"
+    assert ("state", "running") in wait.message
+
+
+def test_a_killed_run_ends_without_a_log(wait):
+    ended = wait("running", "error", log="")
+    assert not ended.complete
+    assert ended.outputs.log == ""
+
+
+def test_a_wait_taken_up_late_knows_the_time_from_the_log(wait):
+    ended = wait("complete", log='[{"time": 3.5, "data": "a"}, {"time": 1800.0, "data": "b"}]')
+    assert ended.run == 1800

@@ -1,0 +1,101 @@
+"""Reports on what is there already."""
+
+import json
+import os
+
+import nbformat
+import pytest
+
+from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.runs.report import report
+
+
+def executed(title="Tulips"):
+    notebook = nbformat.v4.new_notebook()
+    output = nbformat.v4.new_output("stream", text="macro F1 0.9\n")
+    notebook.cells = [nbformat.v4.new_markdown_cell(f"# {title}"),
+                      nbformat.v4.new_code_cell("print(score)", outputs=[output])]  # fmt: skip
+    return nbformat.writes(notebook)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def write(name, **metrics):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        (folder / "run.ipynb").write_text(executed(name))
+        (folder / "metrics.json").write_text(json.dumps({"macro_f1": 0.9} | metrics))
+        return folder
+
+    return write
+
+
+def test_a_notebook_has_its_page_beside_it(tmp_path):
+    (tmp_path / "look.ipynb").write_text(executed())
+    assert report([tmp_path / "look.ipynb"]) == [tmp_path / "look.html"]
+    text = (tmp_path / "look.html").read_text()
+    assert "<h1>Tulips</h1>" in text
+    assert "macro F1 0.9" in text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["look.html", "look.ipynb"]
+
+
+def test_run_folders_have_theirs_inside(run):
+    folders = [run("a"), run("b")]
+    assert report(folders) == [folder / "report.html" for folder in folders]
+    assert "0.9" in (folders[0] / "report.html").read_text()
+
+
+def test_the_page_goes_where_it_is_asked_to(run, tmp_path):
+    page = tmp_path / "there" / "page.html"
+    assert report([run("a")], output=page) == [page]
+    assert page.is_file()
+    with pytest.raises(ParameterError, match="one page"):
+        report([tmp_path, tmp_path], output=page)
+
+
+def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
+    folder = run("from-kaggle")
+    (folder / "run.ipynb").unlink()
+    assert report([folder]) == [folder / "report.html"]
+    assert "macro_f1" in (folder / "report.html").read_text()
+
+
+def test_what_is_no_run_is_said(tmp_path, run):
+    with pytest.raises(ParameterError, match="nothing at"):
+        report([tmp_path / "nowhere"])
+    run("a")
+    with pytest.raises(ParameterError, match="--index"):
+        report([tmp_path / "runs"])
+    (tmp_path / "broken.ipynb").write_text("{")
+    with pytest.raises(NotebookError, match=r"broken\.ipynb"):
+        report([tmp_path / "broken.ipynb"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ParameterError, match="no run folder"):
+        report([tmp_path / "empty"], index=True)
+
+
+def test_an_index_makes_the_reports_that_are_missing_or_old(run, tmp_path):
+    first, second = run("a"), run("sweep/b")
+    report([second])
+    kept = (second / "report.html").stat().st_mtime_ns
+    page = tmp_path / "runs" / "index.html"
+    assert report([tmp_path / "runs"], index=True) == [page]
+    assert (first / "report.html").is_file()
+    assert (second / "report.html").stat().st_mtime_ns == kept
+    later = (second / "report.html").stat().st_mtime + 60
+    os.utime(second / "metrics.json", (later, later))
+    report([tmp_path / "runs"], index=True)
+    assert (second / "report.html").stat().st_mtime_ns != kept
+
+
+def test_a_damaged_run_does_not_cost_the_page(run, tmp_path):
+    run("good")
+    (run("bad-notebook") / "run.ipynb").write_text("{")
+    bad = run("bad-metrics")
+    (bad / "metrics.json").write_text("{")
+    (bad / "run.ipynb").unlink()
+    page = report([tmp_path / "runs"], index=True)[0].read_text()
+    assert 'href="good/report.html"' in page
+    assert 'href="bad-notebook' not in page
+    assert "metrics.json cannot be read" in page
+    assert not (bad / "report.html").exists()

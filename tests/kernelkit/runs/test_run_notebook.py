@@ -1,0 +1,167 @@
+"""Whole runs of tiny notebooks: what they leave, in success and in failure."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kernelkit.errors import NotebookError, ParameterError, RunFailedError
+from kernelkit.notebooks import document
+from kernelkit.runs import notebook_html
+from kernelkit.runs.run_notebook import run_notebook
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.filterwarnings(
+    # pyzmq and jupyter_client close their sockets and loops after the test is over
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning:(zmq|jupyter_client|papermill|nbclient)",
+)
+
+NOTEBOOK = """# %% [markdown]
+# # A small study
+# ## The only part
+
+# %% tags=["parameters"]
+scale = 2  # >= 0: what to multiply with
+output = ""  # the run's folder
+
+# %%
+import json
+import os
+import signal
+from pathlib import Path
+
+print("scaled", 21 * scale)
+if scale == 13:
+    raise ValueError("thirteen is not for us")
+Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10, "seconds": 1.0}))
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.py").write_text(NOTEBOOK)
+    return tmp_path / "study.py"
+
+
+def test_a_run_leaves_its_folder(notebook, capsys):
+    run = run_notebook(notebook, ["scale=3"], name="first")
+    assert run.folder == Path("runs/first")
+    assert "scaled 63" in capsys.readouterr().out
+    assert sorted(p.name for p in run.folder.iterdir()) == [
+        "metrics.json", "report.html", "run.ipynb",
+    ]  # fmt: skip
+    assert run.metrics["macro_f1"] == 0.3
+    assert run.summary.startswith("macro_f1 0.3000, ")
+    page = run.report.read_text()
+    assert "A small study" in page
+    assert "scaled 63" in page
+    executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
+    assert str(notebook) not in json.dumps(executed)
+
+
+def test_wrong_parameters_run_nothing(notebook):
+    with pytest.raises(ParameterError, match="did you mean scale"):
+        run_notebook(notebook, ["scal=3"], name="first")
+    assert not Path("runs").exists()
+
+
+def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
+    Path("runs/first").mkdir(parents=True)
+    Path("runs/first/metrics.json").write_text('{"macro_f1": 0.99}')
+    with pytest.raises(RunFailedError) as error:
+        run_notebook(notebook, ["scale=13"], name="first")
+    assert "ValueError: thirteen is not for us" in str(error.value)
+    assert "cell 4 (import json)" in str(error.value)
+    folder = Path("runs/first")
+    assert sorted(p.name for p in folder.iterdir()) == ["report.html", "run.ipynb"]
+    assert "The run did not reach its end" in (folder / "report.html").read_text()
+
+
+def test_no_report_when_none_is_wanted(notebook):
+    run = run_notebook(notebook, {"scale": 1}, output=Path("here"), report=False, quiet=True)
+    assert not run.report.exists()
+    assert (run.folder / "run.ipynb").is_file()
+    assert run.summary.endswith("here")
+
+
+def test_a_process_that_dies_is_a_failed_run(notebook):
+    notebook.write_text(NOTEBOOK.replace('print("scaled"', 'import os; os._exit(1)\nprint("sc"'))
+    with pytest.raises(RunFailedError, match="process died"):
+        run_notebook(notebook, name="dead", quiet=True)
+
+
+def test_the_tool_ends_with_the_documented_codes(notebook):
+    def tool(*arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    misspelt = tool(str(notebook), "-p", "scal=3")
+    assert misspelt.returncode == 2
+    assert misspelt.stderr == "error: the notebook has no parameter 'scal': did you mean scale?\n"
+    missing = tool("nowhere.py")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "no notebook at nowhere.py" in missing.stderr
+    failed = tool(str(notebook), "-p", "scale=13", "--name", "t")
+    assert failed.returncode == 6
+    assert "thirteen is not for us" in failed.stderr
+    assert "Traceback" not in failed.stderr.replace("Traceback (most recent call last)", "", 1)
+    Path("file").write_text("")
+    assert tool(str(notebook), "--output", "file/run").returncode == 12
+
+
+@pytest.mark.parametrize("name", ["study.txt", "broken.ipynb"])
+def test_what_is_no_notebook(notebook, name):
+    Path(name).write_text("{")
+    with pytest.raises(NotebookError, match=name):
+        document.read(Path(name))
+
+
+def test_a_notebook_needs_one_parameters_cell(notebook):
+    notebook.write_text("# %%\nprint(1)\n")
+    with pytest.raises(NotebookError, match="no cell tagged 'parameters'"):
+        run_notebook(notebook)
+    notebook.write_text('# %% tags=["parameters"]\na = 1\n# %% tags=["parameters"]\nb = 1\n')
+    with pytest.raises(NotebookError, match="2 cells tagged"):
+        run_notebook(notebook)
+
+
+def test_reports_fold_code_and_need_no_network(notebook):
+    run = run_notebook(notebook, {"scale": 3}, name="first", quiet=True)
+    page = run.report.read_text()
+    assert page.count("<details") == 1  # the parameters are shown as a table instead
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
+    assert notebook_html.parameters_of(executed) == {
+        "scale": 3, "output": str((Path.cwd() / "runs/first").resolve()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "kill"])
+def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c, whole_group):
+    notebook.write_text(
+        NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [*hearing_ctrl_c, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    for line in process.stdout:
+        if "asleep" in line:
+            break
+    send = os.killpg if whole_group else os.kill
+    send(process.pid, signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130, message
+    assert message.strip().splitlines()[-1] == "interrupted"
+    folder = Path("runs/cut")
+    assert sorted(p.name for p in folder.iterdir()) == ["metrics.json", "report.html", "run.ipynb"]
+    assert "scaled 42" in (folder / "run.ipynb").read_text()

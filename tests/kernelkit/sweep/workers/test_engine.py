@@ -1,0 +1,114 @@
+"""The engine over processes that a test makes up: nothing that they do holds a sweep for good."""
+
+import pytest
+
+from kernelkit.sweep import command
+from kernelkit.sweep.config import specification
+from kernelkit.sweep.store import records
+from kernelkit.sweep.store.records import Record, SweepFolder
+from kernelkit.sweep.workers import processes
+from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, Listed, WorkerLimits
+
+
+class Child:
+    """A process that ends with `code`, None for never; `lost` with what had started it."""
+
+    pid = -1
+
+    def __init__(self, code=0, lost=False):
+        self.code, self.lost = code, lost
+
+    def poll(self):
+        return self.code
+
+
+class Launcher:
+    """Starts such children, and keeps what was in each run's folder then."""
+
+    def __init__(self, make=Child):
+        self.make, self.found = make, []
+
+    def start(self, request):
+        from pathlib import Path
+
+        self.found.append({path.name for path in Path(request["folder"]).iterdir()})
+        return self.make()
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def folder(sweeps):
+    return SweepFolder(sweeps.runs)
+
+
+@pytest.fixture
+def run(sweeps):
+    return specification.read(sweeps.write("grid: {a: [1]}")).runs[0]
+
+
+def work(folder, run, launcher, **limits):
+    request = lambda run: {"folder": str(folder.run_folder(run))}  # noqa: E731
+    engine = Engine(folder, launcher, WorkerLimits(**limits), request, lambda *_: None)
+    engine.work(Listed([run]))
+    return folder.record(run)
+
+
+def leave(folder, run, state):
+    folder.write(run, Record(state))
+    for name in ("checkpoints", "figures"):
+        (folder.run_folder(run) / name).mkdir()
+    (folder.run_folder(run) / "metrics.json").write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"),
+    [("pending", True), ("running", True), ("failed", False), ("timeout", False), ("done", False)],
+)
+def test_a_run_that_was_cut_off_finds_its_checkpoints_and_no_result(folder, run, state, kept):
+    leave(folder, run, state)
+    launcher = Launcher()
+
+    assert work(folder, run, launcher).state == records.DONE
+
+    assert launcher.found == [{"state.json", "checkpoints"} if kept else {"state.json"}]
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_force_goes_on_from_nothing(sweeps, folder, run, monkeypatch, force):
+    folder.claim("tiny", "tiny.py")
+    leave(folder, run, records.PENDING)
+    launcher = Launcher()
+    monkeypatch.setattr(command, "launcher", lambda *_: launcher)
+
+    sweeps.run("grid: {a: [1]}", force=force)
+
+    assert launcher.found == [{"state.json"} if force else {"state.json", "checkpoints"}]
+
+
+def test_what_never_begins_is_given_up_in_the_end(folder, run):
+    launcher = Launcher(lambda: Child(-9, lost=True))
+
+    record = work(folder, run, launcher)
+
+    assert (record.state, len(launcher.found)) == (records.FAILED, ATTEMPTS)
+    assert "was killed (signal 9)" in record.error
+
+
+def test_what_cannot_be_killed_does_not_hold_the_sweep(folder, run, monkeypatch):
+    monkeypatch.setattr(processes, "KILL_SECONDS", 0.05)
+
+    record = work(folder, run, Launcher(lambda: Child(None)), seconds=0.05)
+
+    assert record.state == records.TIMEOUT
+
+
+def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work(folder, run, Launcher(interrupt))
+
+    assert folder.record(run).state == records.PENDING

@@ -1,0 +1,98 @@
+"""What tests/petals/test_hosts.py runs as one host of several: trains, and says what came out.
+
+    python hosts_program.py DATASET OUT PARTS [DYING]
+
+One host alone takes the batches that PARTS hosts would take together. Host DYING kills itself
+when the last epoch is scored. Leaves OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from petals.accelerators.detect import detect
+from petals.errors import PetalsError
+
+BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
+
+
+def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
+    device = detect()
+
+    import numpy as np
+    import tensorflow as tf
+
+    from petals.data import pipeline, shards
+    from petals.data.splits import Split
+    from petals.evaluation.prediction import predict
+    from petals.models import small_network
+    from petals.models.build import build, set_trainable
+    from petals.run_folder import RunFolder
+    from petals.training import features, schedules
+    from petals.training.checkpoints import Checkpoints
+    from petals.training.compile import set_seed
+    from petals.training.fine_tune import fine_tune
+    from petals.training.head import train_head
+
+    train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
+    labels, _ = shards.labels_and_ids(val)
+    small_network._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
+    set_seed(1)
+    with device.scope():
+        model = build("SmallNet", SIZE, CLASSES, weights="none", dropout=0.0)
+
+    def part(index: int, step: int) -> tf.data.Dataset:
+        return pipeline.training(
+            train.part(index, parts), BATCH // parts, CLASSES, seed=3, deterministic=True,
+            start=step,
+        )  # fmt: skip
+
+    def batches(step: int) -> tf.data.Dataset:
+        if device.hosts > 1:
+            return part(device.host, step)
+        both = tf.data.Dataset.zip(tuple(part(index, step) for index in range(parts)))
+        return both.map(lambda *rows: tuple(tf.concat(part, 0) for part in zip(*rows)))  # noqa: B905
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    set_trainable(model, "all", freeze_batch_norm=False)
+    steps = train.count // BATCH
+
+    def record(rows: list[dict]) -> None:
+        if device.host == dying and len(rows) == EPOCHS:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run = RunFolder(f"{out}-run")
+    kept = Checkpoints(run.path, {"parts": parts})
+    tuned = fine_tune(
+        model, batches, val, rates=schedules.rates("constant", EPOCHS, steps, learning_rate=2e-3),
+        epochs=EPOCHS, steps_per_epoch=steps, batch_size=BATCH, val_labels=labels, say=say,
+        record=record, deadline=1e12, history=kept.history, checkpoints=kept,
+    )  # fmt: skip
+    predicted = predict(model.model, val, BATCH, tta=2)
+    found = [
+        features.extractor(model, device, key="small", seed=0)(split) for split in (train, val)
+    ]
+    head = train_head(model, *found, epochs=2, say=say)
+    run.write_history(tuned.history)
+    result = {
+        "device": device.as_dict(), "head": head.history, "tuned": tuned.history,
+        "features": [float(np.abs(f.values).sum()) for f in found],
+        "shapes": [list(f.values.shape) for f in found],
+        "predicted": predicted.tolist(), "run": str(run.path), "resumed": kept.resumed,
+    }  # fmt: skip
+    Path(f"{out}-{device.host}.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    dataset, out, parts, *rest = sys.argv[1:]
+    try:
+        main(dataset, out, int(parts), *map(int, rest))
+    except PetalsError as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        os._exit(error.exit_code)  # JAX would wait for the lost host

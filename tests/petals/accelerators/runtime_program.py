@@ -1,0 +1,97 @@
+"""What the tests of one code on three Kerases run, once in each: trains, and says what came out.
+
+    python runtime_program.py DATASET OUT MODEL [REFERENCE]
+
+REFERENCE is what OUT was for the runtime that the others are compared with: they start from its
+start.h5 and look at the validation images with its trained.h5.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from petals.accelerators.detect import detect
+
+BATCH, CLASSES, SIZE = 16, 3, 32
+
+
+def main(dataset: str, out: str, name: str, reference: str = "") -> None:
+    device = detect()
+
+    import numpy as np
+
+    from petals.data import augment, pipeline, shards
+    from petals.data.splits import Split
+    from petals.evaluation.prediction import predict
+    from petals.models import saved
+    from petals.models.build import build, set_trainable
+    from petals.models.classifier import Classifier
+    from petals.training import features, schedules
+    from petals.training.compile import set_seed
+    from petals.training.fine_tune import fine_tune
+    from petals.training.head import apply_head, train_head
+
+    train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
+    labels, _ = shards.labels_and_ids(val)
+    set_seed(1)
+    result = {"device": device.as_dict()}
+
+    def classifier(dropout: float = 0.0) -> Classifier:
+        with device.scope():
+            return build(name, SIZE, CLASSES, weights="none", dropout=dropout)
+
+    steps = train.count // BATCH
+
+    def tune(model: Classifier, level: str = "none", **settings) -> dict:
+        def batches(step):
+            change = augment.augmentation(level)
+            return pipeline.training(
+                train, BATCH, CLASSES, augment=change, seed=3, deterministic=True, start=step
+            )
+
+        return fine_tune(
+            model, batches, val, epochs=1, steps_per_epoch=steps, batch_size=BATCH,
+            rates=schedules.rates("constant", 1, steps, learning_rate=2e-3),
+            val_labels=labels, say=lambda line: None, **settings,
+        ).history[0]  # fmt: skip
+
+    model = classifier()
+    if reference:
+        saved.load(model, Path(reference) / "start.h5")
+    else:
+        saved.save(model, Path(out) / "start.h5")
+    set_trainable(model, "all", freeze_batch_norm=False)
+    result["first"] = tune(model)
+
+    found = [features.extractor(model, device, key=name, seed=0)(part) for part in (train, val)]
+    result["features"] = [list(part.values.shape) for part in found]
+    direct = np.asarray(model.features.predict(pipeline.images(val, BATCH), verbose=0))
+    result["features_agree"] = float(
+        np.abs(direct[: val.count] - found[1].values[:, 0]).max() / np.abs(direct).max()
+    )
+    head = train_head(model, *found, epochs=3, dropout=0.1, say=lambda line: None)
+    result["head"] = head.history[-1]
+
+    predicted = predict(model.model, val, BATCH)
+    np.save(Path(out) / "probabilities.npy", predicted)
+    applied = apply_head(model, found[1])
+    result["head_agrees"] = float(np.abs(predicted - applied).max())
+    result["tta"] = list(predict(model.model, val, BATCH, tta=3).shape)
+    saved.save(model, Path(out) / "trained.h5")
+
+    changed = classifier(dropout=0.3)
+    saved.load(changed, Path(out) / "trained.h5")
+    again = predict(changed.model, val, BATCH)
+    result["loaded_agrees"] = float(np.abs(predicted - again).max())
+    if reference:
+        saved.load(changed, Path(reference) / "trained.h5")
+        np.save(Path(out) / "reference.npy", predict(changed.model, val, BATCH))
+    set_trainable(changed, "all")
+    result["augmented"] = tune(changed, "strong", weight_decay=1e-2, label_smoothing=0.1)
+    (Path(out) / "result.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

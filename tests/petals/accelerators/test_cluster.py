@@ -1,0 +1,190 @@
+"""Two processes on loopback against one: the same training; and what is said of a lost host."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from petals.accelerators import cluster, collectives
+from petals.accelerators.cluster import ClusterSpec, Hosts
+from petals.errors import HostsError
+
+PROGRAM = Path(__file__).with_name("hosts_program.py")
+ALONE = {"jax": ("tpu", 4), "tensorflow": ("tpu-tensorflow:2", 1)}  # as many devices on one host
+
+
+def ports(count):
+    taken = [socket.socket() for _ in range(count)]
+    for each in taken:
+        each.bind(("127.0.0.1", 0))
+    numbers = [each.getsockname()[1] for each in taken]
+    for each in taken:
+        each.close()
+    return numbers
+
+
+def devices(count):
+    return {
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}",
+    }
+
+
+def told(through):
+    """The variables of two hosts."""
+    addresses = [f"127.0.0.1:{port}" for port in ports(2)]
+    if through == "jax":
+        common = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": "2", **devices(2)}
+        return [{**common, "JAX_PROCESS_ID": str(index)} for index in range(2)]
+    config = {"cluster": {"worker": addresses}}
+    tasks = [{**config, "task": {"type": "worker", "index": index}} for index in range(2)]
+    return [{"TF_CONFIG": json.dumps(task)} for task in tasks]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts the program; whatever still runs at the end of the test is killed."""
+    started = []
+
+    def start(variables, *arguments):
+        log = (tmp_path / f"log-{len(started)}").open("w+")
+        process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), *map(str, arguments)],
+            env={**os.environ, "PYTHONWARNINGS": "ignore", **variables}, stdout=log, stderr=log,
+        )  # fmt: skip
+        started.append((process, log))
+        return process
+
+    yield start
+    for process, log in started:
+        process.kill()
+        process.wait()
+        log.close()
+
+
+def message(tmp_path, number):
+    return (tmp_path / f"log-{number}").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("through", ["jax", pytest.param("tensorflow", marks=pytest.mark.long)])
+def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
+    rehearsal, count = ALONE[through]
+    alone = start({"KAGGLE_REHEARSAL": rehearsal, **devices(count)}, dataset, tmp_path / "one", 2)
+    pair = [start(variables, dataset, tmp_path / "two", 2) for variables in told(through)]
+    for number, process in enumerate([alone, *pair]):
+        assert process.wait(timeout=200) == 0, message(tmp_path, number)
+    one = json.loads((tmp_path / "one-0.json").read_text())
+    for index in range(2):
+        two = json.loads((tmp_path / f"two-{index}.json").read_text())
+        assert two["device"]["hosts"] == 2
+        assert two["device"]["replicas"] == one["device"]["replicas"]
+        for ours, theirs in zip(two["tuned"], one["tuned"], strict=True):
+            for name in ("loss", "val_loss"):
+                assert ours[name] == pytest.approx(theirs[name], abs=1e-3)
+        assert two["shapes"] == one["shapes"]
+        assert two["features"] == pytest.approx(one["features"], rel=1e-3)
+        assert np.allclose(two["predicted"], one["predicted"], atol=1e-3)
+        # the heads' first weights are drawn alike where Keras draws them from Python's dice
+        if through == "jax":
+            assert two["head"][-1]["val_loss"] == pytest.approx(
+                one["head"][-1]["val_loss"], abs=1e-2
+            )
+    assert (tmp_path / "two-run" / "history.csv").is_file()
+    runs = {json.loads((tmp_path / f"two-{i}.json").read_text())["run"] for i in range(2)}
+    assert len(runs) == 2, "the other host writes elsewhere"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "through, dying",
+    [
+        ("jax", 0),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in (("jax", 1), ("tensorflow", 1))),
+    ],
+)
+def test_a_host_that_dies_ends_the_other_with_a_word(through, dying, dataset, tmp_path, start):
+    pair = [start(variables, dataset, tmp_path / "two", 2, dying) for variables in told(through)]
+    assert pair[dying].wait(timeout=200) == -signal.SIGKILL, message(tmp_path, dying)
+    begun = time.monotonic()
+    code = pair[1 - dying].wait(timeout=cluster.HEARTBEAT + 30)
+    assert time.monotonic() - begun < cluster.HEARTBEAT + 30
+    words = message(tmp_path, 1 - dying)
+    if dying == 0 and through == "jax" and code == -signal.SIGABRT:
+        assert "another task died" in words, "JAX ends the process itself without host 0"
+    else:
+        assert code == HostsError.exit_code
+        assert "HostsError: another host of this run has ended or is out of reach" in words
+        assert "Start all hosts again with the same command" in words
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("through, dying", [("jax", 0), ("tensorflow", 1)])
+def test_killed_and_started_again_two_hosts_end_as_two_left_alone(
+    through, dying, dataset, tmp_path, start
+):
+    def both(out, *dying):
+        pair = [start(variables, dataset, tmp_path / out, 2, *dying) for variables in told(through)]
+        return [process.wait(timeout=200) for process in pair]
+
+    assert both("whole") == [0, 0]
+    assert both("cut", dying)[dying] == -signal.SIGKILL
+    assert both("cut") == [0, 0]
+    for index in range(2):
+        whole, cut = (
+            json.loads((tmp_path / f"{name}-{index}.json").read_text()) for name in ("whole", "cut")
+        )
+        assert (whole["resumed"], cut["resumed"]) == (0, 1)
+        for ours, theirs in zip(cut["tuned"], whole["tuned"], strict=True):
+            assert ours["val_loss"] == pytest.approx(theirs["val_loss"], abs=1e-6)
+        assert np.allclose(cut["predicted"], whole["predicted"], atol=1e-6)
+
+
+def test_a_host_0_that_does_not_answer_is_named_in_time():
+    address = f"127.0.0.1:{ports(1)[0]}"
+    begun = time.monotonic()
+    with pytest.raises(HostsError, match=f"host 1 of 2: nothing answers at {address} within 1 s"):
+        cluster.join(ClusterSpec("jax", address, 2, 1), seconds=1)
+    assert time.monotonic() - begun < 10
+    assert cluster.here() == Hosts()
+
+
+@pytest.mark.slow
+def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
+    program = (
+        "from petals import errors, hosts\nfrom petals.accelerators.cluster import Invitation\n"
+        f"try: hosts.join(Invitation('jax', '127.0.0.1:{ports(1)[0]}', 2, 0), seconds=10)\n"
+        "except errors.HostsError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **devices(1)}, timeout=200,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "host 0 of 2 waited 10 s at 127.0.0.1" in done.stdout, done.stderr
+    assert "start every host once" in done.stdout
+
+
+def test_what_collectives_say_of_a_lost_host_is_put_plainly(monkeypatch):
+    gloo = RuntimeError("UNKNOWN: Gloo AllGather failed: Connection closed by peer")
+    with pytest.raises(RuntimeError, match="Gloo"), cluster.naming_lost_hosts():
+        raise gloo
+    monkeypatch.setattr(cluster, "_here", Hosts(0, 2))
+    with pytest.raises(HostsError, match="goes on from its"), cluster.naming_lost_hosts():
+        raise gloo
+    with pytest.raises(ValueError, match="of its own"), cluster.naming_lost_hosts():
+        raise ValueError("of its own")
+
+
+def test_alone_nothing_is_exchanged():
+    rows = np.arange(6.0).reshape(3, 2)
+    assert collectives.gather(rows) is rows
+    assert collectives.broadcast(b"bytes") == b"bytes"
+    assert collectives.broadcast_scalar(1.5) == 1.5
+    assert (collectives.of_first(rows) == rows).all()

@@ -1,0 +1,174 @@
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+
+import pytest
+import tensorflow as tf
+
+from petals.accelerators import detect, tpu
+from petals.errors import AcceleratorError, SettingError
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess:
+    """In a process of its own, as the backend is chosen once a process."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TPU_"))}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**clean, **environment}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_auto_at_home_is_a_cpu_and_says_what_was_tried():
+    found = detect.detect("auto")
+    assert (found.kind, found.replicas, found.backend, found.dtype) == (
+        "cpu", 1, "tensorflow", "float32",
+    )  # fmt: skip
+    text = str(found)
+    assert "no sign of one" in text
+    assert "GPU through TensorFlow   0 devices" in text
+    with found.scope():
+        pass
+
+
+@pytest.mark.parametrize("request_", ["gpu", "tpu"])
+def test_what_was_asked_for_and_is_not_there_is_an_error(request_):
+    with pytest.raises(
+        AcceleratorError, match=f"a {request_.upper()} was asked for and none is here"
+    ):
+        detect.detect(request_)
+
+
+def test_settings_are_checked():
+    with pytest.raises(SettingError, match="auto, tpu, gpu, cpu"):
+        detect.detect("TPU")
+    with pytest.raises(SettingError, match="mixed_bfloat16"):
+        detect.detect("cpu", "half")
+
+
+def test_a_rehearsal_that_does_not_exist(monkeypatch):
+    monkeypatch.setenv("KAGGLE_REHEARSAL", "npu")
+    with pytest.raises(SettingError, match="one of tpu, tpu-tensorflow, gpu"):
+        detect.detect()
+
+
+def no_jax(*_):
+    raise tpu.NoTPUError("jax is not installed")
+
+
+class Resolver:
+    """Stands for TensorFlow's, on a machine that has a TPU."""
+
+    def __init__(self, tpu: str) -> None:
+        assert tpu == "local"
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ValueError("Please provide a TPU Name to connect to."), "ValueError: Please provide"),
+        (tf.errors.UnavailableError(None, None, "the TPU is in use by process 7"), "in use by"),
+        (tf.errors.ResourceExhaustedError(None, None, "no free cores"), "ResourceExhaustedError"),
+        (urllib.error.URLError("no metadata here"), "URLError: <urlopen error no metadata"),
+    ],
+)
+def test_tensorflows_tpu_is_there_but_busy(monkeypatch, error, says):
+    def initialize(resolver):
+        raise error
+
+    monkeypatch.setenv("TPU_NAME", "local")
+    monkeypatch.setattr(tpu, "through_jax", no_jax)
+    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", Resolver)
+    monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", lambda resolver: None)
+    monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", initialize)
+    with pytest.raises(AcceleratorError, match="jax is not installed") as raised:
+        detect.detect("tpu")
+    assert says in str(raised.value)
+    found = detect.detect("auto")
+    assert found.kind == "cpu"
+    assert says in str(found)
+
+
+def test_a_tpu_that_does_not_answer_is_left_alone(monkeypatch):
+    monkeypatch.setenv("TPU_NAME", "local")
+    monkeypatch.setattr(detect, "PATIENCE", 2.0)
+    monkeypatch.setattr(tpu, "through_jax", no_jax)
+    monkeypatch.setattr(tpu, "_initialized", lambda tf, name: time.sleep(20))
+    begun = time.monotonic()
+    with pytest.raises(AcceleratorError, match="no answer within 2 s: another process holds it"):
+        detect.detect("tpu")
+    assert time.monotonic() - begun < 10
+
+
+def test_without_tf_keras_there_is_no_tpu_strategy(monkeypatch):
+    monkeypatch.setenv("TPU_NAME", "local")
+    monkeypatch.setattr(tpu, "through_jax", no_jax)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(AcceleratorError, match="pip install tf_keras"):
+        detect.detect("tpu")
+
+
+@pytest.mark.slow
+def test_jax_that_hangs_ends_the_run_and_the_process():
+    done = run(
+        "import time, jax; from jax._src import xla_bridge\n"
+        "xla_bridge.register_backend_factory('tpu', lambda: time.sleep(1000), priority=300)\n"
+        "from petals import accelerator; accelerator.PATIENCE = 2; accelerator.detect('tpu')"
+    )
+    assert done.returncode == 1
+    assert "TPU through JAX: no answer within 2 s" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_tpu_node_that_does_not_answer_ends_the_run():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        done = run(
+            "from petals import accelerator; accelerator.PATIENCE = 6; accelerator.detect('tpu')",
+            TPU_NAME=f"grpc://127.0.0.1:{silent.getsockname()[1]}", JAX_PLATFORMS="cpu",
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "does not answer within" in done.stderr
+
+
+@pytest.mark.slow
+def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
+    done = run(
+        "import tensorflow as tf\n"
+        "tf.tpu.experimental.initialize_tpu_system = lambda resolver: None\n"
+        "tf.distribute.TPUStrategy = lambda resolver: tf.distribute.MirroredStrategy(['CPU:0'])\n"
+        "from petals.accelerators.detect import detect; d = detect('tpu'); print(d)\n"
+        "from tensorflow import keras; print(keras.layers.Dense.__module__, d.scope())",
+        TPU_NAME="local", JAX_PLATFORMS="cpu",
+    )  # fmt: skip
+    assert "TPU: TPU, 1 replica, tf_keras" in done.stdout, done.stderr
+    assert "\ntf_keras." in done.stdout
+    assert "nullcontext" not in done.stdout
+    assert "TPU through JAX          RuntimeError" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("early", "named"),
+    [("from tensorflow import keras", "by __main__:"), ("import early_bird", "by early_bird:")],
+)
+def test_keras_imported_too_early_is_named(tmp_path, early, named):
+    (tmp_path / "early_bird.py").write_text("from tensorflow import data\nimport json, numpy")
+    done = run(
+        f"{early}; from petals.accelerators.detect import detect; detect('tpu')",
+        KAGGLE_REHEARSAL="tpu", JAX_PLATFORMS="cpu", PYTHONPATH=str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "Keras was imported with the tensorflow backend before" in done.stderr
+    assert named in done.stderr
+
+
+@pytest.mark.slow
+def test_a_rehearsal_after_tensorflow_was_at_work():
+    done = run(
+        "import tensorflow as tf; tf.zeros(1); from petals.accelerators.detect import detect; detect()",
+        KAGGLE_REHEARSAL="gpu",
+    )
+    assert "TensorFlow was at work before" in done.stderr

@@ -1,0 +1,110 @@
+"""One code for three Kerases: the same program in each, with eight replicas, compared."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from petals.evaluation.prediction import predict
+from petals.models import saved
+from petals.models.backbones import BACKBONES
+from petals.models.build import build
+
+PROGRAM = Path(__file__).parent / "runtime_program.py"
+RUNTIMES = {
+    "plain": {},
+    "jax": {
+        "KAGGLE_REHEARSAL": "tpu", "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+    },
+    "mirrored": {"KAGGLE_REHEARSAL": "gpu:8"},
+    "tf_keras": {"KAGGLE_REHEARSAL": "tpu-tensorflow"},
+}  # fmt: skip
+OTHERS = [name for name in RUNTIMES if name != "plain"]
+AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes an hour")
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+
+
+def start(arguments: list, runtime: str, cache: Path, timeout: float) -> str:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TF_"))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *map(str, arguments)],
+        env={**clean, **RUNTIMES[runtime], "PETALS_CACHE": str(cache), "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True, text=True, timeout=timeout,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+def run(runtime: str, dataset: Path, out: Path, *reference: Path) -> dict:
+    out.mkdir()
+    start([PROGRAM, dataset, out, "SmallNet", *reference], runtime, out / "cache", 230)
+    return json.loads((out / "result.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
+    out = tmp_path_factory.mktemp("runtimes") / "plain"
+    return run("plain", dataset, out), out
+
+
+@pytest.mark.timeout(480)  # the plain one and another, on a machine that is busy with tests
+@pytest.mark.parametrize("runtime", OTHERS)
+def test_the_same_data_and_weights_give_the_same_training(
+    runtime, plain, dataset, splits, tmp_path
+):
+    expected, reference = plain
+    out = tmp_path / runtime
+    result = run(runtime, dataset, out, reference)
+    device = result["device"]
+    assert device["replicas"] == 8
+    assert device["backend"] == ("jax" if runtime == "jax" else "tensorflow")
+    assert device["keras"].split()[0] == ("tf_keras" if runtime == "tf_keras" else "Keras")
+
+    for key in ("loss", "val_loss"):
+        assert abs(result["first"][key] - expected["first"][key]) < 1e-3, key
+    # 50 and 21 images: eight divides neither
+    assert result["features"] == [[50, 1, 256], [21, 1, 256]]
+    assert result["features_agree"] < 1e-5
+    assert result["head_agrees"] < 1e-5
+    assert np.isfinite(result["head"]["loss"])
+    assert result["tta"] == [21, 3]
+    assert np.isfinite(result["augmented"]["val_loss"])
+
+    # What one has saved the other loads
+    assert result["loaded_agrees"] < 1e-6
+    there, here = np.load(out / "reference.npy"), np.load(reference / "probabilities.npy")
+    assert np.abs(there - here).max() < 1e-5
+    model = build("SmallNet", 32, 3, weights="none")
+    saved.load(model, out / "trained.h5")
+    again = predict(model.model, splits[1], 10)
+    assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5
+
+
+_BUILD = """
+import sys
+from petals import accelerator
+device = accelerator.detect()
+from tensorflow import keras
+from petals import models
+for name in sys.argv[1:]:
+    with device.scope():
+        classifier = models.build(name, 96, 5, weights="none", dropout=0.1)
+    models.set_trainable(classifier, "last:20")
+    assert classifier.model.output_shape == (None, 5), name
+    assert 0 < models.parameter_counts(classifier.model)[1], name
+    print(name, flush=True)
+    keras.backend.clear_session()
+"""
+
+
+@AT_LENGTH
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("runtime", OTHERS)
+def test_every_backbone_builds(runtime, tmp_path):
+    names = list(BACKBONES)
+    assert start(["-c", _BUILD, *names], runtime, tmp_path, 3500).split() == names

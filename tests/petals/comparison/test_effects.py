@@ -1,0 +1,61 @@
+import pytest
+
+from petals.comparison import effects, runs
+from petals.plots import compare
+
+
+@pytest.fixture
+def read(tmp_path):
+    return lambda: runs.read(str(tmp_path / "runs" / "*"))[0]
+
+
+def test_runs_that_differ_in_one_axis_are_compared(write_run, read):
+    for seed in range(3):
+        write_run(f"low-{seed}", 0.6, seed, dropout=0.0)
+        write_run(f"high-{seed}", 0.98, seed, dropout=0.5)
+    found = effects.effect(read(), "regularisation")
+    assert found.fair
+    assert found.settings == ["dropout 0.0", "dropout 0.5"]
+    assert found.reach > 0.2
+    assert effects.verdict(found)["what follows"] == "it matters"
+    assert [row[3] for row in effects.summary([found]).rows] == [3, 3]
+    compare.effects([found]).canvas.draw()
+
+
+def test_how_a_run_was_cut_up_is_no_difference_and_long_numbers_are_shortened(write_run, read):
+    write_run("a", 0.6, dropout=0.123456789, resume="auto", checkpoint_minutes=5.0)
+    write_run("b", 0.9, dropout=0.5, resume="never", checkpoint_minutes=1.0)
+    found = effects.effect(read(), "regularisation")
+    assert found.fair
+    assert found.settings == ["dropout 0.1235", "dropout 0.5"]
+
+
+def test_an_axis_in_which_all_are_alike_says_nothing(write_run, read):
+    write_run("a", 0.6)
+    write_run("b", 0.9, seed=1)
+    assert all(effects.effect(read(), axis) is None for axis in effects.AXES)
+
+
+def test_what_differs_in_two_axes_proves_nothing(write_run, read):
+    write_run("a", 0.6, dropout=0.0, augment="none")
+    write_run("b", 0.9, dropout=0.5, augment="strong")
+    found = effects.effect(read(), "augmentation")
+    assert not found.fair
+    assert "no two runs differ in it alone" in effects.verdict(found)["what follows"]
+    compare.effects([found]).canvas.draw()
+
+
+def test_noise_and_single_runs_are_called_so(write_run, read):
+    write_run("a", 1.0, schedule="ramp")
+    write_run("b", 1.0, schedule="cosine")
+    assert "repeats" in effects.verdict(effects.effect(read(), "learning rate"))["what follows"]
+    write_run("c", 0.5, schedule="constant")
+    assert "hint" in effects.verdict(effects.effect(read(), "learning rate"))["what follows"]
+
+
+def test_weights_belong_to_their_backbone_but_having_none_is_another_recipe(write_run, read):
+    write_run("a", 0.7, backbone="VGG16", weights="vgg.h5")
+    write_run("b", 0.9, backbone="Xception", weights="xception.h5")
+    assert effects.effect(read(), "backbone").fair
+    write_run("c", 0.4, backbone="SmallNet", weights="none")
+    assert len(effects.effect(read(), "backbone").groups[0]) == 2

@@ -1,0 +1,124 @@
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.metrics import f1_score
+
+from petals.comparison import runs as runs_module
+from petals.errors import DataError
+from petals.plots import compare
+
+
+@pytest.fixture
+def glob(tmp_path):
+    return str(tmp_path / "runs" / "*")
+
+
+def test_runs_are_read_best_first(write_run, glob):
+    write_run("weak", 0.5)
+    write_run("strong", 0.9)
+    runs, skipped = runs_module.read(glob)
+    assert [run.name for run in runs] == ["strong", "weak"]
+    assert skipped == []
+    run = runs[0]
+    expected = f1_score(run.labels, run.probabilities.argmax(axis=1), average="macro")
+    assert run.macro_f1 == pytest.approx(expected)
+    assert run.right.mean() == pytest.approx(0.9, abs=0.15)
+    assert [row["val_macro_f1"] for row in run.history] == pytest.approx([0.5, 0.6])
+    table = runs_module.ranking(runs)
+    assert [row[0] for row in table.rows] == ["strong", "weak"]
+
+
+def test_several_globs_and_any_depth(write_run, tmp_path):
+    write_run("a")
+    write_run("sweep/b")
+    (tmp_path / "runs" / "notes").mkdir()
+    found, _ = runs_module.read(f"{tmp_path}/runs/a, {tmp_path}/runs/sweep/*")
+    assert sorted(run.name for run in found) == ["a", "sweep/b"]
+    assert len(runs_module.read(f"{tmp_path}/runs/**")[0]) == 2
+    assert [run.name for run in runs_module.read(f"{tmp_path}/runs/a")[0]] == ["a"]
+
+
+def no_file(folder):
+    (folder / "val_predictions.npz").unlink()
+
+
+def cut_short(folder):
+    path = folder / "val_predictions.npz"
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def half_json(folder):
+    (folder / "metrics.json").write_text('{"macro_f1": ')
+
+
+def no_numbers(folder):
+    rows = np.full((60, 3), np.nan)
+    np.savez(folder / "val_predictions.npz", ids=np.arange(60), labels=np.zeros(60, int),
+             probabilities=rows)  # fmt: skip
+
+
+def foreign(folder):
+    (folder / "metrics.json").write_text(json.dumps({"score": 3}))
+
+
+@pytest.mark.parametrize("damage", [no_file, cut_short, half_json, no_numbers, foreign])
+def test_damaged_runs_are_left_out_by_name(write_run, glob, damage):
+    write_run("good")
+    damage(write_run("bad"))
+    runs, skipped = runs_module.read(glob)
+    assert [run.name for run in runs] == ["good"]
+    assert len(skipped) == 1
+    assert skipped[0].startswith("bad: ")
+    assert "Errno" not in skipped[0]
+
+
+def test_without_any_run_it_says_what_to_do(write_run, glob):
+    with pytest.raises(DataError, match="02_train"):
+        runs_module.read(glob)
+    half_json(write_run("bad"))
+    with pytest.raises(DataError, match="bad: "):
+        runs_module.read(glob)
+
+
+def test_runs_on_other_photos_are_refused(write_run, glob):
+    write_run("one")
+    write_run("two", ids=[f"x{i}" for i in range(60)])
+    with pytest.raises(DataError, match=r"(?s)same photos.*60 images.*one.*two"):
+        runs_module.read(glob)
+
+
+def test_another_order_of_the_same_photos_is_put_right(write_run, glob):
+    labels = np.arange(60) % 3
+    write_run("one", 0.95, labels=labels)
+    ids = [f"{i:09x}" for i in range(60)]
+    write_run("two", 0.9, labels=labels[::-1], ids=ids[::-1])
+    runs, _ = runs_module.read(glob)
+    assert np.array_equal(runs[0].ids, runs[1].ids)
+    assert np.array_equal(runs[0].labels, runs[1].labels)
+    assert runs[1].right.mean() > 0.7
+
+
+def test_devices_come_together_by_what_they_trained(write_run, glob):
+    write_run("cpu")
+    write_run("cpu-again", seed=1)
+    write_run("tpu", device={"kind": "tpu", "name": "v5e TPU", "replicas": 8})
+    rows = runs_module.devices(runs_module.read(glob)[0])
+    assert [(row["device"], row["runs"], row["later epochs, s"]) for row in rows] == [
+        ("CPU", 2, 2.0), ("TPU", 1, 2.0),
+    ]  # fmt: skip
+    compare.epoch_times(rows).canvas.draw()
+
+
+def test_a_run_of_one_epoch_has_no_later_ones(write_run, glob):
+    folder = write_run("one")
+    metrics = json.loads((folder / "metrics.json").read_text()) | {"later_epoch_seconds": None}
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "history.csv").unlink()
+    runs, _ = runs_module.read(glob)
+    rows = runs_module.devices(runs)
+    assert rows[0]["later epochs, s"] is None
+    for figure in (compare.epoch_times(rows), compare.curves(runs)):
+        assert isinstance(figure, Figure)
+        figure.canvas.draw()

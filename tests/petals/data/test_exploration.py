@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from petals.data import duplicates, exploration, inspection, shards
+from petals.data.splits import Split
+from petals.errors import DataError
+from petals.plots import explore
+
+NAMES = ("blue", "red", "yellow")
+
+
+def test_holdings_count_by_name(dataset):
+    rows = {row[1]: row for row in exploration.holdings(str(dataset)).rows}
+    assert {split: (row[2], row[3]) for split, row in rows.items()} == {
+        "train": (3, 50), "val": (2, 21), "test": (1, 13),
+    }  # fmt: skip
+
+
+def test_splits_that_are_not_there_are_said(dataset, tmp_path, capsys):
+    folder = tmp_path / "tfrecords-jpeg-32x32"
+    folder.mkdir()
+    (folder / "train").symlink_to(dataset / "tfrecords-jpeg-32x32" / "train")
+    assert list(exploration.splits(str(tmp_path), 32)) == ["train"]
+    assert "no val split" in capsys.readouterr().out
+    with pytest.raises(DataError):
+        exploration.splits(str(tmp_path), 64)
+
+
+def test_balance_finds_what_is_uneven():
+    train = np.repeat([0, 1, 2], [100, 80, 20])
+    even = exploration.balance({"train": train, "val": np.repeat([0, 1, 2], [50, 40, 10])}, NAMES)
+    assert (even["smallest"], even["median"], even["largest"]) == (20, 80, 100)
+    assert even["ratio"] == 5
+    assert even["unlike_val"] == []
+    assert even["absent"] == []
+    uneven = exploration.balance({"train": train, "val": np.full(50, 2)}, (*NAMES, "white"))
+    assert uneven["absent"] == ["white"]
+    assert uneven["unlike_val"][0][0] == "yellow"
+
+
+def test_some_of_each_class_in_label_order(splits):
+    labels, _ = shards.labels_and_ids(splits[0])
+    chosen = exploration.some_of_each(splits[0], labels, 2)
+    assert labels[chosen].tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_rates_are_measured(splits):
+    rates = exploration.rates(splits[0], 16, 3, seconds=0.05)
+    assert list(rates) == [
+        "decoding", "training, none", "training, light", "training, strong",
+        "training from memory, light",
+    ]  # fmt: skip
+    assert min(rates.values()) > 0
+
+
+def test_the_health_of_a_limited_split_reads_no_more_than_its_shards(dataset):
+    split = Split.find(str(dataset), 32, "train", 18)
+    health = inspection.inspect_split("train", split, 3)
+    assert len(health.shards) == 2
+    assert health.problems == []
+
+
+def test_figures_are_drawn(splits):
+    train, val, _ = splits
+    both = {"train": train, "val": val}
+    labels = {name: shards.labels_and_ids(split)[0] for name, split in both.items()}
+    prints = duplicates.Fingerprints.of(both)
+    pair = duplicates.Pair(0, 55, False, 3)
+    figures = [
+        explore.train_against_val(labels["train"], labels["val"], NAMES),
+        explore.train_against_val(np.repeat([0, 1, 2], [1, 5, 400]), np.zeros(9, int), NAMES),
+        explore.jpeg_sizes(prints),
+        explore.throughput({"decoding": 100.0, "training": 20.0}, 50.0),
+        explore.pairs(prints, [pair], both, NAMES),
+    ]
+    for figure in figures:
+        assert isinstance(figure, Figure)
+        figure.canvas.draw()
+
+
+def test_labels_without_a_name_are_refused(splits):
+    parts = dict(zip(("train", "val", "test"), splits, strict=True))
+    assert list(exploration.labels(parts, 3)) == ["train", "val"]
+    with pytest.raises(DataError, match=r"label 2 .* 2 class names"):
+        exploration.labels(parts, 2)

@@ -1,0 +1,149 @@
+import shutil
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from petals.data import augment, inspection, pipeline, shards, tfrecords
+from petals.data.splits import Split
+from petals.errors import DataError, SettingError
+
+
+def take(dataset, count):
+    return [tuple(np.array(t) for t in batch) for batch in islice(dataset, count)]
+
+
+def test_training_batches_are_uint8_and_one_hot(splits):
+    images, labels = take(pipeline.training(splits[0], 8, 3), 1)[0]
+    assert (images.dtype, images.shape) == (np.uint8, (8, 32, 32, 3))
+    assert (labels.dtype, labels.shape) == (np.float32, (8, 3))
+    assert (labels.sum(axis=1) == 1).all()
+
+
+def test_training_goes_on_for_ever_and_sees_every_image(splits):
+    batches = take(pipeline.training(splits[0], 10, 3), 25)
+    sums = {int(image.astype(np.int64).sum()) for images, _ in batches for image in images}
+    assert len(sums) == splits[0].count
+
+
+@pytest.mark.parametrize("limit", [0, 20])
+def test_the_same_seed_gives_the_same_batches(dataset, limit):
+    split = Split.find(str(dataset), 32, "train", limit)
+    change = augment.augmentation("strong")
+
+    def batches(seed):
+        made = pipeline.training(split, 8, 3, augment=change, mix=augment.mixup, seed=seed,
+                                 deterministic=True)  # fmt: skip
+        return take(made, 6)
+
+    for first, second in zip(batches(1), batches(1), strict=True):
+        assert all((a == b).all() for a, b in zip(first, second, strict=True))
+    assert any((a[0] != b[0]).any() for a, b in zip(batches(1), batches(2), strict=True))
+
+
+def test_batches_larger_than_one_decoding_are_whole(splits, monkeypatch):
+    monkeypatch.setattr(pipeline, "DECODE_AT_ONCE", 8)
+    images, labels = take(pipeline.training(splits[0], 24, 3), 1)[0]
+    assert images.shape[0] == labels.shape[0] == 24
+
+
+@pytest.mark.parametrize("batch", [1, 4, 8, 21, 64])
+def test_ordered_is_complete_filled_and_cut(splits, batch):
+    val = splits[1]
+    batches = list(pipeline.ordered(val, batch).as_numpy_iterator())
+    assert {len(b["image"]) for b in batches} == {batch}
+    ids = pipeline.cut(np.concatenate([b["id"] for b in batches]), val)
+    expected = [e.id for path in val.paths for e in tfrecords.read_shard(path)]
+    assert ids.astype(str).tolist() == expected
+    filling = np.concatenate([b["image"] for b in batches])[val.count :]
+    assert not filling.any()
+
+
+def damaged(dataset, tmp_path, how) -> Split:
+    shutil.copytree(dataset, tmp_path / "copy")
+    split = Split.find(str(tmp_path / "copy"), 32, "train")
+    path = Path(split.paths[1])
+    data = bytearray(path.read_bytes())
+    if how == "flipped":
+        data[len(data) // 2] ^= 0xFF
+    elif how == "cut":
+        del data[-100:]
+    else:
+        examples = list(tfrecords.read_shard(path))
+        examples[4] = tfrecords.Example(b"\xff\xd8no picture", "bad", 1)
+        tfrecords.write_shard(path, examples)
+        return split
+    path.write_bytes(data)
+    return split
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "no picture"])
+def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
+    split = damaged(dataset, tmp_path, how)
+    name = Path(split.paths[1]).name
+    with (
+        pytest.raises(DataError, match=f"{name}.*on_corrupt='skip'"),
+        shards.naming_damaged_files(split.paths),
+    ):
+        take(pipeline.training(split, 10, 3), 12)
+    with pytest.raises(DataError, match=name), shards.naming_damaged_files(split.paths):
+        list(pipeline.ordered(split, 8).as_numpy_iterator())
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "no picture"])
+def test_damage_can_be_skipped_and_is_counted(dataset, tmp_path, how):
+    split = damaged(dataset, tmp_path, how)
+    (whole,), lost = inspection.intact([split], tmp_path / "cache")
+    assert lost == 1
+    assert whole.count == split.count - 1
+    assert len(take(pipeline.training(whole, 10, 3), 12)) == 12
+    assert len(shards.labels_and_ids(whole)[1]) == whole.count
+
+
+def test_a_label_out_of_range_is_named(dataset, tmp_path):
+    shutil.copytree(dataset, tmp_path / "copy")
+    split = Split.find(str(tmp_path / "copy"), 32, "train")
+    with (
+        pytest.raises(DataError, match=r"label 2 is not in 0\.\.1"),
+        shards.naming_damaged_files(split.paths, num_classes=2),
+    ):
+        take(pipeline.training(split, 10, 2), 12)
+
+
+def test_settings_out_of_range(splits):
+    with pytest.raises(SettingError, match="batch_size 0"):
+        pipeline.training(splits[0], 0, 3)
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_part_trains_on_its_own_images_alone(splits, cache):
+    parts = [splits[0].part(index, 3) for index in range(3)]
+    seen = [
+        {
+            int(image.astype(np.int64).sum())
+            for images, _ in take(pipeline.training(part, 4, 3, cache=cache), 30)
+            for image in images
+        }
+        for part in parts
+    ]
+    assert [len(sums) for sums in seen] == [part.count for part in parts]
+    assert len(set.union(*seen)) == splits[0].count
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("limit", [0, 40])
+def test_begun_again_or_further_on_the_order_is_the_same(dataset, cache, limit):
+    split = Split.find(str(dataset), 32, "train", limit)
+
+    def rows(batches, count):
+        return [images.numpy() for images, _ in batches.take(count)]
+
+    given = {"seed": 3, "deterministic": True, "cache": cache}
+    batches = pipeline.training(split, 8, 3, **given)
+    first = rows(batches, 12)
+    assert not all((a == b).all() for a, b in zip(first[:5], first[5:10], strict=True))
+    later = pipeline.training(split, 8, 3, start=7, **given)
+    for expected, found in ((first, rows(batches, 12)), (first[7:], rows(later, 5))):
+        assert all((a == b).all() for a, b in zip(expected, found, strict=True))
+    assert all((a == b).all() for a, b in zip(first[7:], rows(later, 5), strict=True))

@@ -1,0 +1,132 @@
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from petals.data.source import Source, find_source, tfrecords
+from petals.errors import DataError
+from petals.kaggle import find_file
+from petals.prepare import synthetic
+
+
+@pytest.fixture
+def mounts(tmp_path, monkeypatch):
+    root = tmp_path / "input"
+    root.mkdir()
+    monkeypatch.setenv("PETALS_INPUT_ROOT", str(root))
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    monkeypatch.chdir(tmp_path)
+    return root
+
+
+def hold(folder: Path) -> Path:
+    (folder / "tfrecords-jpeg-32x32").mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["competitions/tpu-getting-started", "tpu-getting-started", "datasets/someone/flowers/a/b"],
+)
+def test_auto_finds_the_mount_in_every_layout(mounts, place):
+    folder = hold(mounts / place)
+    (mounts / "datasets" / "another").mkdir(parents=True)
+    assert find_source("auto", 32) == Source(str(folder), "mount")
+
+
+def test_the_competition_goes_before_what_a_search_finds(mounts):
+    hold(mounts / "aaa")
+    folder = hold(mounts / "competitions" / "tpu-getting-started")
+    assert find_source("auto", 32).root == str(folder)
+
+
+def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
+    (mounts / "competitions" / "titanic").mkdir(parents=True)
+    hold(mounts.parent / "data")  # a local folder does not count there
+    with pytest.raises(DataError) as error:
+        find_source("auto", 32)
+    assert "competitions/titanic" in str(error.value)
+    assert '"competition_sources": ["tpu-getting-started"]' in str(error.value)
+
+
+def test_at_home_a_local_folder_comes_before_the_embedded_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hold(tmp_path / "data")
+    assert find_source("auto", 32) == Source("data", "folder")
+
+
+def test_at_home_the_embedded_data_is_the_last_resort(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(synthetic, "ensure_dataset", lambda root, size, **_: root / "drawn")
+    source = find_source("auto", 32)
+    assert source.kind == "embedded"
+    assert source.root.endswith("embedded/drawn")
+    assert find_source("embedded", 32) == source
+
+
+def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "petals.prepare.synthetic", None)
+    monkeypatch.delattr("petals.prepare.synthetic")
+    with pytest.raises(DataError, match="did not travel with this notebook"):
+        find_source("embedded", 32)
+
+
+def test_an_explicit_folder_goes_first_and_must_hold_records(mounts, tmp_path):
+    hold(mounts / "competitions" / "tpu-getting-started")
+    own = hold(tmp_path / "own")
+    assert find_source(str(own), 32) == Source(str(own), "folder")
+    assert find_source(str(own / "tfrecords-jpeg-32x32"), 32).root == str(own)
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(DataError, match=r"make_tfrecords\.py"):
+        find_source(str(tmp_path / "photos"), 32)
+    with pytest.raises(DataError, match="neither a folder nor an attached dataset"):
+        find_source(str(tmp_path / "nowhere"), 32)
+
+
+@pytest.mark.parametrize("layout", ["datasets/someone/flowers", "flowers"])
+def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
+    hold(mounts / "competitions" / "tpu-getting-started")
+    folder = hold(mounts / layout / "inner")
+    assert find_source("someone/flowers", 32) == Source(str(folder), "mount")
+    with pytest.raises(DataError, match="Mounted: "):
+        find_source("someone/roses", 32)
+
+
+def test_a_configured_bucket_is_used_after_the_mounts(mounts, monkeypatch):
+    monkeypatch.setattr(tfrecords, "sizes", lambda root: [32] if "://" in str(root) else [])
+    monkeypatch.setenv("PETALS_GCS_PATH", "gs://bucket/petals/")
+    assert find_source("auto", 32) == Source("gs://bucket/petals", "bucket")
+
+
+def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch):
+    asked = []
+
+    class KaggleDatasets:
+        def get_gcs_path(self, name):
+            asked.append(name)
+            return "gs://kds-1234"
+
+    module = types.SimpleNamespace(KaggleDatasets=KaggleDatasets)
+    monkeypatch.setitem(sys.modules, "kaggle_datasets", module)
+    monkeypatch.setattr(tfrecords, "sizes", lambda root: [32] if "://" in str(root) else [])
+    monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
+    assert find_source("auto", 32) == Source("gs://kds-1234", "bucket")
+    assert asked == ["tpu-getting-started"]
+    monkeypatch.setenv("TPU_NAME", "local")  # a TPU VM reads its mounts
+    with pytest.raises(DataError):
+        find_source("auto", 32)
+
+
+def test_an_explicit_bucket_must_hold_records(monkeypatch):
+    monkeypatch.setattr(tfrecords, "sizes", lambda root: [])
+    with pytest.raises(DataError, match="gs://nothing holds no"):
+        find_source("gs://nothing", 32)
+
+
+def test_files_are_found_deep_in_attached_models(mounts):
+    place = mounts / "models" / "owner" / "model" / "keras" / "default" / "2"
+    place.mkdir(parents=True)
+    (place / "vgg16.h5").write_text("")
+    assert find_file("vgg16.h5") == place / "vgg16.h5"
+    assert find_file("vgg19.h5") is None

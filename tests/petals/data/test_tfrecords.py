@@ -1,0 +1,142 @@
+import shutil
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from petals.data import inspection, tfrecords
+from petals.data.tfrecords import Example
+from petals.errors import DataError, StorageError
+
+
+def copied(dataset, tmp_path) -> Path:
+    shutil.copytree(dataset, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def first_shard(root, split="train") -> Path:
+    return Path(tfrecords.shards(root, 32, split)[0])
+
+
+def flip_byte(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    examples = [Example(b"jpeg", "0123456789"[:9], 3), Example(b"other", "x", None)]
+    path = tmp_path / tfrecords.shard_name(0, 32, 2)
+    assert tfrecords.write_shard(path, examples) == 2
+    assert list(tfrecords.read_shard(path)) == examples
+
+
+def test_names_carry_number_size_and_count():
+    assert tfrecords.shard_name(3, 192, 798) == "03-192x192-798.tfrec"
+    assert tfrecords.shard_count("gs://b/train/03-192x192-798.tfrec") == 798
+    with pytest.raises(DataError, match="not named"):
+        tfrecords.shard_count("train.tfrec")
+
+
+def test_a_missing_size_names_those_on_disk(dataset):
+    with pytest.raises(DataError, match=r"no images of size 192; the sizes there: 32"):
+        tfrecords.shards(dataset, 192, "train")
+
+
+def test_the_checksum_is_tensorflows(dataset):
+    examples, lost = tfrecords.salvage(first_shard(dataset))
+    assert len(examples) == 17
+    assert lost == 0
+
+
+@pytest.mark.parametrize("keep", [400, -3])
+def test_a_shard_cut_short_is_named(dataset, tmp_path, keep):
+    path = first_shard(copied(dataset, tmp_path))
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(DataError, match=path.name):
+        list(tfrecords.read_shard(path))
+    good, lost = tfrecords.salvage(path)
+    assert len(good) + lost == 17
+    assert lost >= 1
+
+
+def test_one_flipped_byte_loses_one_image(dataset, tmp_path):
+    path = first_shard(copied(dataset, tmp_path))
+    flip_byte(path, path.stat().st_size // 2)
+    with pytest.raises(DataError, match="damaged after"):
+        list(tfrecords.read_shard(path))
+    good, lost = tfrecords.salvage(path)
+    assert (len(good), lost) == (16, 1)
+
+
+def test_the_fingerprint_follows_the_content(dataset, tmp_path):
+    root = copied(dataset, tmp_path)
+    before = tfrecords.fingerprint(tfrecords.shards(root, 32, "train"))
+    assert before == tfrecords.fingerprint(tfrecords.shards(dataset, 32, "train"))
+    path = first_shard(root)
+    examples = list(tfrecords.read_shard(path))
+    tfrecords.write_shard(path, [*examples[:-1], Example(b"new", "n", 0)])
+    assert before != tfrecords.fingerprint(tfrecords.shards(root, 32, "train"))
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(StorageError, match="No space left"):
+        tfrecords.write_shard(tmp_path / "00-32x32-1.tfrec", [Example(b"a", "a", 0)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_writer_that_fails_says_so(tmp_path, monkeypatch):
+    class Full(tf.io.TFRecordWriter):
+        def write(self, record):
+            raise tf.errors.ResourceExhaustedError(None, None, "disk quota exceeded")
+
+    monkeypatch.setattr(tf.io, "TFRecordWriter", Full)
+    with pytest.raises(StorageError, match="disk quota exceeded"):
+        tfrecords.write_shard(tmp_path / "00-32x32-1.tfrec", [Example(b"a", "a", 0)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inspect_finds_nothing_wrong_in_good_data(dataset):
+    report = inspection.inspect(dataset)
+    assert [(h.split, h.images) for h in report] == [("train", 50), ("val", 21), ("test", 13)]
+    assert report[0].labels == {0: 17, 1: 17, 2: 16}
+    assert not any(h.problems for h in report)
+
+
+def test_inspect_finds_what_is_wrong(dataset, tmp_path):
+    root = copied(dataset, tmp_path)
+    paths = [Path(p) for p in tfrecords.shards(root, 32, "train")]
+    examples = list(tfrecords.read_shard(paths[0]))
+    small = next(tfrecords.read_shard(tfrecords.shards(root, 32, "val")[0]))
+    wrong = [
+        *examples[:-3],
+        Example(examples[-3].image, "a" * 9, 7),
+        Example(b"no picture", "b" * 9, 1),
+        Example(examples[-1].image, examples[0].id, 1),
+    ]
+    tfrecords.write_shard(paths[0], wrong)
+    paths[1].rename(paths[1].with_name("01-32x32-99.tfrec"))
+    flip_byte(paths[2], paths[2].stat().st_size // 2)
+    assert small.label is not None
+    (train, *_) = inspection.inspect(root)
+    text = str(train)
+    for what in ("label 7 is not in 0..2", "does not decode", "1 ids occur a second time",
+                 "17 records, its name says 99", "damaged after"):  # fmt: skip
+        assert what in text
+
+
+def test_inspect_finds_images_of_another_size(dataset, tmp_path):
+    root = copied(dataset, tmp_path)
+    (root / "tfrecords-jpeg-32x32").rename(root / "tfrecords-jpeg-64x64")
+    for path in (root / "tfrecords-jpeg-64x64").glob("*/*.tfrec"):
+        path.rename(path.with_name(path.name.replace("32x32", "64x64")))
+    assert "image of 32 x 32 pixels" in str(inspection.inspect(root)[0])
+
+
+def test_inspect_of_nothing_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="no tfrecords-jpeg"):
+        inspection.inspect(tmp_path)

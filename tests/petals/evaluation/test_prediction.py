@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from petals.errors import DataError, SettingError
+from petals.evaluation import prediction
+from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
+from petals.evaluation.submission import write_submission
+from petals.models.build import build
+
+NAMES = ("rose", "tulip", "daisy", "lotus")
+LABELS = np.array([0, 0, 0, 1, 1, 2])
+GUESSES = np.array([0, 1, 1, 1, 0, 2])
+
+
+def certain(guesses, classes=4, sure=0.7):
+    rest = (1 - sure) / (classes - 1)
+    return np.full((len(guesses), classes), rest) + (sure - rest) * np.eye(classes)[guesses]
+
+
+def test_macro_f1_is_the_competitions():
+    scores = Scores.of(LABELS, certain(GUESSES))
+    by_class = [2 * 1 / (2 + 3), 2 * 1 / (3 + 2), 1.0]  # 2 TP / (predicted + true); lotus absent
+    assert np.isclose(scores.macro_f1, np.mean([0.4, 0.4, 1.0]))
+    assert np.isclose(scores.macro_f1, np.mean(by_class))
+    assert np.isclose(scores.macro_f1, f1_score(LABELS, GUESSES, average="macro"))
+    assert np.isclose(scores.accuracy, 3 / 6)
+    assert np.isclose(scores.loss, -(3 * np.log(0.7) + 3 * np.log(0.1)) / 6)
+
+
+def test_per_class_has_support_and_absent_classes():
+    rows = per_class(LABELS, certain(GUESSES), NAMES)
+    assert [(r.name, r.support) for r in rows] == [
+        ("rose", 3), ("tulip", 2), ("daisy", 1), ("lotus", 0),
+    ]  # fmt: skip
+    assert np.isclose(rows[0].precision, 1 / 2)
+    assert np.isclose(rows[0].recall, 1 / 3)
+
+
+def test_confusion_and_its_worst_pairs():
+    matrix = confusion(LABELS, certain(GUESSES))
+    assert matrix.shape == (4, 4)
+    assert matrix[0].tolist() == [1, 2, 0, 0]
+    assert most_confused(LABELS, certain(GUESSES), NAMES) == [
+        ("rose", "tulip", 2), ("tulip", "rose", 1),
+    ]  # fmt: skip
+
+
+def test_instructive_images_are_sure_mistakes_then_unsure_successes():
+    probabilities = certain(GUESSES)
+    probabilities[2] = certain(np.array([1]), sure=0.9)[0]
+    chosen = instructive(LABELS, probabilities, most=4)
+    assert chosen[0] == 2
+    assert set(chosen[:2]) <= {1, 2, 4}
+    assert (GUESSES[chosen[2:]] == LABELS[chosen[2:]]).all()
+
+
+def test_prediction_is_complete_and_in_order_whatever_the_batch(splits):
+    model = build("SmallNet", 32, 3, weights="none").model
+    one = prediction.predict(model, splits[2], 13)
+    other = prediction.predict(model, splits[2], 8)
+    assert one.shape == (13, 3)
+    assert np.allclose(one, other, atol=1e-5)
+
+
+def test_tta_is_the_mean_over_views(splits):
+    model = build("SmallNet", 32, 3, weights="none").model
+    plain = prediction.predict(model, splits[2], 8)
+    mirrored = model.predict(prediction.mirrored(splits[2], 8), verbose=0)[:13]
+    assert np.allclose(prediction.predict(model, splits[2], 8, tta=2), (plain + mirrored) / 2)
+    more = prediction.predict(model, splits[2], 8, tta=4, seed=1)
+    assert np.allclose(more.sum(axis=1), 1, atol=1e-5)
+    assert (more == prediction.predict(model, splits[2], 8, tta=4, seed=1)).all()
+    with pytest.raises(SettingError, match="tta 0"):
+        prediction.predict(model, splits[2], 8, tta=0)
+
+
+def test_a_submission_follows_the_sample(tmp_path):
+    (tmp_path / "sample.csv").write_text("id,label\nb,0\na,0\nc,0\n")
+    ids = np.array(["a", "b", "c"])
+    path = tmp_path / "submission.csv"
+    write_submission(path, ids, certain([3, 1, 2]), tmp_path / "sample.csv")
+    assert path.read_text() == "id,label\nb,1\na,3\nc,2\n"
+    write_submission(path, ids, certain([3, 1, 2]), tmp_path / "none.csv")
+    assert path.read_text() == "id,label\na,3\nb,1\nc,2\n"
+
+
+def test_a_submission_of_other_images_is_refused(tmp_path):
+    (tmp_path / "sample.csv").write_text("id,label\nx,0\na,0\n")
+    with pytest.raises(DataError, match="1 of its ids were not predicted, 2 predicted ids"):
+        write_submission(
+            tmp_path / "s.csv", np.array(["a", "b", "c"]), certain([0, 1, 2]),
+            tmp_path / "sample.csv",
+        )  # fmt: skip
+    with pytest.raises(DataError, match="occur twice"):
+        write_submission(tmp_path / "s.csv", np.array(["a", "a"]), certain([0, 1]))
+    assert not (tmp_path / "s.csv").exists()

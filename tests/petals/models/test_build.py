@@ -1,0 +1,156 @@
+import importlib
+
+import numpy as np
+import pytest
+from tensorflow import keras
+
+from petals.errors import SettingError
+from petals.models import backbones
+from petals.models.backbones import BACKBONES
+from petals.models.build import build, parameter_counts, parameter_table, set_trainable
+
+MODULES = {
+    "VGG16": "vgg16", "VGG19": "vgg19", "ResNet50V2": "resnet_v2", "Xception": "xception",
+    "InceptionV3": "inception_v3", "DenseNet121": "densenet", "DenseNet201": "densenet",
+    "MobileNet": "mobilenet", "MobileNet-0.25": "mobilenet", "MobileNet-0.5": "mobilenet",
+    "MobileNet-0.75": "mobilenet", "MobileNetV2": "mobilenet_v2",
+    "MobileNetV3Small": "mobilenet_v3", "MobileNetV3Large": "mobilenet_v3",
+}  # fmt: skip
+
+
+def module_of(name: str) -> str:
+    if name in MODULES:
+        return MODULES[name]
+    if name.startswith("EfficientNetV2"):
+        return "efficientnet_v2"
+    return "convnext" if name.startswith("ConvNeXt") else "efficientnet"
+
+
+def pixels(size=8) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (2, size, size, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("name", [n for n in BACKBONES if n != backbones.SMALL])
+def test_preprocessing_is_kerass_own(name):
+    theirs = importlib.import_module(f"keras.applications.{module_of(name)}").preprocess_input
+    images = keras.Input((8, 8, 3), dtype="uint8")
+    ours = keras.Model(images, backbones.PREPROCESSING[BACKBONES[name].preprocessing](images))
+    expected = theirs(pixels().astype(np.float32))
+    assert np.allclose(ours(pixels()), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_every_backbone_builds(name):
+    network = BACKBONES[name].build(96)
+    assert network.output_shape[0] is None
+    assert len(network.output_shape) == 4
+    assert network.count_params() > 100_000
+    keras.backend.clear_session()
+
+
+@pytest.mark.parametrize("name", [n for n in BACKBONES if n != backbones.SMALL])
+def test_the_weights_file_is_the_one_keras_asks_for(name, monkeypatch):
+    asked = []
+
+    def refuse(fname, *_, **__):
+        asked.append(fname)
+        raise ConnectionError("no network here")
+
+    module = importlib.import_module(f"keras.src.applications.{module_of(name)}")
+    owner = module if hasattr(module, "file_utils") else importlib.import_module(
+        "keras.src.applications.resnet")  # fmt: skip
+    monkeypatch.setattr(owner.file_utils, "get_file", refuse)
+    # Building takes seconds, and only some backbones have a file for each size.
+    files = {BACKBONES[name].weights_files(size)[0]: size for size in (96, 192)}
+    for file, size in files.items():
+        with pytest.raises(ConnectionError):
+            BACKBONES[name].build(size, weights="imagenet")
+        assert asked.pop() == file
+    keras.backend.clear_session()
+
+
+def test_efficientnet_normalizes_as_it_was_trained():
+    network = BACKBONES["EfficientNetB0"].build(32)
+    backbones.correct_normalization(network)
+    upto = keras.Model(network.input, network.get_layer("normalization").output)
+    x = pixels(32).astype(np.float32)
+    expected = (x / 255 - backbones.IMAGENET_MEAN) / np.array(backbones.IMAGENET_STD)
+    assert np.allclose(upto(x), expected, atol=1e-4)
+
+
+def test_efficientnet_v2_brings_its_normalization():
+    classifier = build("EfficientNetV2B0", 32, 3, weights="none")
+    (layer,) = [x for x in classifier.backbone.layers if type(x).__name__ == "Normalization"]
+    assert np.allclose(np.ravel(layer.mean), backbones.IMAGENET_MEAN)
+    assert np.allclose(np.ravel(layer.variance), np.square(backbones.IMAGENET_STD))
+
+
+@pytest.fixture(scope="module")
+def mobilenet():
+    return build("MobileNet-0.25", 64, 5, weights="none", dropout=0.2)
+
+
+def test_a_classifier_takes_uint8_and_gives_probabilities(mobilenet):
+    out = mobilenet.model(pixels(64)).numpy()
+    assert (out.shape, out.dtype) == ((2, 5), np.float32)
+    assert np.allclose(out.sum(axis=1), 1, atol=1e-5)
+    assert mobilenet.features(pixels(64)).shape == (2, 256)
+
+
+def test_the_head_stays_float32_under_mixed_precision():
+    keras.mixed_precision.set_global_policy("mixed_bfloat16")
+    try:
+        classifier = build("SmallNet", 32, 3, weights="none")
+        assert classifier.model(pixels(32)).dtype == "float32"
+        assert classifier.backbone.layers[-1].compute_dtype == "bfloat16"
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
+
+
+def trainable(classifier) -> set[str]:
+    return {layer.name for layer in classifier.backbone.layers
+            if layer.trainable_weights and classifier.backbone.trainable}  # fmt: skip
+
+
+def test_what_is_trained(mobilenet):
+    set_trainable(mobilenet, "none")
+    assert not trainable(mobilenet)
+    assert parameter_counts(mobilenet.model) == (219_829, 256 * 5 + 5)
+    set_trainable(mobilenet, "all")
+    assert "conv1" in trainable(mobilenet)
+    assert not any("bn" in name for name in trainable(mobilenet))
+    set_trainable(mobilenet, "all", freeze_batch_norm=False)
+    assert "conv1_bn" in trainable(mobilenet)
+    set_trainable(mobilenet, "last:4", freeze_batch_norm=False)
+    assert trainable(mobilenet) == {
+        "conv_dw_13", "conv_dw_13_bn", "conv_pw_13", "conv_pw_13_bn",
+    }  # fmt: skip
+    set_trainable(mobilenet, "block:conv_pw_1")
+    assert trainable(mobilenet) == {f"conv_pw_{n}" for n in (1, 10, 11, 12, 13)}
+
+
+@pytest.mark.parametrize("what", ["some", "last:0", "last:x", "block:", "block:attic"])
+def test_unknown_parts_are_refused(mobilenet, what):
+    with pytest.raises(SettingError):
+        set_trainable(mobilenet, what)
+
+
+def test_the_table_of_parameters_counts_both_ways():
+    ((name, total, head, all_of_it),) = parameter_table(["MobileNet-0.25"], 64, 5)
+    assert (name, total, head) == ("MobileNet-0.25", 219_829, 1_285)
+    assert head < all_of_it < total
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(SettingError, match="did you mean EfficientNetB3"):
+        build("EficientNetB3", 64, 5)
+
+
+def test_a_size_too_small_is_a_clear_error():
+    with pytest.raises(SettingError, match="image_size 32 is too small for InceptionV3"):
+        build("InceptionV3", 32, 5, weights="none")
+
+
+def test_dropout_out_of_range():
+    with pytest.raises(SettingError, match="dropout 1"):
+        build("SmallNet", 32, 5, dropout=1.0)

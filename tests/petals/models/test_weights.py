@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from petals.errors import WeightsError
+from petals.models import weights
+from petals.models.backbones import BACKBONES
+
+MOBILENET = BACKBONES["MobileNet-0.25"]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Weights of a narrow MobileNet in Keras 3's format, and the values they hold."""
+    network = MOBILENET.build(64)
+    path = tmp_path_factory.mktemp("weights") / "mobilenet_2_5_224_tf_no_top.weights.h5"
+    network.save_weights(path)
+    return path, network.get_weights()
+
+
+def same(network, values) -> bool:
+    return all((a == b).all() for a, b in zip(network.get_weights(), values, strict=True))
+
+
+def test_a_file_is_loaded_whole(saved):
+    assert same(weights.load_backbone(MOBILENET, 96, str(saved[0])), saved[1])
+
+
+def test_the_old_format_is_loaded_under_either_ending(tmp_path):
+    import tf_keras
+
+    old = tf_keras.applications.MobileNet(
+        alpha=0.25, include_top=False, weights=None, input_shape=(64, 64, 3)
+    )
+    for name in ("mobilenet_2_5_224_tf_no_top.h5", "renamed.weights.h5"):
+        old.save_weights(tmp_path / "saved.h5")
+        (tmp_path / "saved.h5").rename(tmp_path / name)
+        network = weights.load_backbone(MOBILENET, 64, str(tmp_path / name))
+        x = np.random.default_rng(0).normal(size=(1, 64, 64, 3)).astype(np.float32)
+        assert np.allclose(network(x), old(x), atol=1e-4)
+
+
+def test_auto_finds_kerass_name_locally(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / saved[0].name).symlink_to(saved[0])
+    assert same(weights.load_backbone(MOBILENET, 64, "auto"), saved[1])
+    assert weights.describe(MOBILENET, 64, "auto") == weights.describe(MOBILENET, 64, str(saved[0]))
+
+
+def test_auto_finds_it_among_kaggles_inputs(saved, tmp_path, monkeypatch):
+    place = tmp_path / "input" / "models" / "someone" / "mobilenet" / "keras" / "default" / "1"
+    place.mkdir(parents=True)
+    (place / saved[0].name).symlink_to(saved[0])
+    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path / "input"))
+    assert same(weights.load_backbone(MOBILENET, 64, "auto"), saved[1])
+
+
+def test_weights_of_another_backbone_are_refused_with_both_counts(saved):
+    with pytest.raises(WeightsError, match=r"it has 218,544 parameters, MobileNet-0.5 has 829,536"):
+        weights.load_backbone(BACKBONES["MobileNet-0.5"], 64, str(saved[0]))
+
+
+def test_the_same_count_in_other_shapes_is_refused(tmp_path):
+    from tensorflow import keras
+
+    one = keras.Sequential([keras.Input((4,)), keras.layers.Dense(6)])
+    other = keras.Sequential([keras.Input((5,)), keras.layers.Dense(5)])
+    one.save_weights(tmp_path / "one.weights.h5")
+    assert one.count_params() == other.count_params()
+    with pytest.raises(WeightsError, match="does not fit other"):
+        weights.load_file(other, tmp_path / "one.weights.h5", "other")
+
+
+@pytest.mark.parametrize("content", [b"", b"not hdf5 at all"])
+def test_a_file_that_is_no_weights_file(tmp_path, content):
+    (tmp_path / "a.h5").write_bytes(content)
+    with pytest.raises(WeightsError, match="not a Keras weights file"):
+        weights.load_backbone(MOBILENET, 64, str(tmp_path / "a.h5"))
+
+
+def test_a_truncated_file(saved, tmp_path):
+    data = saved[0].read_bytes()
+    (tmp_path / "cut.weights.h5").write_bytes(data[: len(data) // 2])
+    with pytest.raises(WeightsError, match=r"cut\.weights\.h5"):
+        weights.load_backbone(MOBILENET, 64, str(tmp_path / "cut.weights.h5"))
+
+
+def test_a_missing_file():
+    with pytest.raises(WeightsError, match=r"no weights file at nowhere\.h5"):
+        weights.load_backbone(MOBILENET, 64, "nowhere.h5")
+
+
+def test_without_a_network_the_error_says_which_file_to_bring(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        WeightsError, match=r"Put mobilenet_2_5_192_tf_no_top.h5 or .* weights='none'"
+    ):
+        weights.load_backbone(MOBILENET, 192, "imagenet")
+
+
+def test_the_small_network_has_no_imagenet_weights():
+    with pytest.raises(WeightsError, match="set weights='none'"):
+        weights.load_backbone(BACKBONES["SmallNet"], 64, "imagenet")
+    assert weights.load_backbone(BACKBONES["SmallNet"], 64, "auto").count_params() > 0

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from petals.data.classes import CLASSES
+from petals.evaluation.metrics import confusion, per_class
+from petals.plots import run
+from petals.training import schedules
+
+DICE = np.random.default_rng(0)
+IMAGES = DICE.integers(0, 255, (10, 16, 16, 3)).astype(np.uint8)
+LABELS = DICE.integers(0, 104, 300)
+PROBABILITIES = DICE.dirichlet(np.ones(104), 300)
+HISTORY = [
+    {"phase": phase, "loss": 1.0, "val_loss": 1.1, "accuracy": 0.5, "val_accuracy": 0.4,
+     "val_macro_f1": 0.3}
+    for phase in ("head", "head", "fine-tune")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: run.gallery(IMAGES, ["a rose"] * 10),
+        lambda: run.class_balance({"train": LABELS, "val": LABELS[:50]}, CLASSES),
+        lambda: run.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
+        lambda: run.schedule(schedules.rates("ramp", 12, 10), 10),
+        lambda: run.curves(HISTORY),
+        lambda: run.confusion(confusion(LABELS, PROBABILITIES), CLASSES),
+        lambda: run.confusion(np.eye(3, dtype=int), ("a", "b", "c")),
+        lambda: run.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
+        lambda: run.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
+    ],
+)
+def test_every_figure_draws_and_saves(draw, tmp_path):
+    figure = draw()
+    assert isinstance(figure, Figure)
+    path = run.save(figure, tmp_path, "figure")
+    assert path.read_bytes()[:4] == b"\x89PNG"
+    assert [p.name for p in tmp_path.iterdir()] == ["figure.png"]
+
+
+def test_the_confusion_matrix_names_all_104_classes():
+    axes = run.confusion(np.eye(104, dtype=int), CLASSES).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(CLASSES)
+    assert min(label.get_fontsize() for label in axes.get_xticklabels()) >= 4
+
+
+def test_curves_mark_where_fine_tuning_begins():
+    texts = [t.get_text().strip() for t in run.curves(HISTORY).axes[0].texts]
+    assert texts == ["fine-tune"]
+
+
+def test_mistakes_are_captioned_with_the_truth():
+    sure = np.eye(104)[[3, 4]]
+    figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
+    titles = [axes.get_title() for axes in figure.axes[:2]]
+    assert titles[0] == f"{CLASSES[3]} 100%"
+    assert f"is {CLASSES[5]}" in titles[1]

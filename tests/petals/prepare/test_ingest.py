@@ -1,0 +1,213 @@
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from petals.data import tfrecords
+from petals.errors import DataError, SettingError, StorageError
+from petals.prepare import ingest, photos
+from petals.prepare.ingest import make_tfrecords
+
+
+def records(root, split, size=32):
+    try:
+        paths = tfrecords.shards(root, size, split)
+    except DataError:
+        return {}
+    return {e.id: e for path in paths for e in tfrecords.read_shard(path)}
+
+
+def test_every_photo_lands_in_one_split(photos, tmp_path):
+    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32, 16))
+    found = {split: records(tmp_path / "out", split) for split in tfrecords.SPLITS}
+    assert sum(map(len, found.values())) == 60
+    assert set(found["train"]) | set(found["val"]) | set(found["test"]) == {
+        i for split in found.values() for i in split
+    }
+    assert all(e.label in (0, 1, 2) for e in found["train"].values())
+    assert all(e.label is None for e in found["test"].values())
+    assert {s: sum(c.values()) for s, c in summary.images.items()} == {
+        s: len(r) for s, r in found.items()
+    }
+    assert json.loads((tmp_path / "out/classes.json").read_text()) == ["blue", "red", "yellow"]
+    for split in tfrecords.SPLITS:
+        assert set(records(tmp_path / "out", split, 16)) == set(found[split])
+    image = Image.open(io.BytesIO(next(iter(found["train"].values())).image))
+    assert (image.size, image.mode, image.format) == ((32, 32), "RGB", "JPEG")
+
+
+def test_a_photo_never_changes_sides(photos, tmp_path):
+    make_tfrecords(photos, tmp_path / "before", sizes=(32,))
+    for number, path in enumerate(sorted(photos.glob("*/*.jpg"))):
+        if number % 3 == 0:
+            path.unlink()
+    (photos / "red").rename(photos / "crimson")
+    make_tfrecords(photos, tmp_path / "after", sizes=(32,))
+    for split in tfrecords.SPLITS:
+        assert set(records(tmp_path / "after", split)) <= set(records(tmp_path / "before", split))
+
+
+def test_each_class_is_divided_by_the_shares(tmp_path):
+    digests = [f"{i:032x}" for i in range(0, 2**128, 2**128 // 997)]
+    found = [photos.Photo(tmp_path, i % 2, d[::-1]) for i, d in enumerate(digests)]
+    splits = ingest._split(found, 0.2, 0.1)
+    for label in (0, 1):
+        shares = [sum(p.label == label for p in splits[s]) for s in ("train", "val", "test")]
+        assert np.allclose(np.array(shares) / sum(shares), (0.7, 0.2, 0.1), atol=0.05)
+
+
+@pytest.fixture
+def odd(photos):
+    """All that people's folders hold besides plain photos."""
+    folder = photos / "red"
+    rgb = Image.open(folder / "00.jpg")
+    (folder / "empty.jpg").write_bytes(b"")
+    (folder / "notes.jpg").write_text("not a photo")
+    (folder / "cut.jpg").write_bytes((folder / "01.jpg").read_bytes()[:700])
+    shutil.copy(folder / "02.jpg", folder / "again.jpg")
+    shutil.copy(folder / "03.jpg", photos / "yellow" / "wrong.jpg")
+    rgb.convert("L").save(folder / "grey.png")
+    rgb.convert("CMYK").save(folder / "print.jpg")
+    Image.fromarray(np.linspace(0, 65535, 48 * 48).reshape(48, 48).astype(np.uint16)).save(
+        folder / "deep.png"
+    )
+    rgb.convert("RGBA").save(folder / "clear.png")
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    Image.fromarray(np.zeros((60, 30, 3), np.uint8) + 90).save(folder / "turned.jpg", exif=turned)
+    return photos
+
+
+def test_odd_photos_are_handled_and_the_rest_named(odd, tmp_path, monkeypatch):
+    monkeypatch.setattr(photos, "OVERSIZED", 48 * 48)
+    Image.fromarray(np.full((100, 100, 3), 77, np.uint8)).save(odd / "red" / "huge.jpg")
+    summary = make_tfrecords(odd, tmp_path / "out", sizes=(32,))
+    kinds = {k: n for k, n in summary.kinds.items() if k != "enlarged"}
+    assert kinds == {
+        "grey": 2, "CMYK": 1, "16-bit": 1, "transparent": 1, "EXIF-rotated": 1, "oversized": 1,
+    }  # fmt: skip
+    why = {path.rsplit("/", 2)[-2] + "/" + path.rsplit("/")[-1]: reason
+           for path, reason in summary.left_out.items()}  # fmt: skip
+    assert why["red/empty.jpg"] == "empty file"
+    assert why["red/notes.jpg"] == "not an image"
+    assert "damaged image" in why["red/cut.jpg"]
+    assert "same bytes as" in why["red/again.jpg"]
+    assert "ANOTHER class" in why["yellow/wrong.jpg"]
+    assert len(why) == 5
+    for name in why:
+        assert name in str(summary)
+    assert sum(map(len, (records(tmp_path / "out", s) for s in tfrecords.SPLITS))) == 66
+
+
+def test_exif_rotation_is_undone(tmp_path):
+    turned = Image.Exif()
+    turned[0x0112] = 6  # the camera was held a quarter turn
+    pixels = np.zeros((40, 40, 3), np.uint8)
+    pixels[:20] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png", exif=turned)
+    encoded, found = photos.encode(tmp_path / "a.png", [40])
+    image = np.asarray(Image.open(io.BytesIO(encoded[40]))).mean(axis=2)
+    assert "EXIF-rotated" in found
+    assert image[:, 30:].mean() > 240  # what was on top is on the right
+    assert image[:, :10].mean() < 15
+
+
+def test_sixteen_bits_keep_their_brightness(tmp_path):
+    Image.fromarray(np.full((8, 8), 32768, np.uint16)).save(tmp_path / "a.png")
+    encoded, _ = photos.encode(tmp_path / "a.png", [8])
+    assert abs(int(np.asarray(Image.open(io.BytesIO(encoded[8]))).mean()) - 127) <= 2
+
+
+def test_crop_and_squash_differ(tmp_path):
+    pixels = np.zeros((20, 40, 3), np.uint8)
+    pixels[:, :10] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    means = {}
+    for fit in ("crop", "squash"):
+        encoded, _ = photos.encode(tmp_path / "a.png", [20], fit)
+        means[fit] = np.asarray(Image.open(io.BytesIO(encoded[20]))).mean()
+    assert means["crop"] < 10
+    assert 50 < means["squash"] < 80
+
+
+def test_a_second_call_writes_nothing_and_a_third_only_what_is_missing(photos, tmp_path):
+    first = make_tfrecords(photos, tmp_path / "out", sizes=(32,), shards=3)
+    again = make_tfrecords(photos, tmp_path / "out", sizes=(32,), shards=3)
+    assert (first.shards_written, again.shards_written) == (9, 0)
+    assert str(first).splitlines()[1:] == str(again).splitlines()[1:]
+    next((tmp_path / "out").glob("*/train/*.tfrec")).unlink()
+    assert make_tfrecords(photos, tmp_path / "out", sizes=(32,), shards=3).shards_written == 1
+    assert make_tfrecords(photos, tmp_path / "out", sizes=(32, 16), shards=3).shards_written == 9
+    assert len(records(tmp_path / "out", "train")) == len(records(tmp_path / "out", "train", 16))
+
+
+def test_shards_of_photos_that_are_gone_go_too(photos, tmp_path):
+    make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    shutil.rmtree(photos / "red")
+    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    assert sum(len(records(tmp_path / "out", s)) for s in tfrecords.SPLITS) == 40
+    assert summary.class_names == ["blue", "yellow"]
+
+
+def test_interrupted_it_keeps_whole_shards_and_goes_on(photos, tmp_path):
+    def stop(what, done, total):
+        if what == "writing" and done > total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_tfrecords(photos, tmp_path / "out", sizes=(32,), shards=3, progress=stop)
+    left = sorted(p.name for p in (tmp_path / "out").rglob("*") if p.is_file())
+    assert left
+    assert not any("part" in name for name in left)
+    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,), shards=3)
+    assert summary.shards_kept > 0
+    assert summary.shards_kept + summary.shards_written == 9
+
+
+def test_it_says_when_shards_are_small_and_classes_thin(photos, tmp_path):
+    for path in sorted((photos / "red").iterdir())[1:]:
+        path.unlink()
+    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    assert any("little data for a TPU" in line for line in summary.advice)
+    assert any("class red (1 photos) has none in" in line for line in summary.advice)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sizes": ()}, "give one or more"),
+        ({"sizes": (4,)}, "from 8 to 4096"),
+        ({"val": 0.6, "test": 0.5}, "less than 1 in sum"),
+        ({"fit": "stretch"}, "crop or squash"),
+        ({"shards": -1}, "a number of files"),
+    ],
+)
+def test_settings_out_of_range(photos, tmp_path, settings, message):
+    with pytest.raises(SettingError, match=message):
+        make_tfrecords(photos, tmp_path / "out", **settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_without_photos(photos, tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        make_tfrecords(tmp_path / "none", tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no class folders"):
+        make_tfrecords(tmp_path / "empty", tmp_path / "out")
+    (photos / "nothing").mkdir()
+    with pytest.raises(DataError, match="no images in nothing"):
+        make_tfrecords(photos, tmp_path / "out")
+    (tmp_path / "text" / "a").mkdir(parents=True)
+    (tmp_path / "text" / "a" / "a.txt").write_text("")
+    with pytest.raises(DataError, match="no usable photo"):
+        make_tfrecords(tmp_path / "text", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_that_cannot_be_written(photos, tmp_path):
+    (tmp_path / "out").write_text("a file, no folder")
+    with pytest.raises(StorageError, match="cannot write"):
+        make_tfrecords(photos, tmp_path / "out", sizes=(32,))

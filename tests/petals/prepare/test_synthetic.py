@@ -1,0 +1,258 @@
+"""The drawn flowers: the same everywhere, told apart by shape, in the competition's format."""
+
+import csv
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from petals.data import tfrecords
+from petals.data.classes import CLASSES
+from petals.errors import SettingError, StorageError
+from petals.prepare import synthetic
+from petals.prepare.flowers.canvas import OUTLINES
+from petals.prepare.flowers.centres import CENTRES
+from petals.prepare.flowers.flora import COLOURS, FLORA
+from petals.prepare.flowers.picture import FORMS, draw_flower
+
+
+def _sha(pixels: np.ndarray) -> str:
+    return hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
+
+
+# If a drawing was changed on purpose: put the new hashes here and raise synthetic.VERSION.
+@pytest.mark.parametrize(
+    ("label", "index", "seed", "size", "expected"),
+    [
+        (0, 0, 0, 192, "2ef1786b0b01a0f9"),
+        (2, 7, 0, 192, "bec3a497c274b9f9"),
+        (53, 1, 0, 192, "6fbdae0956b95314"),
+        (53, 1, 0, 512, "19fc838acb356f3f"),
+        (76, 2, 0, 192, "bdd21830c49571b4"),
+        (92, 3, 5, 224, "372a3f73be359950"),
+        (102, 1_000_000, 0, 331, "f88b7f6f4351c58e"),
+    ],
+)
+def test_pixels_are_the_same_on_every_machine(label, index, seed, size, expected):
+    pixels = draw_flower(label, index, size, seed=seed)
+    assert pixels.shape == (size, size, 3)
+    assert pixels.dtype == np.uint8
+    assert _sha(pixels) == expected
+
+
+@pytest.mark.parametrize("label", [3, 24, 53, 73, 98])
+def test_a_flower_is_the_same_at_every_size(label):
+    small = Image.fromarray(draw_flower(label, 4, 192)).resize((32, 32), Image.Resampling.BOX)
+    for size in (224, 331, 512):
+        large = Image.fromarray(draw_flower(label, 4, size)).resize((32, 32), Image.Resampling.BOX)
+        difference = np.abs(np.asarray(small, float) - np.asarray(large, float)).mean()
+        assert difference < 3.0, size
+    other = Image.fromarray(draw_flower(label, 5, 192)).resize((32, 32), Image.Resampling.BOX)
+    assert np.abs(np.asarray(small, float) - np.asarray(other, float)).mean() > 10.0
+
+
+def test_label_index_and_seed_each_change_the_picture():
+    seen = {_sha(draw_flower(*key, 64, seed=s)) for key in ((0, 0), (1, 0), (0, 1)) for s in (0, 1)}
+    assert len(seen) == 6
+
+
+@pytest.mark.parametrize(
+    ("label", "index", "size", "seed"),
+    [(104, 0, 64, 0), (-1, 0, 64, 0), (0, -1, 64, 0), (0, 0, 7, 0), (0, 0, 64, -1)],
+)
+def test_an_impossible_flower_is_refused(label, index, size, seed):
+    with pytest.raises(SettingError, match="labels are 0"):
+        draw_flower(label, index, size, seed=seed)
+
+
+def test_every_class_has_its_own_traits_that_exist():
+    assert tuple(traits.name for traits in FLORA) == CLASSES
+    for traits in FLORA:
+        assert traits.form in FORMS
+        assert traits.outline in OUTLINES
+        assert {*traits.tip.split("/"), traits.base, traits.accent, traits.heart} <= set(COLOURS)
+        assert 0.0 < traits.width < 1.0
+        assert 0.0 < traits.radius < 1.0
+    assert len({traits.centre for traits in FLORA} & set(CENTRES)) == len(CENTRES)
+    assert {traits.form for traits in FLORA} == set(FORMS)
+    shapes = [(t.form, t.petals, t.layers, t.outline, t.width, t.centre, t.leaf) for t in FLORA]
+    assert len(set(shapes)) == len(FLORA)  # no class differs from another by its colour alone
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    seen = []
+    root = synthetic.write_dataset(
+        tmp_path_factory.mktemp("data") / "flowers",
+        size=32,
+        train=6,
+        val=2,
+        test=1,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    return root, seen
+
+
+def _split(root, split, size=32):
+    found = []
+    for path in tfrecords.shards(root, size, split):
+        examples = list(tfrecords.read_shard(path))
+        assert len(examples) == tfrecords.shard_count(path)
+        found += examples
+    return found
+
+
+def test_the_dataset_has_the_competitions_format(dataset):
+    root, seen = dataset
+    splits = {split: _split(root, split) for split in tfrecords.SPLITS}
+    counts = {split: len(examples) for split, examples in splits.items()}
+    assert counts["val"] == 2 * 104
+    assert counts["test"] == 104
+    assert 5.5 * 104 < counts["train"] < 6.5 * 104
+    ids = [example.id for examples in splits.values() for example in examples]
+    assert len(set(ids)) == len(ids)
+    assert all(len(name) == 9 and int(name, 16) >= 0 for name in ids)
+    assert all(example.label is None for example in splits["test"])
+    assert seen == [(k + 1, len(ids)) for k in range(len(ids))]
+    with Image.open(io.BytesIO(splits["val"][0].image)) as image:
+        assert (image.format, image.mode, image.size) == ("JPEG", "RGB", (32, 32))
+
+
+def test_train_is_uneven_and_shuffled_and_holds_every_class(dataset):
+    labels = [example.label for example in _split(dataset[0], "train")]
+    counts = np.bincount(labels, minlength=104)
+    assert counts.min() >= 1
+    assert 1.8 <= counts.max() / counts.min() <= 2.5
+    assert len(set(labels[:50])) > 20
+
+
+def test_records_hold_the_picture_of_their_label(dataset):
+    def away(pixels, label):
+        drawn = [draw_flower(label, 1_000_000 + k, 32) for k in range(2)]
+        return min(np.abs(pixels - picture).mean() for picture in drawn)
+
+    for example in _split(dataset[0], "val")[:5]:
+        with Image.open(io.BytesIO(example.image)) as image:
+            stored = np.asarray(image, float)
+        assert away(stored, example.label) < 10.0  # what JPEG alters
+        assert away(stored, (example.label + 1) % 104) > 20.0
+
+
+def _rows(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_the_solution_has_a_label_for_every_row_of_the_sample_submission(dataset):
+    root, _ = dataset
+    sample = _rows(root / "sample_submission.csv")
+    solution = _rows(root / "solution.csv")
+    ids = [example.id for example in _split(root, "test")]
+    assert [row["id"] for row in sample] == [row["id"] for row in solution] == ids
+    assert {row["label"] for row in sample} == {"0"}
+    assert sorted(int(row["label"]) for row in solution) == list(range(104))
+
+
+def test_processes_draw_what_one_process_draws(tmp_path, dataset):
+    alone = synthetic.write_dataset(tmp_path, size=32, train=6, val=2, test=1, workers=1)
+    for split in tfrecords.SPLITS:
+        assert _split(alone, split) == _split(dataset[0], split)
+
+
+def test_children_that_cannot_start_are_replaced(monkeypatch):
+    pictures = [synthetic._Picture(k % 104, k, "") for k in range(200)]
+    monkeypatch.setattr(synthetic.sys, "executable", "/bin/false")
+    images = list(synthetic._drawn(pictures, 8, 0, workers=2))
+    assert images[7] == synthetic._jpeg(7, 7, 8, 0)
+    assert len(images) == 200
+
+
+def test_a_dataset_is_made_once_and_keyed_by_its_settings(tmp_path, monkeypatch):
+    small = {"train": 1, "val": 1, "test": 1}
+    first = synthetic.ensure_dataset(tmp_path, 16, **small)
+    made = (first / "solution.csv").stat().st_mtime_ns
+    assert synthetic.ensure_dataset(tmp_path, 16, **small) == first
+    assert (first / "solution.csv").stat().st_mtime_ns == made
+    assert synthetic.ensure_dataset(tmp_path, 16, **small, seed=1) != first
+    monkeypatch.setattr(synthetic, "VERSION", synthetic.VERSION + 1)
+    assert synthetic.ensure_dataset(tmp_path, 16, **small) != first
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_process_that_loses_the_race_takes_the_winners_dataset(tmp_path, monkeypatch):
+    small = {"train": 1, "val": 1, "test": 1}
+    write = synthetic.write_dataset
+
+    def slow(root, **settings):
+        monkeypatch.setattr(synthetic, "write_dataset", write)
+        winner = synthetic.ensure_dataset(tmp_path, 16, **small)
+        (winner / "won").touch()
+        return write(root, **settings)
+
+    monkeypatch.setattr(synthetic, "write_dataset", slow)
+    assert (synthetic.ensure_dataset(tmp_path, 16, **small) / "won").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(path, examples):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(tfrecords, "write_shard", full)
+    with pytest.raises(StorageError):
+        synthetic.ensure_dataset(tmp_path, 16, train=1, val=1, test=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_left_is_cleared_after_an_hour(tmp_path):
+    small = {"train": 1, "val": 1, "test": 1}
+    name = synthetic.ensure_dataset(tmp_path / "a", 16, **small).name
+    old, new = (tmp_path / "b" / f".{name}.{k}.part" for k in ("old", "new"))
+    for part in (old, new):
+        part.mkdir(parents=True)
+    os.utime(old, (time.time() - 7200,) * 2)
+    synthetic.ensure_dataset(tmp_path / "b", 16, **small)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="Choose another folder"):
+        synthetic.ensure_dataset(tmp_path / "file", 16)
+
+
+def test_impossible_counts_are_refused(tmp_path):
+    with pytest.raises(SettingError, match="counts start at 1"):
+        synthetic.write_dataset(tmp_path, train=0)
+
+
+def test_drawing_needs_neither_tensorflow_nor_keras():
+    code = "import sys, petals.prepare.synthetic; sys.exit(bool({'tensorflow', 'keras'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_colours_alone_do_not_tell_the_classes():
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import f1_score
+
+    def histograms(indices):
+        rows = []
+        for label in range(104):
+            for index in indices:
+                bins = draw_flower(label, index, 64).astype(int) >> 5
+                codes = bins[..., 0] * 64 + bins[..., 1] * 8 + bins[..., 2]
+                rows.append(np.sqrt(np.bincount(codes.ravel(), minlength=512)))
+        return rows, np.repeat(np.arange(104), len(indices))
+
+    forest = RandomForestClassifier(200, random_state=0, n_jobs=2)
+    forest.fit(*histograms(range(16)))
+    images, labels = histograms(range(1000, 1005))
+    score = f1_score(labels, forest.predict(images), average="macro")
+    assert 0.1 < score < 0.5  # they tell something, as real flowers' colours do

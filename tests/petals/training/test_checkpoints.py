@@ -1,0 +1,209 @@
+"""Cut off and gone on: the same numbers to the bit, and nothing lost to a bad file."""
+
+import json
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from petals import storage
+from petals.data import augment, pipeline, shards
+from petals.errors import CheckpointError, StorageError
+from petals.models.build import build, set_trainable
+from petals.training import callbacks, schedules
+from petals.training.checkpoints import FOLDER, SETTINGS, Checkpoints
+from petals.training.compile import set_seed
+from petals.training.fine_tune import fine_tune
+
+STEPS, EPOCHS = 5, 3
+
+
+class CutOff(BaseException):
+    """As a kill would: no callback and no last words after it."""
+
+
+@pytest.fixture
+def cut_at(monkeypatch):
+    """Set the step after which a training is cut off."""
+    whole = callbacks.Epochs.on_train_batch_end
+
+    def choose(step):
+        def cut(self, batch, logs=None):
+            whole(self, batch, logs)
+            if self._epoch * STEPS + self._before + self._done == step:
+                raise CutOff
+
+        monkeypatch.setattr(callbacks.Epochs, "on_train_batch_end", cut)
+
+    return choose
+
+
+def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **watching):
+    """Fine-tune from the checkpoint there is; returns (history, weights)."""
+    set_seed(0)
+    model = build("SmallNet", 32, 3, weights="none", dropout=0.3)
+    set_trainable(model, "all", freeze_batch_norm=False)
+    kept = Checkpoints(run, {"seed": 0}, say=say)
+    labels, _ = shards.labels_and_ids(splits[1])
+    change = augment.augmentation("light")
+    watch = fine_tune(
+        model,
+        lambda start: pipeline.training(splits[0], 10, 3, augment=change, deterministic=True,
+                                        cache=cache, start=start),
+        splits[1], epochs=EPOCHS, steps_per_epoch=STEPS, batch_size=10, val_labels=labels,
+        rates=schedules.rates("cosine", EPOCHS, STEPS, learning_rate=3e-3), weight_decay=1e-3,
+        by_hand=by_hand, history=kept.history, checkpoints=kept, checkpoint_minutes=0, say=say,
+        **watching,
+    )  # fmt: skip
+    return watch.history, model.model.get_weights()
+
+
+def assert_same(one, other):
+    for first, second in zip(one[0], other[0], strict=True):
+        for name in ("epoch", "val_loss", "val_accuracy", "val_macro_f1", "learning_rate"):
+            assert first[name] == second[name], name
+        assert first["loss"] == pytest.approx(second["loss"], rel=1e-6)
+        assert first["accuracy"] == pytest.approx(second["accuracy"], rel=1e-6)
+    assert all((a == b).all() for a, b in zip(one[1], other[1], strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("by_hand", "cache"), [(False, True), pytest.param(True, False, marks=pytest.mark.long)]
+)
+def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_hand, cache):
+    options = {"by_hand": by_hand, "cache": cache}
+    cut_at(None)
+    alone = tune(splits, tmp_path / "alone", **options)
+    for step in (3, 10):  # within an epoch, and after the last step of one
+        cut_at(step)
+        with pytest.raises(CutOff):
+            tune(splits, tmp_path / "cut", **options)
+    cut_at(None)
+    message = []
+    assert_same(tune(splits, tmp_path / "cut", say=message.append, **options), alone)
+    assert "fine-tune, step 9" in message[0]  # the tenth was being saved with its epoch's scores
+
+
+@pytest.mark.slow
+def test_out_of_time_is_gone_on_from(splits, tmp_path):
+    alone = tune(splits, tmp_path / "alone")
+    short, _ = tune(splits, tmp_path / "short", deadline=time.monotonic())
+    assert len(short) == 1  # scored all the same
+    assert_same(tune(splits, tmp_path / "short"), alone)
+
+
+@pytest.mark.slow
+def test_what_had_ended_is_only_scored_again(splits, tmp_path):
+    first = tune(splits, tmp_path)
+    assert_same(tune(splits, tmp_path, deadline=time.monotonic()), first)
+
+
+def saved(folder, steps=(1,), settings=None, say=print, **facts):
+    kept = Checkpoints(folder, settings or {"a": 1}, resume="never", say=say)
+    for step in steps:
+        kept.save("fine-tune", step, [np.full(3, step), np.zeros(())], history=[], **facts)
+    return kept
+
+
+def test_the_two_newest_stay(tmp_path):
+    kept = saved(tmp_path, range(1, 6))
+    assert sorted(p.name for p in kept.folder.iterdir()) == [
+        "1-000000004.npz", "1-000000005.npz", SETTINGS,
+    ]  # fmt: skip
+    found = Checkpoints(tmp_path, {"a": 1}).found
+    assert (found.phase, found.step, found.arrays[0].tolist()) == ("fine-tune", 5, [5, 5, 5])
+    kept.clear()
+    assert not (tmp_path / FOLDER).exists()
+
+
+def test_a_later_phase_is_further(tmp_path):
+    kept = saved(tmp_path, [3])
+    kept.save("head", 900, [], history=[])
+    assert Checkpoints(tmp_path, {"a": 1}).phase == "fine-tune"
+
+
+def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
+    saved(tmp_path, settings={"a": 1, "output": "x", "time_limit": 1.0})
+    again = Checkpoints(tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto"})
+    assert again.found
+    assert again.resumed == 1
+    assert again.seconds > 0
+
+
+@pytest.mark.parametrize("harm", ["truncated", "empty", "garbled", "newer"])
+def test_a_bad_file_leaves_the_one_before(tmp_path, harm):
+    kept = saved(tmp_path, [1, 2])
+    path = kept.folder / "1-000000002.npz"
+    whole = path.read_bytes()
+    if harm == "newer":
+        facts = json.dumps({"version": 99, "all else": "is named otherwise"})
+        np.savez(path, facts=np.frombuffer(facts.encode(), np.uint8))
+    else:
+        cut = {"truncated": whole[:-40], "empty": b"", "garbled": whole.replace(b"\2", b"\3")}
+        path.write_bytes(cut[harm])
+    message = []
+    assert Checkpoints(tmp_path, {"a": 1}, say=message.append).found.step == 1
+    assert ("newer petals" if harm == "newer" else "is damaged") in message[0]
+    with pytest.raises(CheckpointError, match="newer petals" if harm == "newer" else "damaged"):
+        Checkpoints(tmp_path, {"a": 1}, resume=str(path))
+
+
+def test_other_settings_are_named_and_left_alone(tmp_path):
+    saved(tmp_path)
+    message = []
+    assert Checkpoints(tmp_path, {"a": 2, "b": 0}, say=message.append).found is None
+    assert "a: 1 there, 2 here; b: None there, 0 here" in message[0]
+    with pytest.raises(CheckpointError, match="other settings"):
+        Checkpoints(tmp_path, {"a": 2}, resume=str(tmp_path))
+    assert Checkpoints(tmp_path, {"a": 1}, resume="never").found is None
+    assert Checkpoints(tmp_path / "b", {"a": 1}, resume=str(tmp_path)).found.step == 1
+    with pytest.raises(CheckpointError, match="no checkpoint at"):
+        Checkpoints(tmp_path, {"a": 1}, resume=str(tmp_path / "nowhere"))
+
+
+def test_it_is_found_in_an_attached_output(tmp_path, monkeypatch):
+    saved(tmp_path / "inputs/notebooks/me/mine", [7])
+    saved(tmp_path / "working", [2])
+    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path / "inputs"))
+    assert Checkpoints(tmp_path / "working", {"a": 1}).found.step == 7
+
+
+def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
+    (tmp_path / "inputs/notebooks/me/mine").mkdir(parents=True)
+    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path / "inputs"))
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    message = []
+    assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).found is None
+    assert "no checkpoint that fits among the attached outputs" in message[0]
+
+
+def test_without_space_training_goes_on(tmp_path, monkeypatch):
+    kept = saved(tmp_path, [1])
+
+    def full(path):
+        raise StorageError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(storage, "replacing", full)
+    message = []
+    kept.say = message.append
+    kept.save("fine-tune", 2, [], history=[])
+    assert "no checkpoint of step 2 is kept, an earlier one stays" in message[0]
+    assert "No space left" in message[0]
+    monkeypatch.undo()
+    assert Checkpoints(tmp_path, {"a": 1}).found.step == 1
+
+
+def test_another_model_is_refused_before_anything_changes(splits, tmp_path):
+    saved(tmp_path, settings={"seed": 0}, best_epoch=0, best_f1=0.0, stopped="", partial={})
+    with pytest.raises(CheckpointError, match="of another model"):
+        tune(splits, tmp_path)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    kept = saved(tmp_path)
+    (kept.folder / ".1-000000002.4711.part.npz").write_bytes(b"half")
+    Checkpoints(tmp_path, {"a": 1})
+    assert not list(kept.folder.glob(".*"))
+    shutil.rmtree(tmp_path / FOLDER)

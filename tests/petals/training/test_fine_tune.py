@@ -1,0 +1,235 @@
+"""Both phases on three colours: small, quick, and wrong if anything is."""
+
+import numpy as np
+import pytest
+
+from petals.data import augment, pipeline, shards
+from petals.data.splits import Split
+from petals.errors import DataError, SettingError
+from petals.evaluation.metrics import Scores
+from petals.evaluation.prediction import predict
+from petals.models.build import build, set_trainable
+from petals.training import features, schedules
+from petals.training.compile import set_seed
+from petals.training.fine_tune import fine_tune, kerases
+from petals.training.head import apply_head, train_head
+
+quiet = {"say": lambda line: None}
+
+
+@pytest.fixture(autouse=True)
+def seeded(monkeypatch, tmp_path):
+    set_seed(0)
+    # All tests call their weights "small": features of one must not be found by another.
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
+
+
+def classifier(dropout=0.0):
+    return build("SmallNet", 32, 3, weights="none", dropout=dropout)
+
+
+def extract(model, split, **settings):
+    return features.extract(model.features, split, key="small", **settings)
+
+
+def test_features_are_the_models_own_in_order(splits):
+    model = classifier()
+    found = extract(model, splits[1])
+    images = shards.sample(splits[1], splits[1].count).images
+    assert np.allclose(found.values[:, 0], model.features(images), atol=1e-4)
+    labels, ids = shards.labels_and_ids(splits[1])
+    assert (found.labels == labels).all()
+    assert (found.ids == ids).all()
+
+
+def test_features_without_freezing_are_the_same(splits):
+    model = classifier()
+    frozen = extract(model, splits[1]).values
+    plain = features.extract(model.features, splits[1], key="other", on_one_device=False)
+    assert np.allclose(frozen, plain.values, atol=1e-4)
+    assert not plain.stored
+
+
+def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_path):
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
+    model = classifier()
+    first = extract(model, splits[1])
+    again = extract(model, splits[1])
+    assert not first.stored
+    assert again.stored
+    assert (first.values == again.values).all()
+    for change in ({"views": 2}, {"key": "retrained"}, {"split": splits[2]}):
+        settings = {"key": "small", "split": splits[1]} | change
+        assert not features.extract(model.features, **settings).stored
+
+
+def test_a_truncated_store_is_computed_again(splits, monkeypatch, tmp_path):
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
+    model = classifier()
+    first = extract(model, splits[1])
+    (stored,) = tmp_path.glob("features/*.npy")
+    stored.write_bytes(stored.read_bytes()[:500])
+    again = extract(model, splits[1])
+    assert not again.stored
+    assert (again.values == first.values).all()
+
+
+def test_a_store_that_cannot_be_written_stops_nothing(splits, monkeypatch, tmp_path, capsys):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
+    monkeypatch.setattr(features.np, "save", full)
+    assert extract(classifier(), splits[1]).values.shape[0] == 21
+    assert "not kept" in capsys.readouterr().out
+    assert not list(tmp_path.glob("features/*.npy"))
+
+
+def test_views_are_augmented_after_the_first(splits):
+    model = classifier()
+    found = extract(model, splits[1], views=3, seed=4).values
+    assert found.shape[1] == 3
+    assert np.allclose(found[:, 0], extract(model, splits[1]).values[:, 0], atol=1e-4)
+    assert not np.allclose(found[:, 0], found[:, 1])
+    assert not np.allclose(found[:, 1], found[:, 2])
+
+
+def trained_head(splits, **settings):
+    model = classifier()
+    train, val = (extract(model, s) for s in splits[:2])
+    watch = train_head(model, train, val, **{"epochs": 15, **quiet, **settings})
+    return model, watch
+
+
+def test_the_head_learns_and_is_put_into_the_model(splits):
+    model, watch = trained_head(splits, learning_rate=0.05)
+    assert watch.best_f1 > 0.9
+    probabilities = predict(model.model, splits[1], 8)
+    scores = Scores.of(shards.labels_and_ids(splits[1])[0], probabilities)
+    assert np.isclose(scores.macro_f1, watch.best_f1)
+    from_features = apply_head(model, extract(model, splits[1]))
+    assert from_features.dtype == np.float32
+    assert np.allclose(from_features, probabilities, atol=1e-4)
+    assert [row["epoch"] for row in watch.history] == list(range(1, 16))
+
+
+def test_runs_repeat_to_the_bit(splits):
+    def once():
+        set_seed(3)
+        model, head = trained_head(splits, dropout=0.2, label_smoothing=0.1, weight_decay=1e-3)
+        tuned = tune(model, splits, "strong")
+        return [*head.history, *tuned.history], model.model.get_weights()
+
+    (first, weights), (second, again) = once(), once()
+    for a, b in zip(first, second, strict=True):
+        assert [a[k] for k in ("loss", "val_loss", "val_macro_f1")] == [
+            b[k] for k in ("loss", "val_loss", "val_macro_f1")
+        ]
+    assert all((a == b).all() for a, b in zip(weights, again, strict=True))
+
+
+def tune(model, splits, level="flip", epochs=2, **settings):
+    set_trainable(model, "all", freeze_batch_norm=False)
+    labels, _ = shards.labels_and_ids(splits[1])
+    steps = splits[0].count // 10
+
+    def batches(start):
+        return pipeline.training(splits[0], 10, 3, augment=augment.augmentation(level), seed=1,
+                                 deterministic=True, start=start)  # fmt: skip
+
+    arguments = {
+        "rates": schedules.rates("cosine", epochs, steps, learning_rate=3e-3),
+        "epochs": epochs, "steps_per_epoch": steps, "batch_size": 10, "val_labels": labels,
+        "label_smoothing": 0.1, "weight_decay": 1e-3, **quiet, **settings,
+    }  # fmt: skip
+    return fine_tune(model, batches, splits[1], **arguments)
+
+
+def test_the_loop_by_hand_gives_the_numbers_of_fit(splits):
+    histories, weights = [], []
+    for by_hand in (False, True):
+        set_seed(5)
+        model = classifier(dropout=0.3)
+        histories.append(tune(model, splits, by_hand=by_hand).history)
+        weights.append(model.model.get_weights())
+    for fitted, by_hand in zip(*histories, strict=True):
+        for key in ("loss", "accuracy", "val_loss", "val_macro_f1", "learning_rate"):
+            assert np.isclose(fitted[key], by_hand[key], rtol=1e-6), key
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(*weights, strict=True))
+
+
+def test_fine_tuning_learns_and_keeps_the_best(splits):
+    model = classifier()
+    watch = tune(model, splits, epochs=8)
+    assert watch.best_f1 > 0.9
+    labels, _ = shards.labels_and_ids(splits[1])
+    now = Scores.of(labels, predict(model.model, splits[1], 10))
+    assert np.isclose(now.macro_f1, watch.best_f1)
+
+
+def test_frozen_layers_do_not_move(splits):
+    model = classifier()
+    before = model.backbone.get_weights()
+    set_trainable(model, "none")
+    labels, _ = shards.labels_and_ids(splits[1])
+    rates = schedules.rates("constant", 1, 3)
+    fine_tune(
+        model, lambda start: pipeline.training(splits[0], 10, 3), splits[1], rates=rates, epochs=1,
+        steps_per_epoch=3, batch_size=10, val_labels=labels, **quiet,
+    )  # fmt: skip
+    after = model.backbone.get_weights()
+    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_deadline_stops_at_the_next_step(splits, by_hand):
+    message = []
+    watch = tune(classifier(), splits, epochs=50, deadline=0.0, by_hand=by_hand, say=message.append)
+    assert len(watch.history) == 1
+    assert any("time limit" in line for line in message)
+
+
+def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch):
+    monkeypatch.setattr(kerases, "replicas", lambda model: 8)
+    with pytest.raises(SettingError, match="10 images cannot be shared by 8 devices"):
+        tune(classifier(), splits)
+
+
+def test_the_loop_by_hand_is_for_one_device(splits, monkeypatch):
+    monkeypatch.setattr(kerases, "replicas", lambda model: 2)
+    with pytest.raises(SettingError, match="set custom_loop=False"):
+        tune(classifier(), splits, by_hand=True)
+
+
+def test_patience_ends_what_does_not_improve(splits):
+    message = []
+    rates = np.zeros(50 * 5, np.float32)
+    watch = tune(classifier(), splits, epochs=50, patience=3, rates=rates, say=message.append)
+    assert len(watch.history) == 4
+    assert any("no better macro F1 for 3 epochs" in line for line in message)
+
+
+def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
+    import shutil
+    from pathlib import Path
+
+    root = Path(splits[0].paths[0]).parents[2]
+    shutil.copytree(root, tmp_path / "copy")
+    train = Split.find(str(tmp_path / "copy"), 32, "train")
+    path = Path(train.paths[2])
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(DataError, match=path.name):
+        tune(classifier(), (train, *splits[1:]), files=train.paths, epochs=3)
+
+
+def test_labels_that_the_head_does_not_know(splits):
+    model = build("SmallNet", 32, 2, weights="none")
+    train, val = (extract(model, s) for s in splits[:2])
+    with pytest.raises(DataError, match="labels from 0 to 2 where 2 classes are known"):
+        train_head(model, train, val, epochs=1, **quiet)
+
+
+@pytest.mark.parametrize("settings", [{"label_smoothing": 1.0}, {"weight_decay": -0.1}])
+def test_settings_out_of_range(splits, settings):
+    with pytest.raises(SettingError):
+        trained_head(splits, **settings)

@@ -1,0 +1,55 @@
+import pytest
+from tensorflow import keras
+
+from petals.accelerators.detect import Accelerator
+from petals.training import precision
+
+
+@pytest.fixture
+def cpu(monkeypatch):
+    monkeypatch.setattr(precision, "supported", lambda: True)
+    yield Accelerator("cpu", "a CPU")
+    keras.mixed_precision.set_global_policy("float32")
+
+
+def measured(monkeypatch, ratio: float) -> list:
+    asked = []
+    monkeypatch.setattr(precision, "speedup", lambda *of: asked.append(of) or ratio)
+    return asked
+
+
+def policy() -> str:
+    return keras.mixed_precision.global_policy().name
+
+
+@pytest.mark.parametrize(
+    ("ratio", "dtype"), [(2.3, "mixed_bfloat16"), (1.1, "float32"), (0.6, "float32")]
+)
+def test_what_was_faster_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtype):
+    asked, message = measured(monkeypatch, ratio), []
+    size = int(100 * ratio)
+    for _ in range(2):
+        keras.mixed_precision.set_global_policy("float32")
+        cpu.dtype = "float32"
+        assert precision.choose(cpu, "VGG16", size, message.append) == dtype
+        assert (cpu.dtype, policy()) == (dtype, dtype)
+    assert asked == [("VGG16", size)]
+    assert f"{ratio:.2f} times as fast" in message[0]
+
+
+@pytest.mark.parametrize(
+    "device", [Accelerator("gpu", "a GPU", dtype="mixed_float16"), Accelerator("cpu", "old")]
+)
+def test_elsewhere_nothing_is_measured(monkeypatch, device):
+    asked = measured(monkeypatch, 9.0)
+    monkeypatch.setattr(precision, "supported", lambda: False)
+    before = device.dtype
+    assert precision.choose(device, "VGG16", 32) == before
+    assert (asked, policy()) == ([], "float32")
+
+
+@pytest.mark.slow
+def test_the_measurement_leaves_the_policy_alone(monkeypatch):
+    monkeypatch.setattr(precision, "SECONDS", 0.2)
+    assert 0.01 < precision.speedup("SmallNet", 32) < 100
+    assert policy() == "float32"

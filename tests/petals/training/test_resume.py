@@ -1,0 +1,67 @@
+"""02_train killed at random moments and started again: the scores of one left alone."""
+
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SCORES = ("macro_f1", "accuracy", "macro_precision", "macro_recall", "loss", "epochs")
+
+
+def start(dataset, run, log):
+    """The same command each time; Jupyter's kernel is this environment's."""
+    parameters = {
+        "data": dataset, "image_size": 32, "backbone": "SmallNet", "weights": "none",
+        "head_epochs": 20, "fine_tune": "all", "epochs": 20, "batch_size": 10,
+        "checkpoint_minutes": 0, "learning_rate": 1e-3,
+    }  # fmt: skip
+    given = [text for name, value in parameters.items() for text in ("-p", f"{name}={value}")]
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "tools/run_notebook.py"), str(ROOT / "notebooks/02_train.py"),
+         "--output", str(run), *given],
+        stdout=log, stderr=log, env={**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"},
+    )  # fmt: skip
+
+
+def kill(process):
+    family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
+    for member in family:
+        member.kill()
+    process.wait(timeout=30)
+    psutil.wait_procs(family, timeout=30)
+
+
+def losses(run):
+    rows = csv.DictReader((run / "history.csv").read_text().splitlines())
+    return [row["val_loss"] for row in rows]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)  # four whole starts
+def test_killed_at_random_moments_it_ends_with_the_same_scores(dataset, tmp_path):
+    with (tmp_path / "log.txt").open("w") as log:
+        begun = time.monotonic()
+        assert start(dataset, tmp_path / "alone", log).wait(timeout=280) == 0
+        took = time.monotonic() - begun
+        rng = random.Random(7)
+        for share in (0.4, 0.7):
+            process = start(dataset, tmp_path / "cut", log)
+            time.sleep(took * (share + 0.3 * rng.random()))
+            if process.poll() is None:
+                kill(process)
+        assert start(dataset, tmp_path / "cut", log).wait(timeout=280) == 0
+
+    alone, cut = (json.loads((tmp_path / n / "metrics.json").read_text()) for n in ("alone", "cut"))
+    assert {name: cut[name] for name in SCORES} == {name: alone[name] for name in SCORES}
+    answers = [(tmp_path / name / "submission.csv").read_text() for name in ("alone", "cut")]
+    assert answers[0] == answers[1]
+    assert losses(tmp_path / "cut") == losses(tmp_path / "alone")
+    assert not (tmp_path / "cut" / "checkpoints").exists()
