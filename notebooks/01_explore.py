@@ -41,13 +41,10 @@ except ModuleNotFoundError:
 
 from IPython.display import display
 
-from petals.data import duplicates
-from petals.data import exploration
-from petals.plots import explore
-from petals.data import inspection
-from petals.plots import run as run_module
-from petals.data import shards
 from petals import storage
+from petals.data import duplicates, exploration, inspection, shards
+from petals.plots import explore
+from petals.plots import run as plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 from petals.tables import Table
@@ -96,7 +93,7 @@ each = 8 if len(names) <= 13 else 1
 chosen = exploration.some_of_each(splits["train"], labels["train"], each)
 photos = shards.sample(splits["train"], chosen)
 captions = [names[label] for label in photos.labels]
-run.figure(run_module.gallery(photos.images, captions), "gallery")
+run.figure(plots.gallery(photos.images, captions), "gallery")
 
 # %% [markdown]
 # ## Balance
@@ -109,7 +106,7 @@ balance = exploration.balance(labels, names)
 print("{smallest} to {largest} training images a class (median {median:.0f})".format(**balance))
 if balance["absent"]:
     print("without any training image:", ", ".join(balance["absent"]))
-run.figure(run_module.class_balance(labels, names), "classes")
+run.figure(plots.class_balance(labels, names), "classes")
 
 # %%
 for name, train_share, val_share in balance["unlike_val"]:

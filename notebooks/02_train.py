@@ -74,40 +74,28 @@ from functools import partial
 
 from IPython.display import display
 
-from petals.data import augment as augmentation
-from petals.training import callbacks
-from petals.accelerators import compilation
-from petals.evaluation.metrics import Scores
-from petals.evaluation.metrics import confusion
-from petals.evaluation.metrics import instructive
-from petals.evaluation.metrics import most_confused
-from petals.evaluation.metrics import per_class
-from petals.evaluation.submission import write_submission
-from petals.evaluation import prediction
-from petals.training import features
-from petals.data.source import find_source
-from petals.kaggle import cache_folder
-from petals.data import inspection
-from petals.models.build import build
-from petals.models.build import parameter_counts
-from petals.models.build import set_trainable
-from petals.data import pipeline
-from petals.plots import run as run_module
-from petals.training import precision
-from petals.training import schedules
 from petals import kaggle
-from petals.data import shards
+from petals.accelerators import compilation
+from petals.data import augment as augmentation
+from petals.data import inspection, pipeline, shards
+from petals.data.source import find_source
 from petals.data.splits import Split
+from petals.evaluation import prediction
+from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
+from petals.evaluation.submission import write_submission
+from petals.kaggle import cache_folder
 from petals.models import saved
-from petals.training.compile import set_seed
-from petals.training.head import apply_head
-from petals.training.head import train_head
-from petals.training import fine_tune as fine_tune_module
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
-from petals.training.checkpoints import Checkpoints
+from petals.models.build import build, parameter_counts, set_trainable
+from petals.plots import run as plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
+from petals.training import callbacks, features, precision, schedules
+from petals.training import fine_tune as fine_tuning
+from petals.training.checkpoints import Checkpoints
+from petals.training.compile import set_seed
+from petals.training.head import apply_head, train_head
 
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
@@ -132,13 +120,13 @@ print(
 # %%
 batch_size_all = batch_size * device.replicas
 sample = shards.sample(train, 24)
-run.figure(run_module.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
+run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
 
 # %%
 train_labels, _ = shards.labels_and_ids(train)
 val_labels, val_ids = shards.labels_and_ids(val)
 balance = {"train": train_labels, "val": val_labels}
-run.figure(run_module.class_balance(balance, names), "classes")
+run.figure(plots.class_balance(balance, names), "classes")
 
 # %% [markdown]
 # ## Where it was cut off
@@ -222,7 +210,7 @@ elif head_epochs and not kept.phase:
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     look = pipeline.augmented(sample.images[:8], augmentation.augmentation(augment), seed)
-    display(run.figure(run_module.augmentations(sample.images[:8], look), "augmentation"))
+    display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %%
 if tuning:
@@ -233,7 +221,7 @@ if tuning:
         schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
     )
     print(f"{trainable:,} parameters learn, {steps} steps an epoch")
-    display(run.figure(run_module.schedule(rates, steps), "schedule"))
+    display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %%
 if tuning:
@@ -247,7 +235,7 @@ if tuning:
         seed=seed + device.host,
         deterministic=device.on_cpu,
     )
-    tuned = fine_tune_module.fine_tune(
+    tuned = fine_tuning.fine_tune(
         classifier,
         lambda step: batches(start=step),
         val,
@@ -267,7 +255,7 @@ if tuning:
     stopped = tuned.stopped
     saved.save(classifier, run.path / "classifier.h5")  # for another run's weights=FILE
 
-run.figure(run_module.curves(history), "curves")
+run.figure(plots.curves(history), "curves")
 
 # %% [markdown]
 # ## How good is it?
@@ -291,11 +279,11 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 
 # %%
 rows = per_class(val_labels, probabilities, names)
-run.figure(run_module.class_scores(rows), "class_scores")
+run.figure(plots.class_scores(rows), "class_scores")
 
 # %%
 matrix = confusion(val_labels, probabilities)
-run.figure(run_module.confusion(matrix, names), "confusion")
+run.figure(plots.confusion(matrix, names), "confusion")
 for truth, guess, times in most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth}  taken for  {guess}")
 
@@ -303,7 +291,7 @@ for truth, guess, times in most_confused(val_labels, probabilities, names):
 chosen = instructive(val_labels, probabilities, most=24)
 photos = shards.sample(val, chosen)
 run.figure(
-    run_module.predictions(photos.images, photos.labels, probabilities[chosen], names),
+    plots.predictions(photos.images, photos.labels, probabilities[chosen], names),
     "predictions",
 )
 

@@ -30,7 +30,7 @@ output = ""  # the comparison's folder; empty = here on Kaggle, runs/latest at h
 
 # %%
 try:
-    from petals.comparison import runs as runs_module
+    from petals.comparison import runs as comparison
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -39,19 +39,17 @@ except ModuleNotFoundError:
 
 from IPython.display import display
 
-from petals.plots import compare
-from petals.comparison import effects
-from petals.comparison import ensembles
-from petals.comparison import agreement
 from petals import storage
+from petals.comparison import agreement, effects, ensembles
+from petals.plots import compare
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
 folder = RunFolder(output)
-found, skipped = runs_module.read(runs)
+found, skipped = comparison.read(runs)
 print(f"{len(found)} run{'s' * (len(found) > 1)} on {len(found[0].ids):,} validation photos")
 print(*(f"left out: {line}" for line in skipped), sep="\n")
-runs_module.ranking(found)
+comparison.ranking(found)
 
 # %% [markdown]
 # ## How they learnt
@@ -69,7 +67,7 @@ folder.figure(compare.curves(found), "curves")
 # are what training costs. Only rows that trained the same thing can be compared.
 
 # %%
-devices = runs_module.devices(found)
+devices = comparison.devices(found)
 Table.of(devices)
 
 # %%

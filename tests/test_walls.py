@@ -4,11 +4,13 @@ import ast
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
+from rooms import ROOMS, UPWARD
 
 from kernelkit.notebooks import document, parameters
 
@@ -25,6 +27,12 @@ PETALS_MAY = {
     "sklearn",
     "tensorflow",
 }  # fmt: skip - h5py comes with keras, kaggle_datasets with Kaggle's image
+SOURCES = {
+    path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
+        ".__init__"
+    ): path
+    for path in sorted((ROOT / "src").rglob("*.py"))
+}  # fmt: skip
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
@@ -47,6 +55,95 @@ def test_petals_imports_what_kaggles_images_hold(path):
 @pytest.mark.parametrize("path", sorted(ROOT.glob("src/kernelkit/**/*.py")), ids=lambda p: p.stem)
 def test_kernelkit_knows_nothing_of_flowers(path):
     assert not imports(path) & {"petals", "tensorflow", "keras", "jax"}
+
+
+def room(module: str) -> str:
+    """The longest name of a room that leads to a module."""
+    while module not in ROOMS:
+        module = module.rpartition(".")[0]
+    return module
+
+
+def imported(module: str, source: str, modules: Collection[str]) -> set[str]:
+    """The modules of this repository that a source imports, lazily ones too."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively: write the whole name"
+            names = [
+                inner if (inner := f"{node.module}.{alias.name}") in modules else str(node.module)
+                for alias in node.names
+            ]
+        found |= {name for name in names if name.split(".")[0] in ("petals", "kernelkit")}
+    return found
+
+
+def upward(module: str, source: str, modules: Collection[str]) -> list[str]:
+    """The imports of a module that its room's line in the table does not allow."""
+    own = room(module)
+    return sorted(
+        other
+        for other in imported(module, source, modules)
+        if "." in other  # a package itself holds its version and nothing else
+        and room(other) not in (own, *ROOMS[own])
+        and (module, other) not in UPWARD
+    )
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_imports_run_downward(module):
+    assert upward(module, SOURCES[module].read_text(), SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("petals.data.pipeline", "from petals.training import fine_tune"),
+        ("petals.data.pipeline", "def f():\n    from petals.training.head import train_head"),
+        ("petals.models.build", "import petals.evaluation.prediction"),
+        ("kernelkit.kaggle_api.client", "from kernelkit.push import send"),
+        ("kernelkit.runs.run_folder", "def f():\n    import kernelkit.kaggle_api.client"),
+        ("kernelkit.local_kaggle.state", "from kernelkit.local_kaggle.server import LocalKaggle"),
+        ("kernelkit.sweep.workers.engine", "from kernelkit.sweep.backends import on_kaggle"),
+    ],
+)
+def test_an_upward_import_is_caught(module, source):
+    assert upward(module, source, SOURCES)
+
+
+def test_the_rooms_stand_on_floors():
+    """The table itself runs in no circle, so that `below` means below."""
+    standing: set[str] = set()
+    while floor := {r for r in ROOMS if r not in standing and ROOMS[r] <= standing}:
+        standing |= floor
+    assert set(ROOMS) - standing == set()
+
+
+def test_every_room_is_there():
+    assert [name for name in ROOMS if name not in SOURCES] == []
+
+
+@pytest.mark.parametrize("package", [n for n, p in SOURCES.items() if p.name == "__init__.py"])
+def test_the_init_of_a_room_is_its_docstring(package):
+    body = ast.parse(SOURCES[package].read_text()).body
+    allowed = 1 if "." in package else 2  # a package's own may say its version
+    assert ast.get_docstring(ast.parse(SOURCES[package].read_text()))
+    assert len(body) <= allowed
+
+
+def test_what_runs_a_sweep_in_a_session_reaches_nothing_of_a_push():
+    waiting, reached = ["kernelkit.sweep.backends.in_session"], set()
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += imported(module, SOURCES[module].read_text(), SOURCES)
+    assert "kernelkit.runs.run_notebook" in reached
+    barred = ("kernelkit.push", "kernelkit.kaggle_api", "kernelkit.local_kaggle")
+    assert [module for module in reached if module.startswith(barred)] == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

@@ -18,6 +18,8 @@ from kernelkit.errors import (
     PreflightError,
 )
 
+RUNS = "runs"  # the folder of runs, at a project's root
+
 
 @dataclass(frozen=True)
 class Project:
@@ -74,6 +76,3 @@ def _read(root: Path, file: Path) -> Project:
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
     )
-
-
-RUNS = "runs"

@@ -1,4 +1,7 @@
-"""How long there is: the run's own limit, and the session's, which Kaggle ends without a word."""
+"""The Kaggle session: on Kaggle or not, mounts, attached files, cache, time left.
+
+Kaggle ends a session at its limit without a word, so `deadline` keeps a reserve.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
+CACHE = "PETALS_CACHE"
+SEARCH_DEPTH = 5  # folders below a mount
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # what a bundle says of the session it was pushed for
 BEGAN = "PETALS_SESSION_BEGAN"  # set by the first to ask, for the processes of a sweep
 HOURS = {"tpu": 9.0, "gpu": 12.0, "cpu": 12.0}  # Kaggle's caps, 2026-11
@@ -26,11 +32,6 @@ def deadline(time_limit: float, kind: str) -> float | None:
         began = float(os.environ.setdefault(BEGAN, str(time.monotonic())))
         ends.append(began + 60 * (minutes - min(RESERVE, RESERVE_SHARE * minutes)))
     return min(ends, default=None)
-
-
-INPUT_ROOT = "PETALS_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
-CACHE = "PETALS_CACHE"
-SEARCH_DEPTH = 5
 
 
 def on_kaggle() -> bool:

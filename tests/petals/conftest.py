@@ -25,7 +25,7 @@ def jpeg(colour: tuple[int, int, int], seed: int, size: int = SIZE) -> bytes:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path_factory.getbasetemp() / "petals_cache"))
-    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path_factory.getbasetemp() / "no_mounts"))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path_factory.getbasetemp() / "no_mounts"))
     monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
 
 

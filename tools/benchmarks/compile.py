@@ -25,7 +25,7 @@ def run() -> dict[str, Any]:
     result: dict[str, Any] = {}
     for backbone in BACKBONES:
         with tempfile.TemporaryDirectory() as folder:
-            environment = process.jax_devices(8) | {"PETALS_INPUT_ROOT": f"{folder}/none"}
+            environment = process.jax_devices(8) | {"KERNELKIT_INPUT_ROOT": f"{folder}/none"}
             first, second = (
                 process.measure("compile", environment, backbone, folder) for _ in range(2)
             )

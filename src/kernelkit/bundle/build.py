@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelkit.bundle import cells as cells_module
+from kernelkit.bundle import cells as bundle_cells
 from kernelkit.bundle import packages, provenance, secret_scan
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.imports import needed, reached
@@ -86,9 +86,9 @@ def build(
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "session_minutes": session_minutes,
     }
-    carried = [cells_module.head(facts), *(cells_module.carry(file) for file in files)]
+    carried = [bundle_cells.head(facts), *(bundle_cells.carry(file) for file in files)]
     if files:
-        carried.append(cells_module.check(project.packages))
+        carried.append(bundle_cells.check(project.packages))
     for number, cell in enumerate(carried):
         cell["id"] = f"bundle-{number:03d}"
     return Bundle(
@@ -175,7 +175,7 @@ def _injected(cell: Mapping[str, Any]) -> bool:
 def _inject(cells: list[Cell], parameters: Mapping[str, Any], name: str) -> list[Cell]:
     for place, cell in enumerate(cells):
         if "parameters" in cell["metadata"].get("tags", []):
-            injected = cells_module.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
+            injected = bundle_cells.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
             injected["id"] = INJECTED_TAG
             return [*cells[: place + 1], injected, *cells[place + 1 :]]
     raise NotebookError(f"{name} has no cell tagged 'parameters', so it takes none")

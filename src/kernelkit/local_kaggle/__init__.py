@@ -1,8 +1,9 @@
 """A Kaggle for rehearsal, on loopback, that the unmodified `kaggle` client talks to.
 
-    from kernelkit.local_kaggle import FaultSchedule, Limits, LocalKaggle
+    from kernelkit.local_kaggle.limits import ServerLimits
+    from kernelkit.local_kaggle.server import LocalKaggle
 
-    with LocalKaggle(tmp_path, limits=Limits(page_size=20)) as kaggle:
+    with LocalKaggle(tmp_path, limits=ServerLimits(page_size=20)) as kaggle:
         subprocess.run(["kaggle", "kernels", "push", "-p", folder],
                        env=kaggle.client_environment())
 
@@ -10,9 +11,3 @@ It keeps kernels, versions, sessions, datasets, submissions and quota in one fol
 what is pushed. Nothing here has met Kaggle itself: it behaves as public reports and the
 client's source say that Kaggle does, and a session on "TPU" is eight CPU devices.
 """
-
-from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from kernelkit.local_kaggle.limits import ServerLimits
-from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
-
-__all__ = ["UNSET_FOR_CLIENT", "Fault", "FaultKind", "FaultSchedule", "Limits", "LocalKaggle"]

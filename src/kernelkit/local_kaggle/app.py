@@ -92,7 +92,7 @@ def error_response(error: ApiError) -> Response:
 
 
 def build_app(state: ServerState) -> ASGIApp:
-    """The whole application over one world."""
+    """The whole application over one server's state."""
     accounts = Accounts(state)
     kernels = Kernels(state)
     outputs = Outputs(state, kernels)

@@ -10,23 +10,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, Self
 
 from kernelkit.errors import KernelkitError
+from kernelkit.local_kaggle.app import build_app
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.serving import Serving
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.serving import Serving
+from kernelkit.local_kaggle.state import DEFAULT_USER, ServerState
 
 UNSET_FOR_CLIENT = (
     "KAGGLE_API_TOKEN", "KAGGLE_CONFIG_DIR", "HTTP_PROXY", "HTTPS_PROXY", "https_proxy",
     "ALL_PROXY", "all_proxy", "KAGGLE_KERNEL_RUN_TYPE", "KAGGLE_API_V1_TOKEN",
 )  # fmt: skip
 """Variables that would lead the genuine client past the local Kaggle."""
-
-DEFAULT_USER = "tester"
 
 
 class LocalKaggle:
@@ -67,7 +64,7 @@ class LocalKaggle:
     ) -> None:
         self.root = Path(root).absolute()
         self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
-        self.faults = faults or FaultSchedule()
+        self._faults = faults or FaultSchedule()
         self.limits = limits or ServerLimits()
         self.port = port
         self._accounts = dict(accounts) if accounts else None
@@ -77,15 +74,20 @@ class LocalKaggle:
 
     def start(self) -> Self:
         """Begin to serve; `port` and `url` are right from here on."""
-        from kernelkit.local_kaggle.serving import serve
-        from kernelkit.local_kaggle.state import ServerState
-
         self._claim = _claim(self.root)
         try:
             listener = _listener(self.port)
             self.port = listener.getsockname()[1]
-            state = ServerState(self, self._accounts, self._tokens)
-            self._serving = state, serve(state, listener)
+            state = ServerState(
+                self.root,
+                self.url,
+                self.catalogue,
+                limits=self.limits,
+                faults=self._faults,
+                accounts=self._accounts,
+                tokens=self._tokens,
+            )
+            self._serving = state, Serving(build_app(state), listener).start()
         except BaseException:
             self._claim.close()
             raise
@@ -111,6 +113,17 @@ class LocalKaggle:
         traceback: TracebackType | None,
     ) -> None:
         self.stop()
+
+    @property
+    def faults(self) -> FaultSchedule:
+        """The schedule in force; it may be replaced while serving."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, schedule: FaultSchedule) -> None:
+        self._faults = schedule
+        if self._serving is not None:
+            self._serving[0].faults = schedule
 
     @property
     def url(self) -> str:

@@ -8,15 +8,12 @@ import socket
 import struct
 import threading
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kernelkit.errors import KernelkitError
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
 
 Scope = MutableMapping[str, Any]
 
@@ -91,13 +88,6 @@ class Serving:
 
     def _run(self) -> None:
         self._server.run(sockets=[self._listener])
-
-
-def serve(state: ServerState, listener: socket.socket) -> Serving:
-    """Serve a world on a listening socket."""
-    from kernelkit.local_kaggle.app import build_app
-
-    return Serving(build_app(state), listener).start()
 
 
 def _ends(client: Any, server: Any) -> tuple[Any, Any]:

@@ -1,47 +1,51 @@
-"""Everything that one local Kaggle consists of, built once and handed to its parts."""
+"""Everything that one local Kaggle consists of, built once and handed to its services."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from kernelkit.local_kaggle.catalogue import Catalogue
 from kernelkit.local_kaggle.execution.sessions import Sessions
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
-from kernelkit.local_kaggle.server import DEFAULT_USER
 from kernelkit.local_kaggle.signed import Signer
 from kernelkit.local_kaggle.store import Store
 
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.server import LocalKaggle
+DEFAULT_USER = "tester"
 
 
 class ServerState:
-    """Store, sessions, catalogue, signer and accounts of one server; `close()` ends them."""
+    """Store, sessions, catalogue, signer and accounts of one server; `close()` ends them.
+
+    `faults` is the schedule in force, which may be replaced while serving.
+    """
 
     def __init__(
-        self, face: LocalKaggle, accounts: Mapping[str, str] | None, tokens: Mapping[str, str]
+        self,
+        root: Path,
+        url: str,
+        catalogue: Path,
+        *,
+        limits: ServerLimits,
+        faults: FaultSchedule,
+        accounts: Mapping[str, str] | None = None,
+        tokens: Mapping[str, str] | None = None,
     ) -> None:
-        self._face = face
-        self.root = face.root
-        self.url = face.url
-        self.limits: ServerLimits = face.limits
-        self.store = Store(face.root)
-        self.catalogue = Catalogue(face.catalogue)
+        self.root, self.url, self.limits, self.faults = root, url, limits, faults
+        self.store = Store(root)
+        self.catalogue = Catalogue(catalogue)
         self.catalogue.folder.mkdir(parents=True, exist_ok=True)
         self.accounts = dict(accounts or {DEFAULT_USER: self.store.secret("key")})
-        self.tokens = dict(tokens)
-        self.signer = Signer(face.url, self.store.secret("signature"))
-        self.closing = False
-        self.sessions = Sessions(self)
+        self.tokens = dict(tokens or {})
+        self.signer = Signer(url, self.store.secret("signature"))
+        self.sessions = Sessions(root, self.store, limits)
 
     @property
-    def faults(self) -> FaultSchedule:
-        """The schedule in force; it may be replaced while serving."""
-        return self._face.faults
+    def closing(self) -> bool:
+        """Whether the server is being stopped."""
+        return self.sessions.closing
 
     def close(self) -> None:
         """Kill what runs. The store stays open for answers under way."""
-        self.closing = True
         self.sessions.close()

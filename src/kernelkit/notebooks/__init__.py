@@ -1,1 +1,4 @@
-"""TODO room."""
+"""Notebook files, and the parameters cell that is a notebook's whole interface.
+
+Begin with `parameters.declared`. Imports `kernelkit.errors` only.
+"""

@@ -35,7 +35,7 @@ class PushContext:
     local: Path | None = None
     catalogue: str = ""
 
-    def venue(self) -> AbstractContextManager[Kaggle]:
+    def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
         return connect(self.local, self.timing, self.catalogue)
 

@@ -12,7 +12,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
 from kernelkit.push import ledger as ledgers
-from kernelkit.push import submit as submit_module
+from kernelkit.push import submit as submission
 from kernelkit.push.context import PushContext
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push
@@ -172,7 +172,7 @@ def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
 def _submit(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, message: str) -> None:
     if not push.competition:
         raise ParameterError(f"{push.reference} has no competition among its sources")
-    score = submit_module.submit(
+    score = submission.submit(
         kaggle,
         push.competition,
         message,

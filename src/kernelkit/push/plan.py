@@ -24,7 +24,7 @@ ACCELERATOR = "accelerator"  # a notebook that declares it is told the machine, 
 
 @dataclass(frozen=True)
 class Plan:
-    """A push ready to be sent: the wish, what the preflight found, and the request."""
+    """A push ready to be sent: what is asked for, and what the preflight found."""
 
     request: PushRequest
     findings: tuple[Finding, ...]
@@ -35,7 +35,7 @@ class Plan:
         return self.request.metadata
 
     @property
-    def request(self) -> dict[str, Any]:
+    def save_fields(self) -> dict[str, Any]:
         """The SaveKernel request's fields."""
         minutes = self.request.timeout_minutes
         seconds = None if minutes is None else round(minutes * 60)
@@ -44,7 +44,7 @@ class Plan:
     @property
     def content(self) -> str:
         """A hash of what runs and on what: the bundle's, and all of the request but its text."""
-        settings = {name: value for name, value in self.request.items() if name != "text"}
+        settings = {name: value for name, value in self.save_fields.items() if name != "text"}
         message = json.dumps([self.request.bundle.content, settings], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
 

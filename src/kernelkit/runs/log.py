@@ -1,4 +1,7 @@
-"""TODO doc."""
+"""A finished session's log: its entries, its text, and the failure in it.
+
+An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import AcceleratorMismatchError, ParameterError
 from kernelkit.notebooks.document import KERNELSPEC
-from kernelkit.runs import log as log_module
+from kernelkit.runs import log as logs
 
 MARKER = "push.json"  # which push a folder's files belong to
 METRICS = "metrics.json"
@@ -55,7 +55,7 @@ def keep_log(folder: Path, log: str) -> None:
     """Write the log twice: as Kaggle keeps it, and as people read it."""
     if log:
         files.write_text(folder / "log.json", log)
-        files.write_text(folder / "log.txt", log_module.text(log_module.decode(log)))
+        files.write_text(folder / "log.txt", logs.text(logs.decode(log)))
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:

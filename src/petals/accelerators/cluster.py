@@ -1,6 +1,6 @@
 """The hosts of a run: how they meet, and what is said when one is lost.
 
-Which hosts there are says `petals.accelerators.cluster`. Host 0 writes the files.
+`ClusterSpec` says which hosts there are, as the environment tells. Host 0 writes the files.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     """Find the device, choose the Keras for it and set the dtype policy.
 
     `request`: "auto" takes the best there is; "tpu", "gpu" and "cpu" insist. Ends within a
-    minute whatever a TPU does. Meets the other hosts that `petals.accelerators.cluster` tells of. Raises
+    minute whatever a TPU does. Meets the other hosts of `petals.accelerators.cluster`. Raises
     `AcceleratorError` when what was asked for is not there, or when another Keras was imported
     before, `HostsError` when a host is missing, and `SettingError` for an unknown request or
     dtype.
@@ -217,8 +217,8 @@ def _mirrored_cpus(
         )
     except RuntimeError:
         raise AcceleratorError(
-            "TensorFlow was at work before petals.accelerators.detect.detect could divide the CPU for a "
-            "rehearsal: call detect first"
+            "TensorFlow was at work before detect could divide the CPU for a rehearsal: call "
+            "petals.accelerators.detect.detect first"
         ) from None
     attempts.append((f"{kind.upper()} rehearsed", f"{count} devices on the CPU"))
     strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(count)])

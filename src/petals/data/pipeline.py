@@ -203,13 +203,13 @@ def images(
     split: Split, batch_size: int, view: int = 0, level: str = "light", seed: int = 0
 ) -> tf.data.Dataset:
     """uint8 batches of a split in order; from view 1 on, augmented by `seed` and view."""
-    dataset = pipeline.ordered(split, batch_size).map(lambda batch: batch["image"])
+    dataset = ordered(split, batch_size).map(lambda batch: batch["image"])
     change = augment.augmentation(level) if view else None
     if change is not None:
         dataset = dataset.enumerate().map(
             lambda step, batch: change(
                 batch, tf.stack([tf.constant(seed + 7919 * view, tf.int64), step])
             ),
-            num_parallel_calls=pipeline.AUTOTUNE,
+            num_parallel_calls=AUTOTUNE,
         )
-    return dataset.prefetch(pipeline.AUTOTUNE)
+    return dataset.prefetch(AUTOTUNE)

@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""A split: the shards of train, val or test at one image size."""
 
 from __future__ import annotations
 

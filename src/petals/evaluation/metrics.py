@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""What predictions are worth: macro F1 first, then all that explains it. No TensorFlow here."""
 
 from __future__ import annotations
 

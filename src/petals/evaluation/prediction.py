@@ -1,4 +1,4 @@
-"""Predictions and what they are worth: macro F1 first, then everything that explains it."""
+"""Class probabilities of a split, over all devices and hosts, with test-time augmentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""The file that a competition scores."""
 
 from __future__ import annotations
 

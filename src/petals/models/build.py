@@ -16,8 +16,8 @@ def build(
 ) -> Classifier:
     """A classifier on a backbone of the registry.
 
-    `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the pooled
-    features. The softmax is float32 under every dtype policy. Raises `SettingError` for an
+    `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the
+    pooled features. The softmax is float32 under every dtype policy. Raises `SettingError` for an
     unknown name or a size the backbone cannot take, `WeightsError` for weights.
     """
     entry = backbones.find_backbone(name)

@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""A model and the parts of it that are trained separately."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_CURVES = 12
 
 
 def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """First and later epochs in seconds, on a log scale; `rows` of `petals.comparison.runs.devices`."""
+    """First and later epochs in seconds, log scale; `rows` of `petals.comparison.runs.devices`."""
     figure, axes = new_figure(height=1.1 + 0.55 * len(rows))
     labels = []
     for at, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""The look of every figure: colours, size, axes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ WIDTH = 9.0  # inches
 
 
 def new_figure(width: float = WIDTH, height: float = 3.2, **grid: Any) -> tuple[Figure, Any]:
+    """A figure of `width` × `height` inches and its axes, laid out by `grid`."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(**grid)
 
 
 def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
+    """Title, labels, light horizontal lines and no frame."""
     axes.set_title(title, loc="left", fontsize=10, color=INK)
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)

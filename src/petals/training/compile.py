@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""How a model is compiled for training: seeds, optimizer, loss, XLA."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def extract(
 ) -> Features:
     """The features of every image of a split, in the files' order.
 
-    `model` maps uint8 images to features; `key` names its weights (`petals.models.weights.describe`).
+    `model` maps uint8 images to features; `key` names its weights (as
+    `petals.models.weights.describe` does).
     View 0 is the image as it is, the others are augmented at `level`. What was computed before
     for the same data, weights, size and views is read from the cache; of processes that want
     the same at the same time, one computes and the others wait for it. Of several hosts each

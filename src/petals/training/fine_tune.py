@@ -1,7 +1,7 @@
-"""Two phases: a head on stored features, then fine-tuning end to end.
+"""The second phase: training end to end, through Keras's `fit`.
 
-Both go through Keras's `fit`; the second also through `petals.training.custom_loop`, the same training as
-a loop that can be read and changed.
+With `by_hand` it goes through `petals.training.custom_loop` instead, the same training as a loop
+that can be read and changed.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def fine_tune(
     `batches(step)`: the endless batches of `petals.data.pipeline.training` from that step on, of
     `batch_size` images over all replicas, of which each of several hosts gives its part;
     `rates`: the learning rate of each step; `files`: the shards it reads, to name a damaged one;
-    `watching`: what `petals.training.callbacks.Epochs` takes. With `checkpoints` among it, training goes
-    on where the one that was found left off.
+    `watching`: what `petals.training.callbacks.Epochs` takes. With `checkpoints` among it,
+    training goes on where the one that was found left off.
     """
     model = classifier.model
     replicas = keras_backend.replicas(model)

@@ -1,4 +1,4 @@
-"""TODO doc."""
+"""The first phase: a softmax head on stored features."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def train_head(
 ) -> Epochs:
     """Train the softmax head on stored features and put it into the classifier.
 
-    Every view counts as an image of its own; `watching`: what `petals.training.callbacks.Epochs` takes
-    (patience, deadline, history, record, say). Returns that callback. Of several hosts each
-    does all of it, and host 0's head is taken.
+    Every view counts as an image of its own; `watching`: what
+    `petals.training.callbacks.Epochs` takes (patience, deadline, history, record,
+    say). Returns that callback. Of several hosts each does all of it, and host 0's head is taken.
     """
     _check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])

@@ -86,7 +86,7 @@ def test_asking_about_a_token_is_repeated(server, monkeypatch, timing, kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "sort"),
+    ("fault", "kind"),
     [
         (FaultKind.THROTTLED, FailureKind.THROTTLED),
         (FaultKind.THROTTLED_RETRY_AFTER, FailureKind.THROTTLED),
@@ -98,16 +98,16 @@ def test_asking_about_a_token_is_repeated(server, monkeypatch, timing, kind):
         (FaultKind.HANG, FailureKind.NETWORK),
     ],
 )
-def test_every_misbehaviour_of_the_server_is_sorted(server, kind, sort):
+def test_every_misbehaviour_of_the_server_is_sorted(server, fault, kind):
     with server.attach():
         kaggle = Kaggle(open_connection(Timeouts(read=1.0)), ONCE)
-        server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, kind, 2.0)])
+        server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, fault, 2.0)])
         began = time.monotonic()
         with pytest.raises(Failure) as caught:
             kaggle.status(KERNEL, 1)
-    assert caught.value.sort is sort
+    assert caught.value.kind is kind
     assert time.monotonic() - began < 3
-    if kind is FaultKind.THROTTLED_RETRY_AFTER:
+    if fault is FaultKind.THROTTLED_RETRY_AFTER:
         assert caught.value.retry_after is not None
 
 
@@ -117,7 +117,7 @@ def test_a_server_that_is_not_there_was_never_sent_to(server):
     server.stop()
     with pytest.raises(Failure) as caught:
         kaggle.status(KERNEL, 1)
-    assert caught.value.sort is FailureKind.NETWORK
+    assert caught.value.kind is FailureKind.NETWORK
     assert not caught.value.sent
 
 

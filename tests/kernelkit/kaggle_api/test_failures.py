@@ -11,7 +11,7 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "sort"),
+    ("status", "message", "kind"),
     [
         (401, "Unauthorized", FailureKind.CREDENTIALS),
         (403, "Permission 'kernels.get' was denied", FailureKind.REFUSED),
@@ -22,8 +22,8 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
         (503, "", FailureKind.SERVER),
     ],
 )
-def test_a_status_has_its_sort(status, message, sort):
-    assert failures.of_status("GetKernel", status, message).sort is sort
+def test_a_status_has_its_kind(status, message, kind):
+    assert failures.of_status("GetKernel", status, message).kind is kind
 
 
 def test_what_succeeds_is_no_failure():
@@ -56,7 +56,7 @@ def test_retry_after_is_seconds_or_a_date():
 
 
 @pytest.mark.parametrize(
-    ("sort", "kind", "code"),
+    ("kind", "error", "code"),
     [
         (FailureKind.CREDENTIALS, errors.CredentialsError, 4),
         (FailureKind.NOT_FOUND, errors.RefusedError, 5),
@@ -68,8 +68,8 @@ def test_retry_after_is_seconds_or_a_date():
         (FailureKind.MALFORMED, errors.NetworkError, 8),
     ],
 )
-def test_each_sort_ends_in_its_code(sort, kind, code):
-    error = Failure(sort, "GetKernel", "no").error()
-    assert type(error) is kind
-    assert error.exit_code == code
-    assert "GetKernel: no" in str(error)
+def test_each_kind_ends_in_its_code(kind, error, code):
+    raised = Failure(kind, "GetKernel", "no").error()
+    assert type(raised) is error
+    assert raised.exit_code == code
+    assert "GetKernel: no" in str(raised)

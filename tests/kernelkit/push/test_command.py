@@ -221,7 +221,7 @@ def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):
 
 GOES_ON = """\
 import os, pathlib
-kept = sorted(pathlib.Path(os.environ["PETALS_INPUT_ROOT"]).rglob("step.txt"))
+kept = sorted(pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"]).rglob("step.txt"))
 step = 1 + int(kept[-1].read_text()) if kept else 1
 pathlib.Path("step.txt").write_text(str(step))
 stopped = "time limit" if step < 3 else ""

@@ -79,7 +79,7 @@ def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, no
     repository.cells(
         notebook_code(
             "import os, pathlib, shutil\n"
-            "root = pathlib.Path(os.environ['PETALS_INPUT_ROOT'])\n"
+            "root = pathlib.Path(os.environ['KERNELKIT_INPUT_ROOT'])\n"
             "shutil.copy(next(root.rglob('00.tfrec')), 'found.tfrec')"
         )
     )

@@ -12,7 +12,7 @@ from kernelkit.kaggle_api.types import Kernel
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push import live_log
-from kernelkit.runs import log as log_module
+from kernelkit.runs import log as logs
 
 REPORT = """\
 Traceback (most recent call last):
@@ -40,7 +40,7 @@ def test_the_failing_cell_and_its_traceback_are_found():
         {"cell_type": "code", "source": "wither()\n"},
     ]
     log = as_log("working\n", *REPORT.splitlines(keepends=True))
-    found = log_module.failure(log, json.dumps({"cells": cells}))
+    found = logs.failure(log, json.dumps({"cells": cells}))
     assert found.cell == "cell In [2] failed:"
     assert found.source == "wither()"
     assert found.traceback.startswith("ValueError")
@@ -49,34 +49,34 @@ def test_the_failing_cell_and_its_traceback_are_found():
 
 def test_what_follows_papermills_report_is_left_out():
     tail = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
-    assert "NbConvert" not in log_module.failure(as_log(REPORT, tail)).traceback
+    assert "NbConvert" not in logs.failure(as_log(REPORT, tail)).traceback
 
 
 def test_a_failure_outside_any_cell_is_its_last_traceback():
     log = as_log("Traceback (most recent call last):\n  a\nOSError: first\n", "\nTraceback (most ",
                  "recent call last):\n  b\nMemoryError: last\n")  # fmt: skip
-    assert log_module.failure(log).traceback.endswith("MemoryError: last")
+    assert logs.failure(log).traceback.endswith("MemoryError: last")
 
 
 def test_colours_are_taken_out_and_long_tracebacks_cut():
     lines = "".join(f"\x1b[0;31mline {n}\x1b[0m\n" for n in range(500))
-    found = log_module.failure(as_log("Traceback (most recent call last):\n" + lines))
+    found = logs.failure(as_log("Traceback (most recent call last):\n" + lines))
     assert "\x1b" not in found.traceback
     assert len(found.traceback.splitlines()) == 41
 
 
 @pytest.mark.parametrize("log", ["", "[]", "null", "words", "{}"])
 def test_a_log_without_a_failure_has_none(log):
-    assert log_module.failure(log) is None
+    assert logs.failure(log) is None
 
 
 def test_a_log_that_is_no_json_is_read_by_lines():
-    assert [e.text for e in log_module.decode("one\ntwo")] == ["one\n", "two\n"]
+    assert [e.text for e in logs.decode("one\ntwo")] == ["one\n", "two\n"]
 
 
 def test_what_kaggle_may_write_is_read():
     log = '[{"data": null}, {"time": "x", "data": "a"}, 3, {"stream_name": "stderr"}]'
-    assert [e.text for e in log_module.decode(log)] == ["", "a", ""]
+    assert [e.text for e in logs.decode(log)] == ["", "a", ""]
 
 
 @pytest.mark.slow
@@ -113,9 +113,9 @@ def test_notes_of_cpp_libraries_are_left_out_for_readers():
     note = "I0000 00:00:1795233509.512955   21565 port.cc:153] oneDNN custom operations are on.\n"
     error = "E0000 00:00:1795233512.444420   21565 cuda_platform.cc:52] failed call to cuInit\n"
     entries = [
-        log_module.Entry(0.1, "stderr", note),
-        log_module.Entry(0.2, "stderr", error),
-        log_module.Entry(0.3, "stdout", note),
-        log_module.Entry(0.4, "stdout", "macro F1\n"),
+        logs.Entry(0.1, "stderr", note),
+        logs.Entry(0.2, "stderr", error),
+        logs.Entry(0.3, "stdout", note),
+        logs.Entry(0.4, "stdout", "macro F1\n"),
     ]
-    assert log_module.text(entries) == error + note + "macro F1\n"
+    assert logs.text(entries) == error + note + "macro F1\n"

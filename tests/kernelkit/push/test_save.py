@@ -60,7 +60,7 @@ def test_a_lost_answer_to_the_first_push_is_found(server, save):
 def test_it_gives_up_after_a_few_sends(server, save):
     with pytest.raises(Failure) as caught:
         save(Fault("SaveKernel", 0, FaultKind.ERROR_500))
-    assert caught.value.sort is FailureKind.SERVER
+    assert caught.value.kind is FailureKind.SERVER
     assert server.faults.calls["SaveKernel"] == 3
 
 
@@ -80,5 +80,5 @@ def test_a_refusal_is_final(server, save):
         save()
     with pytest.raises(Failure) as caught:
         save()
-    assert caught.value.sort is FailureKind.CAPACITY
+    assert caught.value.kind is FailureKind.CAPACITY
     assert server.faults.calls["SaveKernel"] == 1

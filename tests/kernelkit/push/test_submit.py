@@ -9,7 +9,7 @@ from kernelkit.kaggle_api.types import Kernel
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
-from kernelkit.push import submit as submit_module
+from kernelkit.push import submit as submission
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def submit(server, tmp_path, timing):
 
     def submit(*faults, competition="garden"):
         server.faults = FaultSchedule(faults)
-        return submit_module.submit(
+        return submission.submit(
             kaggle,
             competition,
             "a message",
@@ -43,7 +43,7 @@ def submit(server, tmp_path, timing):
             seconds=600,
         )
 
-    submit.entered = lambda: submit_module._references(kaggle, "garden")
+    submit.entered = lambda: submission._references(kaggle, "garden")
     return submit
 
 
@@ -94,9 +94,9 @@ def test_a_kernels_version_can_be_entered_in_its_place(server, repository, timin
     kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
 
     def create():
-        return submit_module._send_version(
+        return submission._send_version(
             kaggle, "garden", "by version", Kernel("tester", "blossom-train"), 1
         )
 
-    reference = submit_module._once(kaggle, "garden", "by version", set(), create)
-    assert float(submit_module._wait(kaggle, reference, 600, 15.0).public) == 1.0
+    reference = submission._once(kaggle, "garden", "by version", set(), create)
+    assert float(submission._wait(kaggle, reference, 600, 15.0).public) == 1.0

@@ -23,7 +23,8 @@ print(sum(name.endswith("cache_hits") for name in hits) > 0)
 def run(folder, inputs):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CODE, str(folder)], capture_output=True, text=True,
-        env={**os.environ, "JAX_PLATFORMS": "cpu", "PETALS_INPUT_ROOT": str(inputs)}, timeout=120,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)},
+        timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     there, hit = done.stdout.split()

@@ -168,7 +168,8 @@ def test_keras_imported_too_early_is_named(tmp_path, early, named):
 @pytest.mark.slow
 def test_a_rehearsal_after_tensorflow_was_at_work():
     done = run(
-        "import tensorflow as tf; tf.zeros(1); from petals.accelerators.detect import detect; detect()",
+        "import tensorflow as tf; tf.zeros(1); "
+        "from petals.accelerators.detect import detect; detect()",
         KAGGLE_REHEARSAL="gpu",
     )
     assert "TensorFlow was at work before" in done.stderr

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from petals.comparison import ensembles
-from petals.comparison import runs as runs_module
+from petals.comparison import runs as comparison
 from petals.errors import DataError, SettingError
 from petals.plots import compare
 
@@ -20,7 +20,7 @@ def model(noise):
 
 @pytest.fixture
 def read(tmp_path):
-    return lambda: runs_module.read(str(tmp_path / "runs" / "*"))[0]
+    return lambda: comparison.read(str(tmp_path / "runs" / "*"))[0]
 
 
 def answers(path):

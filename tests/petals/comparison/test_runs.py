@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.metrics import f1_score
 
-from petals.comparison import runs as runs_module
+from petals.comparison import runs as comparison
 from petals.errors import DataError
 from petals.plots import compare
 
@@ -18,7 +18,7 @@ def glob(tmp_path):
 def test_runs_are_read_best_first(write_run, glob):
     write_run("weak", 0.5)
     write_run("strong", 0.9)
-    runs, skipped = runs_module.read(glob)
+    runs, skipped = comparison.read(glob)
     assert [run.name for run in runs] == ["strong", "weak"]
     assert skipped == []
     run = runs[0]
@@ -26,7 +26,7 @@ def test_runs_are_read_best_first(write_run, glob):
     assert run.macro_f1 == pytest.approx(expected)
     assert run.right.mean() == pytest.approx(0.9, abs=0.15)
     assert [row["val_macro_f1"] for row in run.history] == pytest.approx([0.5, 0.6])
-    table = runs_module.ranking(runs)
+    table = comparison.ranking(runs)
     assert [row[0] for row in table.rows] == ["strong", "weak"]
 
 
@@ -34,10 +34,10 @@ def test_several_globs_and_any_depth(write_run, tmp_path):
     write_run("a")
     write_run("sweep/b")
     (tmp_path / "runs" / "notes").mkdir()
-    found, _ = runs_module.read(f"{tmp_path}/runs/a, {tmp_path}/runs/sweep/*")
+    found, _ = comparison.read(f"{tmp_path}/runs/a, {tmp_path}/runs/sweep/*")
     assert sorted(run.name for run in found) == ["a", "sweep/b"]
-    assert len(runs_module.read(f"{tmp_path}/runs/**")[0]) == 2
-    assert [run.name for run in runs_module.read(f"{tmp_path}/runs/a")[0]] == ["a"]
+    assert len(comparison.read(f"{tmp_path}/runs/**")[0]) == 2
+    assert [run.name for run in comparison.read(f"{tmp_path}/runs/a")[0]] == ["a"]
 
 
 def no_file(folder):
@@ -67,7 +67,7 @@ def foreign(folder):
 def test_damaged_runs_are_left_out_by_name(write_run, glob, damage):
     write_run("good")
     damage(write_run("bad"))
-    runs, skipped = runs_module.read(glob)
+    runs, skipped = comparison.read(glob)
     assert [run.name for run in runs] == ["good"]
     assert len(skipped) == 1
     assert skipped[0].startswith("bad: ")
@@ -76,17 +76,17 @@ def test_damaged_runs_are_left_out_by_name(write_run, glob, damage):
 
 def test_without_any_run_it_says_what_to_do(write_run, glob):
     with pytest.raises(DataError, match="02_train"):
-        runs_module.read(glob)
+        comparison.read(glob)
     half_json(write_run("bad"))
     with pytest.raises(DataError, match="bad: "):
-        runs_module.read(glob)
+        comparison.read(glob)
 
 
 def test_runs_on_other_photos_are_refused(write_run, glob):
     write_run("one")
     write_run("two", ids=[f"x{i}" for i in range(60)])
     with pytest.raises(DataError, match=r"(?s)same photos.*60 images.*one.*two"):
-        runs_module.read(glob)
+        comparison.read(glob)
 
 
 def test_another_order_of_the_same_photos_is_put_right(write_run, glob):
@@ -94,7 +94,7 @@ def test_another_order_of_the_same_photos_is_put_right(write_run, glob):
     write_run("one", 0.95, labels=labels)
     ids = [f"{i:09x}" for i in range(60)]
     write_run("two", 0.9, labels=labels[::-1], ids=ids[::-1])
-    runs, _ = runs_module.read(glob)
+    runs, _ = comparison.read(glob)
     assert np.array_equal(runs[0].ids, runs[1].ids)
     assert np.array_equal(runs[0].labels, runs[1].labels)
     assert runs[1].right.mean() > 0.7
@@ -104,7 +104,7 @@ def test_devices_come_together_by_what_they_trained(write_run, glob):
     write_run("cpu")
     write_run("cpu-again", seed=1)
     write_run("tpu", device={"kind": "tpu", "name": "v5e TPU", "replicas": 8})
-    rows = runs_module.devices(runs_module.read(glob)[0])
+    rows = comparison.devices(comparison.read(glob)[0])
     assert [(row["device"], row["runs"], row["later epochs, s"]) for row in rows] == [
         ("CPU", 2, 2.0), ("TPU", 1, 2.0),
     ]  # fmt: skip
@@ -116,8 +116,8 @@ def test_a_run_of_one_epoch_has_no_later_ones(write_run, glob):
     metrics = json.loads((folder / "metrics.json").read_text()) | {"later_epoch_seconds": None}
     (folder / "metrics.json").write_text(json.dumps(metrics))
     (folder / "history.csv").unlink()
-    runs, _ = runs_module.read(glob)
-    rows = runs_module.devices(runs)
+    runs, _ = comparison.read(glob)
+    rows = comparison.devices(runs)
     assert rows[0]["later epochs, s"] is None
     for figure in (compare.epoch_times(rows), compare.curves(runs)):
         assert isinstance(figure, Figure)

@@ -14,7 +14,7 @@ from petals.prepare import synthetic
 def mounts(tmp_path, monkeypatch):
     root = tmp_path / "input"
     root.mkdir()
-    monkeypatch.setenv("PETALS_INPUT_ROOT", str(root))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(root))
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     monkeypatch.chdir(tmp_path)
     return root

@@ -51,7 +51,7 @@ def test_auto_finds_it_among_kaggles_inputs(saved, tmp_path, monkeypatch):
     place = tmp_path / "input" / "models" / "someone" / "mobilenet" / "keras" / "default" / "1"
     place.mkdir(parents=True)
     (place / saved[0].name).symlink_to(saved[0])
-    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path / "input"))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
     assert same(weights.load_backbone(MOBILENET, 64, "auto"), saved[1])
 
 

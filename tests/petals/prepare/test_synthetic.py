@@ -233,7 +233,10 @@ def test_impossible_counts_are_refused(tmp_path):
 
 
 def test_drawing_needs_neither_tensorflow_nor_keras():
-    code = "import sys, petals.prepare.synthetic; sys.exit(bool({'tensorflow', 'keras'} & set(sys.modules)))"
+    code = (
+        "import sys, petals.prepare.synthetic; "
+        "sys.exit(bool({'tensorflow', 'keras'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

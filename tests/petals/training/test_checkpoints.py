@@ -166,13 +166,13 @@ def test_other_settings_are_named_and_left_alone(tmp_path):
 def test_it_is_found_in_an_attached_output(tmp_path, monkeypatch):
     saved(tmp_path / "inputs/notebooks/me/mine", [7])
     saved(tmp_path / "working", [2])
-    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path / "inputs"))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
     assert Checkpoints(tmp_path / "working", {"a": 1}).found.step == 7
 
 
 def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
     (tmp_path / "inputs/notebooks/me/mine").mkdir(parents=True)
-    monkeypatch.setenv("PETALS_INPUT_ROOT", str(tmp_path / "inputs"))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     message = []
     assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).found is None

@@ -1,1 +1,4 @@
-"""TODO room."""
+"""Sessions of the local Kaggle: image, mounts, sandbox, process, log.
+
+Begin with `sessions.Sessions`.
+"""

@@ -55,7 +55,7 @@ class Sandbox:
     def environment(self, image: Path, runs_on: Kind, *, internet: bool) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the desk's.
 
-        `image` is the folder of the Python environment. `PETALS_INPUT_ROOT` says where
+        `image` is the folder of the Python environment. `KERNELKIT_INPUT_ROOT` says where
         /kaggle/input is, since it cannot be there. On a TPU rehearsal JAX sees eight devices.
         """
         variables = {
@@ -64,7 +64,7 @@ class Sandbox:
             "TMPDIR": str(self.scratch / "tmp"),
             "LANG": "C.UTF-8",
             "KAGGLE_KERNEL_RUN_TYPE": "Batch",
-            "PETALS_INPUT_ROOT": str(self.input),
+            "KERNELKIT_INPUT_ROOT": str(self.input),
             "JUPYTER_PATH": str(image / "share" / "jupyter"),
             "MPLCONFIGDIR": str(image.parent / "matplotlib"),  # shared: a new one lists fonts
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",

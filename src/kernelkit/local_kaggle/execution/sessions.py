@@ -8,14 +8,13 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelkit.local_kaggle.execution.image import build_image
 from kernelkit.local_kaggle.execution.running import Plan, run
+from kernelkit.local_kaggle.limits import ServerLimits
+from kernelkit.local_kaggle.store import Store
 from kernelkit.machines import Kind
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
 
 ALIVE = ("QUEUED", "RUNNING")
 STOPPED = "the local Kaggle was stopped while this ran"
@@ -24,9 +23,9 @@ STOPPED = "the local Kaggle was stopped while this ran"
 class Sessions:
     """Runs versions, each in a thread and a process of its own. Thread-safe."""
 
-    def __init__(self, state: ServerState) -> None:
-        self._state = state
-        self._store = state.store
+    def __init__(self, root: Path, store: Store, limits: ServerLimits) -> None:
+        self._root, self._store, self._limits = root, store, limits
+        self.closing = False
         self._python: Path | None = None
         self._stops: dict[int, threading.Event] = {}
         self._threads: dict[int, threading.Thread] = {}
@@ -40,7 +39,7 @@ class Sessions:
 
     def folder(self, version: int) -> Path:
         """Where the session of a version keeps its folders and its log."""
-        return self._state.root / "sessions" / str(version)
+        return self._root / "sessions" / str(version)
 
     def of(self, version: int) -> sqlite3.Row | None:
         """The session of a version; None for a version that was saved without running."""
@@ -85,13 +84,14 @@ class Sessions:
 
     def close(self) -> None:
         """Kill all sessions; they end in ERROR."""
+        self.closing = True
         for stop in list(self._stops.values()):
             stop.set()
         for thread in list(self._threads.values()):
             thread.join()
 
     def _live(self, version: int, kind: Kind, plan: Plan, user: str, stop: threading.Event) -> None:
-        if stop.wait(self._state.limits.queue_seconds):
+        if stop.wait(self._limits.queue_seconds):
             self._end(version, "CANCEL_ACKNOWLEDGED", None)
             return
         started = time.time()
@@ -111,7 +111,7 @@ class Sessions:
         self._end(version, outcome, failure)
 
     def _end(self, version: int, status: str, failure: str | None) -> None:
-        if self._state.closing:
+        if self.closing:
             status, failure = "ERROR", failure or STOPPED
         values: tuple[Any, ...] = (status, failure, time.time(), version)
         self._store.change(
@@ -121,5 +121,5 @@ class Sessions:
     def _image(self) -> Path:
         with self._building:
             if self._python is None:
-                self._python = build_image(self._state.root / "image")
+                self._python = build_image(self._root / "image")
             return self._python

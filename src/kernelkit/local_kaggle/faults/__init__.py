@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Fault schedules (`schedule`), and how each fault looks on the wire (`fault_responses`)."""

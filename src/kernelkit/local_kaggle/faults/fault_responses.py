@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
@@ -13,15 +14,7 @@ from kernelkit.local_kaggle import serving
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind
 from kernelkit.local_kaggle.serving import Scope
 from kernelkit.local_kaggle.signed import EXPIRED
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-
-from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind
+from kernelkit.local_kaggle.state import ServerState
 
 CHUNK = 64 * 1024
 SHORT_BY = 7  # bytes that WRONG_LENGTH leaves out

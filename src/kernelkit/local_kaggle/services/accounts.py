@@ -5,14 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from typing import TYPE_CHECKING
 
 from kagglesdk.security.types import oauth_service as types
 
 from kernelkit.local_kaggle.services.wire import ApiError, Message, Method, fill
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 UNAUTHORIZED = "Unauthorized access"
 

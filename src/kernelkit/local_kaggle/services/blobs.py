@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kagglesdk.blobs.types import blob_api_service as types
 
 from kernelkit.local_kaggle.services.wire import ApiError, Message, Method, fill
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 LIFETIME = 7 * 24 * 3600.0  # seconds in which a resumable upload must be completed
 

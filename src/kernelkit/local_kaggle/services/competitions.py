@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kagglesdk.competitions.types import competition_api_service as types
 from kagglesdk.competitions.types.submission_status import SubmissionStatus
@@ -27,9 +26,7 @@ from kernelkit.local_kaggle.services.wire import (
     moment,
     page,
 )
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
 

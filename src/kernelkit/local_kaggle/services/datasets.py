@@ -9,7 +9,6 @@ import tarfile
 import time
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kagglesdk.datasets.types import dataset_api_service as types
 from kagglesdk.datasets.types.dataset_enums import DatabundleVersionStatus
@@ -17,9 +16,7 @@ from kagglesdk.datasets.types.dataset_enums import DatabundleVersionStatus
 from kernelkit.local_kaggle.catalogue import files_below
 from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.wire import ApiError, Message, Method, fill, moment, page
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 
 class Datasets:

@@ -6,7 +6,6 @@ import json
 import re
 import sqlite3
 import time
-from typing import TYPE_CHECKING
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelsListViewType, KernelWorkerStatus
@@ -15,9 +14,7 @@ from kernelkit.local_kaggle.faults.fault_responses import current_fault
 from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.placement import place
 from kernelkit.local_kaggle.services.wire import ApiError, Message, Method, fill, moment, page
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 DENIED = "Permission 'kernels.get' was denied"
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}

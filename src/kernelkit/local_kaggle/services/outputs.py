@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kagglesdk.kernels.types import kernels_api_service as types
 
@@ -24,9 +23,7 @@ from kernelkit.local_kaggle.services.wire import (
     moment,
     page,
 )
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 Files = list[tuple[str, Path]]
 

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
@@ -20,9 +20,7 @@ from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.placement import PREFIXES, Placement, place
 from kernelkit.local_kaggle.services.quota import Quota
 from kernelkit.local_kaggle.services.wire import ApiError, Message, Method, fill
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
 

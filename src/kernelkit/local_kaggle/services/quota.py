@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from kagglesdk.kernels.types import kernels_api_service as types
 
 from kernelkit.local_kaggle.services.wire import Message, Method, fill, moment
+from kernelkit.local_kaggle.state import ServerState
 from kernelkit.machines import Kind
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
 
 SATURDAY = 5
 

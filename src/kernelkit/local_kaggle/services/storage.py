@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -22,9 +21,7 @@ from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.outputs import Outputs
 from kernelkit.local_kaggle.services.wire import ApiError
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 BYTES = "application/octet-stream"
 

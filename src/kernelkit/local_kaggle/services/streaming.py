@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from starlette.concurrency import run_in_threadpool
@@ -22,9 +21,7 @@ from kernelkit.local_kaggle.services.accounts import Accounts
 from kernelkit.local_kaggle.services.kernels import Kernels
 from kernelkit.local_kaggle.services.wire import ApiError, decode
 from kernelkit.local_kaggle.serving import Scope
-
-if TYPE_CHECKING:
-    from kernelkit.local_kaggle.state import ServerState
+from kernelkit.local_kaggle.state import ServerState
 
 POLL_SECONDS = 0.1  # seconds between looks at the log of a session that is alive
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Other places where a sweep's runs go: a Dask cluster, one Kaggle session."""

@@ -24,14 +24,14 @@ from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
 from kernelkit.sweep.workers.launching import launcher
 
 FOLDER = "sweep"  # of the session's output: the runs
-INPUT_ROOT = "PETALS_INPUT_ROOT"  # where a rehearsal has /kaggle/input
+INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # where a rehearsal has /kaggle/input
 
 
 def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str = "auto") -> None:
     """Run what is left of a sweep for at most so many minutes (0 = no limit).
 
-    `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. What is in flight when the time is up
-    stays pending; a run that fails is told and stops nothing.
+    `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. What is in flight when the time
+    is up stays pending; a run that fails is told and stops nothing.
     """
     begun = time.monotonic()
     folder = SweepFolder(Path.cwd() / FOLDER)

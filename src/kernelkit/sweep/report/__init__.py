@@ -1,1 +1,1 @@
-"""TODO room."""
+"""What a sweep shows while it runs and afterwards: preview, progress, page."""

@@ -1,1 +1,4 @@
-"""TODO room."""
+"""Processes that run notebooks: scheduling, memory, time limits, forked kernels.
+
+Begin with `engine.Engine`.
+"""

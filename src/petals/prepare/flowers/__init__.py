@@ -1,5 +1,4 @@
-"""Flowers drawn by arithmetic: the 104 classes without a photo, the same on every machine."""
+"""Flowers drawn by arithmetic: the 104 classes without a photo, the same on every machine.
 
-from petals.prepare.flowers.picture import draw_flower
-
-__all__ = ["draw_flower"]
+Begin with `picture.draw_flower`.
+"""

@@ -12,8 +12,9 @@ pytestmark = pytest.mark.slow
 LOOK = """
 import os, subprocess, sys
 from pathlib import Path
-print("input", sorted(p.as_posix() for p in Path(os.environ["PETALS_INPUT_ROOT"]).rglob("*.csv")))
-print("walked", [f for _, _, files in os.walk(os.environ["PETALS_INPUT_ROOT"]) for f in files])
+root = os.environ["KERNELKIT_INPUT_ROOT"]
+print("input", sorted(p.as_posix() for p in Path(root).rglob("*.csv")))
+print("walked", [f for _, _, files in os.walk(root) for f in files])
 print("home", sorted(p.name for p in Path.home().iterdir() if not p.name.startswith(".")))
 child = subprocess.run([sys.executable, "-c", "import kernelkit"], capture_output=True, text=True)
 print("child", child.stderr.splitlines()[-1])
@@ -132,7 +133,7 @@ def test_outputs_of_one_kernel_are_inputs_of_another_and_a_dead_proxy_stands_for
     text = """
 import os, urllib.request
 from pathlib import Path
-root = Path(os.environ["PETALS_INPUT_ROOT"])
+root = Path(os.environ["KERNELKIT_INPUT_ROOT"])
 print((root / "notebooks/tester/gives-data/data.txt").read_text())
 try:
     urllib.request.urlopen("http://example.invalid", timeout=5)

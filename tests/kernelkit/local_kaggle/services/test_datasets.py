@@ -42,7 +42,7 @@ def test_it_is_mounted_once_it_is_ready_and_not_before(context):
     context.wait_for(lambda: ready(context, "shards-192") == "READY")
     text = """
 import os, pathlib
-root = pathlib.Path(os.environ["PETALS_INPUT_ROOT"]) / "datasets/tester/shards-192"
+root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"]) / "datasets/tester/shards-192"
 print((root / "shards/train/0.tfrec").read_text(), (root / "labels.csv").read_text())
 """
     assert "invalidDatasetSources" not in context.save(

@@ -1,0 +1,64 @@
+"""One word, one thing: names that are gone stay gone, and no class has a namesake."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RETIRED = {
+    line.split()[0]
+    for line in (ROOT / "tests/retired_names.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+}
+SOURCES = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tools/**/*.py")]
+FLOWERS = ("petal", "flower", "backbone", "macro_f1", "tpu-getting-started")
+
+
+def borne(source: str) -> set[str]:
+    """The names of classes, functions, parameters and constants of a module."""
+    tree, found = ast.parse(source), set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return found
+
+
+def id_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=id_of)
+def test_no_retired_name_comes_back(path):
+    assert (borne(path.read_text()) | {path.stem}) & RETIRED == set()
+
+
+def test_a_retired_name_would_be_caught():
+    assert borne("class Desk:\n    def venue(self, pace): ...") & RETIRED == {
+        "Desk", "venue", "pace",
+    }  # fmt: skip
+
+
+def test_no_class_has_a_namesake():
+    classes = defaultdict(list)
+    for path in SOURCES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes[node.name].append(id_of(path))
+    assert {name: where for name, where in classes.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted(ROOT.glob("src/kernelkit/**/*.*")) if p.is_file() and p.suffix != ".pyc"],
+    ids=id_of,
+)
+def test_kernelkit_knows_nothing_of_flowers(path):
+    text = path.read_text().lower()
+    assert [word for word in FLOWERS if word in text] == []
