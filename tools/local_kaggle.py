@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kernelkit.cli import reports_errors
-from kernelkit.local_kaggle.standalone import local_kaggle
+
 
 
 @click.command(help=__doc__)
@@ -31,6 +31,8 @@ from kernelkit.local_kaggle.standalone import local_kaggle
 def main(
     port: int, root: Path, catalogue: Path | None, faults: int | None, fill: str | None
 ) -> None:
+    from kernelkit.local_kaggle.standalone import local_kaggle
+
     local_kaggle(root, port=port, catalogue=catalogue, faults=faults, fill=fill)
 
 

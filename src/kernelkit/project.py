@@ -1,24 +1,64 @@
 """A repository's own settings for its pushes: `[tool.kernelkit]` in `pyproject.toml`.
 
 [tool.kernelkit]
-packages = ["petals"]                  # what rides inside a pushed notebook
+packages = ["mypackage"]               # what rides inside a pushed notebook
 
 [tool.kernelkit.needs]                 # parameter values that need something of Kaggle
 internet = ["weights=imagenet"]
 competition = ["data=competition"]
+
+[tool.kernelkit.shown]                 # what pages and lines tell of a run first
+score = "f1"                           # of metrics.json: what runs are ranked by
+parameters = ["model", "image_size"]
+measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 """
 
 from __future__ import annotations
 
+import json
+import os
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kernelkit.errors import (
     PreflightError,
 )
 
 RUNS = "runs"  # the folder of runs, at a project's root
+SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a project wants shown of its runs first.
+
+    score       the measure of `metrics.json` that runs are ranked by; "" where none is named
+    parameters  those that tell runs apart in a table
+    measures    {name in `metrics.json`: what people call it}, the most telling first
+    """
+
+    score: str = ""
+    parameters: tuple[str, ...] = ()
+    measures: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> str:
+        """The same as text, for the variable `SHOWN` of a session."""
+        return json.dumps(asdict(self))
+
+    def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
+        """{name: (label, value)} of the measures that `metrics` has.
+
+        Where the project names no measures these are all plain numbers, in the file's order.
+        """
+        labels = self.measures or {name: name.replace("_", " ") for name in metrics}
+        return {
+            name: (label, value)
+            for name, label in labels.items()
+            if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
+        }
 
 
 @dataclass(frozen=True)
@@ -30,6 +70,7 @@ class Project:
     needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     catalogue: str = ""
     leave_out: tuple[str, ...] = ()
+    shown: Shown = field(default_factory=Shown)
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -75,4 +116,21 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
+        shown=_shown(kit.get("shown", {})),
+    )
+
+
+def shown(start: Path) -> Shown:
+    """What to show of runs under `start`: as the session says, its project, or the present one."""
+    if told := os.environ.get(SHOWN):
+        return _shown(json.loads(told))
+    own = find_project(start).shown
+    return own if own != Shown() else find_project(Path.cwd()).shown
+
+
+def _shown(settings: Mapping[str, Any]) -> Shown:
+    return Shown(
+        score=str(settings.get("score", "")),
+        parameters=tuple(settings.get("parameters", ())),
+        measures=dict(settings.get("measures", {})),
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelkit import project
 from kernelkit.kaggle_api.clock import Clock
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import Retries
@@ -13,6 +14,11 @@ from kernelkit.push.command import push_kernel
 from kernelkit.push.save import SavingPolicy
 from kernelkit.push.timing import Timing
 from kernelkit.push.wait import PollPolicy
+
+SHOWN = project.Shown(
+    "macro_f1", ("backbone", "image_size"),
+    {"macro_f1": "macro F1", "accuracy": "accuracy", "seconds": "seconds"},
+)  # fmt: skip
 
 PARAMETERS = """\
 files = 3  # >= 0: how many files to leave
@@ -39,6 +45,12 @@ def wither(fail):
         raise ValueError("withered")
 wither(fail)
 """
+
+
+@pytest.fixture(autouse=True)
+def shown(monkeypatch):
+    """What pages and lines show of a run, whatever the present folder's project says."""
+    monkeypatch.setenv(project.SHOWN, SHOWN.as_json())
 
 
 def code(source, tags=()):

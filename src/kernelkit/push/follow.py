@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kernelkit import machines
+from kernelkit import machines, project
 from kernelkit.errors import AcceleratorMismatchError, OutputsError, ParameterError, RunFailedError
 from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
@@ -146,7 +146,7 @@ def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
     """Show the measures, make the report, and hold the machine against the one asked for."""
     found = run_folder.metrics(folder)
     if found:
-        context.report("metrics", run_folder.summary(found), metrics=found)
+        context.report("metrics", run_folder.summary(found, project.shown(folder)), metrics=found)
         if found.get("stopped") == run_folder.OUT_OF_TIME:
             context.report("stopped", f"it ran out of time. {context.how_to_continue()}")
     _report(context, push, folder, text)

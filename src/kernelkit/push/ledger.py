@@ -1,6 +1,6 @@
 """The ledger of pushes: one JSON line each, in `runs/pushes.jsonl`.
 
-    {"pushed": "2026-11-02T10:15:00+00:00", "kernel": "me/petals", "version": 3, …}
+    {"pushed": "2026-11-02T10:15:00+00:00", "kernel": "me/notebook", "version": 3, …}
 
 A line is written before anything is sent, and replaced whole as the push goes on, so that
 whatever happens to this machine the last state known is on disk.

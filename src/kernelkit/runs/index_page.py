@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from kernelkit import files
+from kernelkit import files, project
+from kernelkit.project import Shown
 from kernelkit.runs import run_folder
 from kernelkit.runs.notebook_html import TEMPLATES
 
@@ -52,10 +54,12 @@ def write(folders: Sequence[Path], page: Path) -> Path:
 
     A run whose metrics cannot be read is listed as such. Returns `page`.
     """
-    return files.write_text(page, render([row(folder, page.parent) for folder in folders]))
+    shown = project.shown(page.parent)
+    rows = [row(folder, page.parent, shown) for folder in folders]
+    return files.write_text(page, render(rows, shown.measures.get(shown.score, shown.score)))
 
 
-def row(folder: Path, base: Path) -> dict[str, Cell]:
+def row(folder: Path, base: Path, shown: Shown) -> dict[str, Cell]:
     """A run's cells by column; `base` is the folder that links start from."""
     found = run_folder.metrics(folder)
     metrics: Mapping[str, Any] = found or {}
@@ -67,16 +71,14 @@ def row(folder: Path, base: Path) -> dict[str, Cell]:
         (p.stat().st_mtime for p in folder.iterdir() if p.name in _LEFT_BY_A_RUN), default=0.0
     )
     name = os.path.relpath(folder.resolve(), base.resolve())
-    shown = folder.resolve().name if name == "." else name
+    label = folder.resolve().name if name == "." else name
+    set_to = _part(metrics, "parameters")
+    measures = dict.fromkeys([shown.score, *list(shown.measures)[: run_folder.IN_A_LINE]])
     return {
-        "run": Cell(shown, name, link, note="" if found else _without(folder)),
+        "run": Cell(label, name, link, note="" if found else _without(folder)),
         "when": Cell(time.strftime("%Y-%m-%d %H:%M", time.localtime(when)), when),
-        "backbone": _text(_part(metrics, "parameters").get("backbone")),
-        "pixels": _number(_part(metrics, "data").get("image_size"), "{:.0f}"),
-        "fine-tuned": _text(_part(metrics, "parameters").get("fine_tune")),
-        "macro F1": _number(metrics.get("macro_f1"), "{:.4f}"),
-        "accuracy": _number(metrics.get("accuracy"), "{:.4f}"),
-        "seconds": _number(metrics.get("seconds"), "{:,.0f}"),
+        **{one.replace("_", " "): _text(set_to.get(one)) for one in shown.parameters},
+        **{shown.measures.get(one, one): _number(one, metrics.get(one)) for one in measures if one},
         "device": _text(_device(_part(metrics, "device"))),
         "validated on": _text(_data(_part(metrics, "data"))),
     }
@@ -106,29 +108,39 @@ def _device(device: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> Cell:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Cell(str(value), float(value))
     return Cell("" if value is None else str(value), "" if value is None else str(value))
 
 
-def _number(value: object, form: str) -> Cell:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Cell(form.format(value), float(value))
-    return Cell("")
+def _number(name: str, value: object) -> Cell:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return Cell("")
+    large = name == "seconds" or "per_second" in name or isinstance(value, int)
+    return Cell(f"{value:,.0f}" if large else f"{value:.4f}", float(value))
 
 
-def render(rows: Sequence[Mapping[str, Cell]]) -> str:
+def render(rows: Sequence[Mapping[str, Cell]], score: str = "") -> str:
     """The page's HTML; columns that are empty in all rows are left out.
 
-    Marked is the best macro F1 of those that were validated on the same data.
+    Marked is the best `score` (a column's name) of those that were validated on the same data.
     """
     rows = sorted(rows, key=lambda cells: -float(cells["when"].key or 0))
     columns = [n for n in (rows[0] if rows else ()) if any(cells[n].text for cells in rows)]
     best: dict[str, float] = {}
-    for cells in rows:
-        if cells["macro F1"].text:
-            data = cells["validated on"].text
-            best[data] = max(best.get(data, 0.0), float(cells["macro F1"].key))
+    scored = [cells for cells in rows if score and cells[score].text]
+    for cells in scored:
+        data = cells["validated on"].text
+        best[data] = max(best.get(data, -math.inf), float(cells[score].key))
     head = "".join(f'<th><button type="button">{escape(name)}</button></th>' for name in columns)
-    body = "\n".join(_line(cells, columns, best.get(cells["validated on"].text)) for cells in rows)
+    body = "\n".join(
+        _line(
+            cells,
+            columns,
+            cells in scored and cells[score].key == best[cells["validated on"].text],
+        )
+        for cells in rows
+    )
     style = (TEMPLATES / "report" / "style.css").read_text(encoding="utf-8")
     return (
         (TEMPLATES / "index" / "page.html").read_text(encoding="utf-8")
@@ -139,8 +151,8 @@ def render(rows: Sequence[Mapping[str, Cell]]) -> str:
     )  # fmt: skip
 
 
-def _line(cells: Mapping[str, Cell], columns: Sequence[str], best: object) -> str:
-    marked = ' class="best"' if best is not None and cells["macro F1"].key == best else ""
+def _line(cells: Mapping[str, Cell], columns: Sequence[str], best: bool) -> str:
+    marked = ' class="best"' if best else ""
     return f"<tr{marked}>" + "".join(_cell(cells[name]) for name in columns) + "</tr>"
 
 

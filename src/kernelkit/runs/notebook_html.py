@@ -10,19 +10,16 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files
+from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+from kernelkit.project import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
 INJECTED_TAG = "injected-parameters"
 ERROR_CELL_TAG = "papermill-error-cell-tag"
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
-HEADLINE = (
-    "macro_f1", "accuracy", "macro_precision", "macro_recall", "loss", "epochs", "seconds",
-    "images_per_second", "trainable_params", "total_params",
-)  # fmt: skip
 _HEADING = re.compile(r"^(#{1,3})\s+(.+?)\s*$", re.MULTILINE)
 
 
@@ -37,18 +34,19 @@ def write_report(notebook: Path, html: Path) -> Path:
         content = nbformat.read(notebook, as_version=4)
     except Exception as error:  # nbformat raises a dozen kinds
         raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
-    files.write_text(html, render(content, metrics_of(notebook.parent)))
+    shown = project.shown(notebook.parent)
+    files.write_text(html, render(content, metrics_of(notebook.parent), shown))
     return html
 
 
-def render(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any]) -> str:
+def render(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any], shown: Shown) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty)."""
     import nbconvert
     from traitlets.config import Config
 
     kept = nbformat.v4.new_notebook(metadata=notebook.metadata)
     kept.cells = [cell.copy() for cell in notebook.cells if not _is_machinery(cell)]
-    facts = _facts(notebook, metrics)
+    facts = _facts(notebook, metrics, shown)
     for cell in kept.cells:
         if cell.cell_type == "markdown" and f"# {facts['title']}\n" in cell.source + "\n":
             # The title stands above the facts; once is enough.
@@ -76,7 +74,9 @@ def _is_machinery(cell: nbformat.NotebookNode) -> bool:
     return any(tag in HIDDEN_TAGS for tag in cell.get("metadata", {}).get("tags", []))
 
 
-def _facts(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(
+    notebook: nbformat.NotebookNode, metrics: Mapping[str, Any], shown: Shown
+) -> dict[str, Any]:
     titles = [text for level, text in _headings(notebook) if level == 1]
     return {
         "title": titles[0] if titles else "Report",
@@ -84,7 +84,7 @@ def _facts(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any]) -> dict[
         "failure": failure(notebook),
         "contents": [(_anchor(text), text) for level, text in _headings(notebook) if level == 2],
         "parameters": [(name, _shown(value)) for name, value in parameters_of(notebook).items()],
-        "metrics": [(name, _shown(metrics[name])) for name in HEADLINE if name in metrics],
+        "metrics": [(label, _shown(value)) for label, value in shown.numbers(metrics).values()],
         "environment": _environment(metrics),
     }
 

@@ -11,18 +11,14 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import AcceleratorMismatchError, ParameterError
 from kernelkit.notebooks.document import KERNELSPEC
+from kernelkit.project import Shown
 from kernelkit.runs import log as logs
 
 MARKER = "push.json"  # which push a folder's files belong to
 METRICS = "metrics.json"
 OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says of a run with more to do
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")
-SHOWN = {
-    "macro_f1": "macro F1 {:.3f}",
-    "accuracy": "accuracy {:.3f}",
-    "seconds": "{:.0f} s",
-    "images_per_second": "{:.0f} images/s",
-}
+IN_A_LINE = 4  # measures
 FIGURES = (".png", ".jpg", ".jpeg")
 
 
@@ -67,13 +63,10 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def summary(found: Mapping[str, Any]) -> str:
-    """The measures in a line, with the device they were made on."""
-    message = [
-        form.format(found[name])
-        for name, form in SHOWN.items()
-        if isinstance(found.get(name), int | float)
-    ]
+def summary(found: Mapping[str, Any], shown: Shown) -> str:
+    """The first measures in a line, with the device they were made on."""
+    numbers = list(shown.numbers(found).items())[:IN_A_LINE]
+    message = [_measure(name, label, value) for name, (label, value) in numbers]
     device = found.get("device")
     if isinstance(device, Mapping):
         replicas = device.get("replicas", 1)
@@ -82,6 +75,13 @@ def summary(found: Mapping[str, Any]) -> str:
             f"on {device.get('name') or device.get('kind')} ({replicas} replicas{rehearsed})"
         )
     return ", ".join(message)
+
+
+def _measure(name: str, label: str, value: float) -> str:
+    if name == "seconds":
+        return f"{value:.0f} s"
+    thing, per_second, _ = name.partition("_per_second")
+    return f"{value:.0f} {thing}/s" if per_second else f"{label} {value:.3f}"
 
 
 def check_accelerator(found: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files
+from kernelkit import files, project
 from kernelkit.errors import NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
 from kernelkit.runs import notebook_html
@@ -43,8 +43,8 @@ class ExecutedRun:
     @property
     def summary(self) -> str:
         """What a person wants to know at the end, in a line or two."""
-        scores = [f"{name} {self.metrics[name]:.4f}" for name in notebook_html.HEADLINE[:2]
-                  if isinstance(self.metrics.get(name), float)]  # fmt: skip
+        measures = list(project.shown(self.folder).numbers(self.metrics).values())[:2]
+        scores = [f"{label} {value:.4f}" for label, value in measures]
         scores.append(f"{self.seconds:.0f} s")
         seen = self.report if self.report.is_file() else self.folder
         return f"{', '.join(scores)}\n{seen}"

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from kernelkit import project
 from kernelkit.runs import index_page
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -59,7 +60,8 @@ def test_runs_come_newest_first_with_links_and_no_network(page):
 
 
 def test_columns_that_nothing_fills_are_left_out(page):
-    assert "pixels" not in page.read_text()
+    assert "backbone" in page.read_text()
+    assert "image size" not in page.read_text()
 
 
 def test_the_best_is_marked_among_those_on_the_same_data(runs, page):
@@ -81,10 +83,10 @@ def test_a_rehearsals_own_files_are_no_runs(runs):
 
 def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
     (tmp_path / "metrics.json").write_text('{"macro_f1": "high", "device": "TPU", "data": [1]}')
-    cells = index_page.row(tmp_path, tmp_path)
+    cells = index_page.row(tmp_path, tmp_path, project.shown(tmp_path))
     assert cells["run"].text == tmp_path.name
     assert cells["macro F1"].text == cells["device"].text == ""
-    assert index_page.render([cells])
+    assert index_page.render([cells], "macro F1")
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
     folder = run("from-kaggle")
     (folder / "run.ipynb").unlink()
     assert report([folder]) == [folder / "report.html"]
-    assert "macro_f1" in (folder / "report.html").read_text()
+    assert "macro F1" in (folder / "report.html").read_text()
 
 
 def test_what_is_no_run_is_said(tmp_path, run):

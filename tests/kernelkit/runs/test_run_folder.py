@@ -1,10 +1,11 @@
 """A run folder belongs to one push, and the run in it had the machine asked for."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from kernelkit import errors
+from kernelkit import errors, project
 from kernelkit.runs import run_folder
 
 PIXEL = bytes.fromhex(
@@ -62,9 +63,9 @@ def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
 
 def test_the_summary_names_measures_and_device():
     found = metrics("tpu", name="TPU v5e", replicas=8, rehearsal=True) | {"seconds": 61.2}
-    message = run_folder.summary(found)
+    message = run_folder.summary(found, project.shown(Path()))
     assert message == "macro F1 0.500, 61 s, on TPU v5e (8 replicas, a rehearsal)"
-    assert run_folder.summary({}) == ""
+    assert run_folder.summary({}, project.shown(Path())) == ""
 
 
 def test_the_report_is_put_together_from_what_came_home(tmp_path):
@@ -85,7 +86,7 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
     for part in ("me/blossom version 1", "image/png", "epoch 1", "# Words"):
         assert part in text
     assert "carried" not in text
-    assert "macro_f1" in run_folder.report(tmp_path, "a run", pushed).read_text()
+    assert "macro F1" in run_folder.report(tmp_path, "a run", pushed).read_text()
 
 
 def test_a_broken_report_does_not_cost_the_run(tmp_path):

@@ -59,7 +59,7 @@ def test_a_run_leaves_its_folder(notebook, capsys):
         "metrics.json", "report.html", "run.ipynb",
     ]  # fmt: skip
     assert run.metrics["macro_f1"] == 0.3
-    assert run.summary.startswith("macro_f1 0.3000, ")
+    assert run.summary.startswith("macro F1 0.3000, ")
     page = run.report.read_text()
     assert "A small study" in page
     assert "scaled 63" in page

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, project
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.report.preview import expected_seconds
 from kernelkit.sweep.store import records
@@ -34,6 +34,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
     is up stays pending; a run that fails is told and stops nothing.
     """
     begun = time.monotonic()
+    os.environ[project.SHOWN] = carried["shown"]  # read by the runs' processes
     folder = SweepFolder(Path.cwd() / FOLDER)
     runs = [PlannedRun(one["id"], one["given"], one["given"]) for one in carried["runs"]]
     taken = take_over(folder, runs, Path(os.environ.get(INPUT_ROOT, "/kaggle/input")))

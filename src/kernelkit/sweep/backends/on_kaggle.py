@@ -128,6 +128,7 @@ def _write_kernel(
         "seconds": 60 * asked.time_limit,
         "bytes": int(asked.memory * 1e9),
         "report": sweep_report.report,
+        "shown": project.shown(asked.notebook).as_json(),
     }
     text = packages.literal(json.dumps(carried, indent=1, sort_keys=True))
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})

@@ -3,14 +3,14 @@
 notebook: ../02_train.py            # relative to the YAML file
 base: {image_size: 192}             # what all runs share
 grid: {dropout: [0.0, 0.3], ...}    # every combination
-runs: [{backbone: VGG16}, ...]      # and these
+runs: [{model: small}, ...]         # and these
 exclude: [{dropout: 0.0, mix: mixup}]
 seeds: [0, 1, 2]                    # each of them with every seed
 search: {trials: 20, space: {...}}  # or let Optuna choose (kernelkit.sweep.search)
 workers: 2                          # runs at a time
 time_limit: 10                      # minutes a run may take; 0 = any
 memory: 4                           # GB a run may take; 0 = what the machine bears
-score: macro_f1                     # the measure of metrics.json that runs are ranked by
+score: accuracy                     # the measure of metrics.json that runs are ranked by
 minimize: false                     # whether a lower score is better
 warm: [tensorflow]                  # imported once, before runs are forked off
 """
@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
@@ -68,7 +69,7 @@ class Specification:
     workers: int = 0
     time_limit: float = 0.0
     memory: float = 0.0
-    score: str = "macro_f1"
+    score: str = ""
     minimize: bool = False
     warm: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
@@ -117,9 +118,19 @@ def _checked(
     return Specification(
         path.stem, notebook, known, base, code, runs,
         workers=_at_least(asked, "workers", 0), time_limit=_at_least(asked, "time_limit", 0),
-        memory=_at_least(asked, "memory", 0), score=asked.get("score", "macro_f1"),
+        memory=_at_least(asked, "memory", 0), score=_score(asked, notebook),
         minimize=bool(asked.get("minimize")), warm=_modules(asked.get("warm", [])), search=search,
     )  # fmt: skip
+
+
+def _score(asked: Mapping[str, Any], notebook: Path) -> str:
+    score = asked.get("score") or project.shown(notebook).score
+    if not score:
+        raise ParameterError(
+            "no score to rank the runs by: write `score: NAME`, a number of metrics.json, or set "
+            "score in [tool.kernelkit.shown] of pyproject.toml"
+        )
+    return str(score)
 
 
 def _check_keys(asked: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from kernelkit.sweep.config.specification import SEED, PlannedRun, Specification
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
 
-CURVE = ("val_macro_f1", "val_accuracy", "val_loss", "loss")  # the first that a history has
+CURVE = ("val_accuracy", "val_loss", "loss")  # where a history has no column of the score
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
-    return Row(run, record, metrics, tuple(curve(place, (f"val_{score}", *CURVE))), report)
+    return Row(run, record, metrics, tuple(curve(place, (f"val_{score}", score, *CURVE))), report)
 
 
 def numbers(folder: Path) -> dict[str, float]:

@@ -231,7 +231,7 @@ function axisPictures() {
     make("div", {}, picture(what, score, data.score, (v) => v.toFixed(3)), picture(what, seconds, "time", duration, true)));
   const pictures = (own.length ? axes : []).map((name) => {
     if (continuous(name)) return axis(name, scatter, { name, own });
-    // Parameters that change together, as a backbone and its weights do, are one axis.
+    // Parameters that change together, as a model and its weights do, are one axis.
     const twins = axes.filter((other) => split(other) === split(name));
     if (twins[0] !== name) return "";
     const values = [...new Set(data.runs.map((run) => JSON.stringify(run.parameters[name])))];

@@ -1,0 +1,51 @@
+"""What a repository says of itself in `[tool.kernelkit]`."""
+
+import pytest
+
+from kernelkit import project
+from kernelkit.project import Shown
+
+SETTINGS = """
+[tool.kernelkit.shown]
+score = "rmse"
+parameters = ["model"]
+measures = { rmse = "RMSE", seconds = "seconds" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_session(monkeypatch):
+    monkeypatch.delenv(project.SHOWN)
+
+
+def test_what_is_shown_is_what_the_project_says(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    (tmp_path / "runs/a").mkdir(parents=True)
+    shown = project.shown(tmp_path / "runs/a")
+    assert shown == Shown("rmse", ("model",), {"rmse": "RMSE", "seconds": "seconds"})
+    metrics = {"seconds": 3.0, "rmse": 0.25, "loss": 1.0, "device": {}}
+    assert shown.numbers(metrics) == {"rmse": ("RMSE", 0.25), "seconds": ("seconds", 3.0)}
+
+
+def test_runs_kept_elsewhere_are_shown_as_the_present_project_says(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here/pyproject.toml").write_text(SETTINGS)
+    monkeypatch.chdir(tmp_path / "here")
+    assert project.shown(tmp_path / "there").score == "rmse"
+
+
+def test_a_session_is_told_by_a_variable(tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    told = project.shown(tmp_path).as_json()
+    monkeypatch.chdir("/")
+    monkeypatch.setenv(project.SHOWN, told)
+    assert project.shown(tmp_path / "nowhere").measures == {"rmse": "RMSE", "seconds": "seconds"}
+
+
+def test_without_settings_all_plain_numbers_are_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    metrics = {"val_loss": 1.5, "done": True, "name": "x", "epochs": 3}
+    assert project.shown(tmp_path).numbers(metrics) == {
+        "val_loss": ("val loss", 1.5), "epochs": ("epochs", 3),
+    }  # fmt: skip
