@@ -45,9 +45,10 @@ def test_a_retired_name_would_be_caught():
     }  # fmt: skip
 
 
-def test_no_class_has_a_namesake():
+@pytest.mark.parametrize("package", ["petals", "kernelkit"])
+def test_no_class_has_a_namesake(package):
     classes = defaultdict(list)
-    for path in SOURCES:
+    for path in ROOT.glob(f"src/{package}/**/*.py"):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name].append(id_of(path))

@@ -9,7 +9,6 @@ import click
 from kernelkit.cli import reports_errors
 
 
-
 @click.command(help=__doc__)
 @click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(

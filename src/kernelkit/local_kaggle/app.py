@@ -19,9 +19,9 @@ from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.competitions import Competitions
 from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.kernels import Kernels
-from kernelkit.local_kaggle.services.outputs import Outputs
+from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.pushes import Pushes
-from kernelkit.local_kaggle.services.quota import Quota
+from kernelkit.local_kaggle.services.quota import QuotaService
 from kernelkit.local_kaggle.services.storage import Storage
 from kernelkit.local_kaggle.services.streaming import LogStream
 from kernelkit.local_kaggle.services.wire import ApiError, Method, Redirect, decode, encode
@@ -95,10 +95,10 @@ def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
     accounts = Accounts(state)
     kernels = Kernels(state)
-    outputs = Outputs(state, kernels)
+    outputs = OutputService(state, kernels)
     blobs = Blobs(state)
     datasets = Datasets(state, blobs)
-    quota = Quota(state)
+    quota = QuotaService(state)
     pushes = Pushes(state, quota, datasets)
     competitions = Competitions(state, blobs, kernels, outputs)
     methods: dict[str, Method] = {}

@@ -45,7 +45,7 @@ class Effect:
         return sorted(scores, key=lambda setting: fmean(scores[setting]))
 
     @property
-    def reach(self) -> float:
+    def largest_difference(self) -> float:
         """The largest difference of two settings' means in one group."""
         means = [[fmean(values) for values in group.values()] for group in self.groups]
         return max(max(values) - min(values) for values in means)
@@ -107,10 +107,10 @@ def verdict(found: Effect) -> dict[str, str]:
     """The axis in a row of a table that claims no more than the runs show."""
     if not found.fair:
         follows = "nothing: no two runs differ in it alone"
-    elif found.reach <= NOISE:
+    elif found.largest_difference <= NOISE:
         follows = f"nothing: repeats of one recipe differ by ± {NOISE}"
     else:
         repeats = min(len(values) for group in found.groups for values in group.values())
         follows = "it matters" if repeats >= 3 else "a hint: fewer than 3 repeats of each setting"
-    return {"axis": found.axis, "largest difference": f"{found.reach:.3f}",
+    return {"axis": found.axis, "largest difference": f"{found.largest_difference:.3f}",
             "best": found.settings[-1], "what follows": follows}  # fmt: skip

@@ -16,7 +16,7 @@ def test_runs_that_differ_in_one_axis_are_compared(write_run, read):
     found = effects.effect(read(), "regularisation")
     assert found.fair
     assert found.settings == ["dropout 0.0", "dropout 0.5"]
-    assert found.reach > 0.2
+    assert found.largest_difference > 0.2
     assert effects.verdict(found)["what follows"] == "it matters"
     assert [row[3] for row in effects.summary([found]).rows] == [3, 3]
     compare.effects([found]).canvas.draw()

@@ -22,7 +22,7 @@ POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be ki
 
 
 @dataclass(frozen=True)
-class Plan:
+class SessionPlan:
     """What is run, and how: the text of a version and the machine that its session got."""
 
     folder: Path
@@ -41,7 +41,7 @@ def log_path(folder: Path) -> Path:
     return folder / "log.jsonl"
 
 
-def run(plan: Plan, python: Path, stop: threading.Event) -> tuple[Outcome, str | None]:
+def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome, str | None]:
     """Run a version to its end, its time limit or `stop`; gives the outcome and what to say.
 
     Past the limit the whole tree of processes is killed, and log and outputs are lost, as on
@@ -74,7 +74,7 @@ def run(plan: Plan, python: Path, stop: threading.Event) -> tuple[Outcome, str |
 
 
 def _attend(
-    process: subprocess.Popen[bytes], log: LogWriter, plan: Plan, stop: threading.Event
+    process: subprocess.Popen[bytes], log: LogWriter, plan: SessionPlan, stop: threading.Event
 ) -> tuple[Outcome, str | None]:
     pipes = {"stdout": process.stdout, "stderr": process.stderr}
     readers = [
@@ -105,6 +105,6 @@ def _lose_everything(folder: Path) -> None:
     log_path(folder).write_text("")
 
 
-def _write_source(plan: Plan) -> None:
+def _write_source(plan: SessionPlan) -> None:
     name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
     write_text(plan.folder / name, plan.text)

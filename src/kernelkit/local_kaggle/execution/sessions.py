@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.local_kaggle.execution.image import build_image
-from kernelkit.local_kaggle.execution.running import Plan, run
+from kernelkit.local_kaggle.execution.running import SessionPlan, run
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.store import Store
 from kernelkit.machines import Kind
@@ -56,7 +56,7 @@ class Sessions:
         )
         return int(row["n"]) if row else 0
 
-    def submit(self, version: int, kind: Kind, plan: Plan, user: str) -> None:
+    def submit(self, version: int, kind: Kind, plan: SessionPlan, user: str) -> None:
         """Queue a version. `kind` is the machine it counts as, `plan.runs_on` the one it gets."""
         sources = json.dumps([[s.kind, s.reference] for s in plan.sources])
         self._store.change(
@@ -90,7 +90,9 @@ class Sessions:
         for thread in list(self._threads.values()):
             thread.join()
 
-    def _live(self, version: int, kind: Kind, plan: Plan, user: str, stop: threading.Event) -> None:
+    def _live(
+        self, version: int, kind: Kind, plan: SessionPlan, user: str, stop: threading.Event
+    ) -> None:
         if stop.wait(self._limits.queue_seconds):
             self._end(version, "CANCEL_ACKNOWLEDGED", None)
             return

@@ -15,7 +15,7 @@ from kernelkit.local_kaggle.faults.fault_responses import current_fault
 from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.kernels import Kernels
-from kernelkit.local_kaggle.services.outputs import Outputs
+from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.scoring import SubmissionError, score
 from kernelkit.local_kaggle.services.wire import (
     ApiError,
@@ -35,7 +35,7 @@ class Competitions:
     """Answers CompetitionApiService for the competitions of the catalogue."""
 
     def __init__(
-        self, state: ServerState, blobs: Blobs, kernels: Kernels, outputs: Outputs
+        self, state: ServerState, blobs: Blobs, kernels: Kernels, outputs: OutputService
     ) -> None:
         self._state = state
         self._store = state.store

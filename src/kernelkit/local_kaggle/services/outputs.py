@@ -28,7 +28,7 @@ from kernelkit.local_kaggle.state import ServerState
 Files = list[tuple[str, Path]]
 
 
-class Outputs:
+class OutputService:
     """Answers the methods of KernelsApiService about outputs and logs."""
 
     def __init__(self, state: ServerState, kernels: Kernels) -> None:

@@ -15,10 +15,10 @@ from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
 from slugify import slugify
 
 from kernelkit.local_kaggle.execution.mounts import MountedSource
-from kernelkit.local_kaggle.execution.running import Plan
+from kernelkit.local_kaggle.execution.running import SessionPlan
 from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.placement import PREFIXES, Placement, place
-from kernelkit.local_kaggle.services.quota import Quota
+from kernelkit.local_kaggle.services.quota import QuotaService
 from kernelkit.local_kaggle.services.wire import ApiError, Message, Method, fill
 from kernelkit.local_kaggle.state import ServerState
 
@@ -36,7 +36,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer with HTTP 200, not a f
 class Pushes:
     """Answers SaveKernel."""
 
-    def __init__(self, state: ServerState, quota: Quota, datasets: Datasets) -> None:
+    def __init__(self, state: ServerState, quota: QuotaService, datasets: Datasets) -> None:
         self._state = state
         self._store = state.store
         self._quota = quota
@@ -144,10 +144,10 @@ class Pushes:
 
     def _plan(
         self, version: int, request: Message, placement: Placement, sources: list[MountedSource]
-    ) -> Plan:
+    ) -> SessionPlan:
         limits = self._state.limits
         longest = limits.session_seconds[placement.kind]
-        return Plan(
+        return SessionPlan(
             folder=self._state.sessions.folder(version),
             text=request.text,
             kernel_type=request.kernel_type,

@@ -20,7 +20,7 @@ def week_begins(now: float) -> float:
     return (today - timedelta(days=(today.weekday() - SATURDAY) % 7)).timestamp()
 
 
-class Quota:
+class QuotaService:
     """Counts what the sessions of each user take from their week."""
 
     def __init__(self, state: ServerState) -> None:

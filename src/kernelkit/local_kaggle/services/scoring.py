@@ -12,14 +12,14 @@ class SubmissionError(Exception):
 
 
 @dataclass(frozen=True)
-class Scores:
+class SubmissionScores:
     """Macro F1, 0 to 1, on the rows marked Public and Private; on all where none is marked."""
 
     public: float
     private: float
 
 
-def score(submission: Path, solution: Path) -> Scores:
+def score(submission: Path, solution: Path) -> SubmissionScores:
     """Score `id,label` rows against `id,label[,Usage]` rows, in any order.
 
     Raises SubmissionError for a wrong header, missing, foreign or repeated ids, or labels that
@@ -41,7 +41,7 @@ def score(submission: Path, solution: Path) -> Scores:
         truth = [answers[i]["label"] for i in ids]
         return float(f1_score(truth, [guesses[i]["label"] for i in ids], average="macro"))
 
-    return Scores(f1("Public"), f1("Private"))
+    return SubmissionScores(f1("Public"), f1("Private"))
 
 
 def _read(path: Path) -> dict[str, dict[str, str]]:

@@ -19,7 +19,7 @@ from kernelkit.local_kaggle.faults.fault_responses import (
 )
 from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.blobs import Blobs
-from kernelkit.local_kaggle.services.outputs import Outputs
+from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.wire import ApiError
 from kernelkit.local_kaggle.state import ServerState
 
@@ -29,7 +29,7 @@ BYTES = "application/octet-stream"
 class Storage:
     """Answers for `/storage/…` and `/upload/…`, which need a signature and no credentials."""
 
-    def __init__(self, state: ServerState, outputs: Outputs, blobs: Blobs) -> None:
+    def __init__(self, state: ServerState, outputs: OutputService, blobs: Blobs) -> None:
         self._state = state
         self._outputs = outputs
         self._blobs = blobs

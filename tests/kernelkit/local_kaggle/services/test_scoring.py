@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from kernelkit.local_kaggle.services.scoring import Scores, SubmissionError, score
+from kernelkit.local_kaggle.services.scoring import SubmissionError, SubmissionScores, score
 
 
-def scored(tmp_path, submission: str, solution: str = "id,label\na,0\nb,1\nc,1\n") -> Scores:
+def scored(
+    tmp_path, submission: str, solution: str = "id,label\na,0\nb,1\nc,1\n"
+) -> SubmissionScores:
     (tmp_path / "submission.csv").write_text(submission)
     (tmp_path / "solution.csv").write_text(solution)
     return score(tmp_path / "submission.csv", tmp_path / "solution.csv")
@@ -19,7 +21,7 @@ def test_macro_f1_whatever_the_order(tmp_path):
 
 def test_public_and_private_rows_apart(tmp_path):
     solution = "id,label,Usage\na,0,Public\nb,1,Private\n"
-    assert scored(tmp_path, "id,label\na,0\nb,2\n", solution) == Scores(1.0, 0.0)
+    assert scored(tmp_path, "id,label\na,0\nb,2\n", solution) == SubmissionScores(1.0, 0.0)
 
 
 @pytest.mark.parametrize(

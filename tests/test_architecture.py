@@ -1,0 +1,38 @@
+"""`docs/architecture.md` draws the house as it stands."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/architecture.md").read_text()
+
+
+def drawn() -> set[str]:
+    """The modules of the page's tree, as paths below `src/`."""
+    tree = re.search(r"```text\n(.*?)```", PAGE, re.S)[1]
+    found, package, folder = set(), "", ""
+    for line in tree.splitlines():
+        if match := re.fullmatch(r"src/(\w+)/", line):
+            package = match[1]
+        elif match := re.fullmatch(r"( +)(\w+)/ +(.*)", line):
+            room, depth = match[2], len(match[1])
+            folder = room if depth == 2 else f"{folder.split('/')[0]}/{room}"
+            found |= {f"{package}/{folder}/{name}" for name in match[3].split(" · ")}
+        elif line.strip():
+            found |= {f"{package}/{name}" for name in line.strip().split(" · ")}
+    return found
+
+
+def test_the_tree_is_the_tree_of_the_folders():
+    modules = {
+        path.relative_to(ROOT / "src").with_suffix("").as_posix()
+        for path in ROOT.glob("src/**/*.py")
+        if path.name != "__init__.py"
+    }
+    assert drawn() == modules
+
+
+def test_every_link_leads_somewhere():
+    links = re.findall(r"\]\((\.\./[^)]+)\)", PAGE) + re.findall(r'click \w+ "([^"]+)"', PAGE)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
