@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from kernelkit.bundle import cells as bundle_cells
 from kernelkit.bundle import packages, provenance, secret_scan
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.imports import needed, reached
+from kernelkit.bundle.packages import File
 from kernelkit.bundle.provenance import Commit
 from kernelkit.errors import NotebookError, PreflightError
 from kernelkit.notebooks.document import KERNELSPEC
@@ -46,6 +47,7 @@ class Bundle:
     leaks: tuple[secret_scan.Leak, ...]
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
+    unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
     @property
     def size(self) -> int:
@@ -62,7 +64,7 @@ def build(
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last, which the first cell tells all that runs
-    in it as `carrier.MINUTES`. Raises `NotebookError` for an unreadable notebook or one without
+    in it as `cells.MINUTES`. Raises `NotebookError` for an unreadable notebook or one without
     a `parameters` cell when parameters are given, `PreflightError` for a package that cannot ride.
     """
     source, name = read_json(notebook), project.name(notebook)
@@ -71,11 +73,7 @@ def build(
         cells = _inject(cells, parameters, name)
     folders = {package: project.package_folder(package) for package in project.packages}
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
-    files = [
-        file
-        for package, folder in folders.items()
-        for file in reached(sources, packages.files(folder, project.leave_out), package)
-    ]
+    files, unnamed = _carried(folders, sources, project.leave_out)
     content = _hash([f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in cells])
     commit = provenance.of(project.root, [notebook, *folders.values()])
     facts = {
@@ -102,7 +100,22 @@ def build(
         ),
         imports=needed([*_texts(name, cells, "code"), *_python(files)]),
         traces=tuple(sorted(set(source.get("metadata", {})) & {"kaggle", "papermill", "widgets"})),
+        unnamed=tuple(unnamed),
     )
+
+
+def _carried(
+    folders: Mapping[str, Path], sources: Sequence[str], leave_out: Sequence[str]
+) -> tuple[list[File], list[str]]:
+    """What rides of these packages, and the data files that stay because no module names them."""
+    carried, unnamed = [], []
+    for package, folder in folders.items():
+        files = packages.files(folder, leave_out)
+        riding = reached(sources, files, package)
+        carried += riding
+        data = {file.path for file in files if not file.path.endswith((".py", "/py.typed"))}
+        unnamed += sorted(data - {file.path for file in riding})
+    return carried, unnamed
 
 
 def read_json(notebook: Path) -> dict[str, Any]:

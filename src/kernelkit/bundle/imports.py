@@ -104,8 +104,9 @@ def _mentioned(expression: ast.expr) -> set[str]:
 def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
     """The files of `package` that code with these `sources` imports, directly or further on.
 
-    Files that are not Python always count, and so does everything where no source imports the
-    package by name: what reaches it then cannot be read. Keeps the order of `files`.
+    A data file rides with the modules that name it, or the folder it lies in. Everything rides
+    where no source imports the package by name: what reaches it then cannot be read. Keeps the
+    order of `files`.
     """
     by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
     waiting = [name for source in sources for name in imported(source)]
@@ -121,7 +122,25 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
             if file is not None and module not in found:
                 found.add(module)
                 waiting += imported(file.text, _home(file.path))
-    return [f for f in files if not f.path.endswith(".py") or _module(f.path) in found]
+    named = {
+        part
+        for module in found
+        for text in _strings(by_module[module].text)
+        for part in text.split("/")
+    }
+    return [file for file in files if _module(file.path) in found or _is_named(file.path, named)]
+
+
+def _strings(source: str) -> Iterator[str]:
+    """The string literals of a source, docstrings among them."""
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _is_named(path: str, named: set[str]) -> bool:
+    """Whether a data file's name, or a folder's below the package's own, is among the names."""
+    return not path.endswith(".py") and not named.isdisjoint(path.split("/")[1:])
 
 
 def _module(path: str) -> str:

@@ -111,6 +111,11 @@ def _bundle(bundle: Bundle) -> Iterator[Finding]:
             "the notebook's metadata.kaggle (left by `kernels pull -m`) would have pinned the "
             "image and is not sent"
         )
+    if bundle.unnamed:
+        yield warning(
+            f"{', '.join(bundle.unnamed)} stays here: no module that rides names the file or its "
+            "folder"
+        )
 
 
 def _modules(request: PushRequest) -> Iterator[Finding]:

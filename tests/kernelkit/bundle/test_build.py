@@ -171,6 +171,7 @@ def test_what_is_no_notebook_is_named(repository, text):
 
 def test_the_size_is_warned_of_and_refused(repository):
     data = repository.package / "table.json"
+    (repository.package / "petals.py").write_text("F1 = 0.75\nTABLE = 'table.json'\n")
     data.write_text(json.dumps("x" * 850_000))
     assert "over 80 %" in build_module.check_size(build(repository))
     data.write_text(json.dumps("x" * 1_000_000))

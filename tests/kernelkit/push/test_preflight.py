@@ -88,14 +88,14 @@ def test_tpu_means_todays_tpu(repository):
 
 
 def test_cpu_asks_for_no_shape(repository):
-    request = plan.make(None, (), repository.metadata, "cpu", None).request
+    request = plan.make(None, (), repository.metadata, "cpu", None).save_fields
     assert "machine_shape" not in request
     assert not request["enable_tpu"]
 
 
 def test_a_pinned_image_never_reaches_a_tpu(repository):
     repository.describe(docker_image="gcr.io/x")
-    assert "docker_image" not in plan.make(None, (), repository.metadata, None, None).request
+    assert "docker_image" not in plan.make(None, (), repository.metadata, None, None).save_fields
 
 
 @pytest.mark.parametrize(("kind", "minutes"), [("tpu", 541), ("gpu", 721), ("cpu", 721)])
@@ -103,6 +103,13 @@ def test_a_timeout_past_the_cap_is_an_error(repository, kind, minutes):
     (message,) = errors_of(repository, accelerator=kind, timeout=minutes)
     assert "hours that Kaggle gives" in message
     assert not errors_of(repository, accelerator=kind, timeout=minutes - 1)
+
+
+def test_a_data_file_that_nothing_names_is_told(repository):
+    (repository.package / "table.json").write_text("{}")
+    assert any("blossom/table.json stays here" in text for text in warnings_of(repository))
+    (repository.package / "petals.py").write_text("F1 = 0.75\nTABLE = 'table.json'\n")
+    assert not any("table.json" in text for text in warnings_of(repository))
 
 
 def test_a_timeout_of_nothing_is_an_error(repository):
@@ -135,6 +142,7 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
 
 def test_a_credential_stops_the_push_by_file_and_line(repository):
     (repository.package / ".env").write_text("NAME=me\n")
+    (repository.package / "petals.py").write_text("F1 = 0.75\nSETTINGS = '.env'\n")
     assert "blossom/.env:1" in errors_of(repository)[0]
 
 
