@@ -24,6 +24,8 @@ PETALS_MAY = {
     "numpy",
     "petals",
     "PIL",
+    "filelock",
+    "pandas",
     "sklearn",
     "tensorflow",
 }  # fmt: skip - h5py comes with keras, kaggle_datasets with Kaggle's image

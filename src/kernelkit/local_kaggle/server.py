@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import tempfile
@@ -10,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
+
+from filelock import FileLock, Timeout
 
 from kernelkit.errors import KernelkitError
 from kernelkit.local_kaggle.app import build_app
@@ -70,7 +71,7 @@ class LocalKaggle:
         self._accounts = dict(accounts) if accounts else None
         self._tokens = dict(tokens or {})
         self._serving: tuple[ServerState, Serving] | None = None
-        self._claim: IO[bytes]
+        self._claim: FileLock
 
     def start(self) -> Self:
         """Begin to serve; `port` and `url` are right from here on."""
@@ -89,7 +90,7 @@ class LocalKaggle:
             )
             self._serving = state, Serving(build_app(state), listener).start()
         except BaseException:
-            self._claim.close()
+            self._claim.release()
             raise
         return self
 
@@ -101,7 +102,7 @@ class LocalKaggle:
         state.close()
         serving.stop()
         state.store.close()
-        self._claim.close()
+        self._claim.release()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -204,14 +205,13 @@ class LocalKaggle:
         return self._serving[0]
 
 
-def _claim(root: Path) -> IO[bytes]:
+def _claim(root: Path) -> FileLock:
     """Hold the root against a second server, which would take the runs of this one for dead."""
     root.mkdir(parents=True, exist_ok=True)
-    claim = (root / "lock").open("wb")
+    claim = FileLock(root / "lock", thread_local=False)  # any thread may stop the server
     try:
-        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        claim.close()
+        claim.acquire(blocking=False)
+    except Timeout as error:
         raise KernelkitError(
             f"another local Kaggle serves {root}: stop it, or take another root"
         ) from error

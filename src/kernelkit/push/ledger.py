@@ -8,15 +8,16 @@ whatever happens to this machine the last state known is on disk.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelkit import files
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 # How a push can stand; those in ENDED need no more waiting.
 SENDING = "sending"  # SaveKernel is out and its answer not yet in
@@ -108,18 +109,12 @@ class Ledger:
     def _write(self, lines: list[str]) -> None:
         files.write_text(self.path, "".join(f"{line}\n" for line in lines))
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> FileLock:
         """Two pushes at a time change the file one after the other."""
+        from filelock import FileLock  # imported here, since `--help` does without
+
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_suffix(".lock").open("a") as lock:
-            try:
-                import fcntl
-            except ImportError:  # Windows: pushes from one desk at a time
-                yield
-                return
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        return FileLock(self.path.with_suffix(".lock"))
 
 
 def table(pushes: list[Push]) -> str:

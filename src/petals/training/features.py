@@ -10,7 +10,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from filelock import FileLock
 from tensorflow import keras
 
 from petals import storage
@@ -126,21 +127,12 @@ def _keep(path: Path, values: np.ndarray) -> None:
         print(f"  the features are not kept: {error}")
 
 
-@contextmanager
-def _one_at_a_time(lock: Path) -> Iterator[None]:
+def _one_at_a_time(path: Path) -> AbstractContextManager:
     try:
-        import fcntl
-    except ImportError:  # Windows: two processes may then both compute
-        yield
-        return
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        file = lock.open("w")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(path).acquire()
     except OSError as error:
-        raise storage.cannot_write(lock, error) from error
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        raise storage.cannot_write(path, error) from error
 
 
 Tell = Callable[[int], None]  # how many batches are done

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import psutil
 import pytest
@@ -84,3 +85,13 @@ def test_an_unknown_user_is_an_error(context):
 def test_two_servers_do_not_share_a_root(context):
     with pytest.raises(KernelkitError, match="another local Kaggle serves"):
         LocalKaggle(context.kaggle.root).start()
+
+
+def test_a_server_that_another_thread_stopped_leaves_its_root_to_the_next(tmp_path):
+    first = LocalKaggle(tmp_path).start()
+    stopper = threading.Thread(target=first.stop)
+    stopper.start()
+    stopper.join()
+
+    with LocalKaggle(tmp_path):
+        pass

@@ -30,7 +30,8 @@ PRUNED = "pruned"  # by a search: stopped since it promised nothing
 STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED)
 ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
-SWEEP, STATE, LOCK = "sweep.json", "state.json", ".lock"
+SWEEP, STATE = "sweep.json", "state.json"
+LOCK, HOLDER = ".lock", ".holder"  # the second names the process that has the first
 RESUMED = ("checkpoints",)  # in a run folder: what a run that was cut off goes on from
 
 
@@ -127,7 +128,7 @@ class SweepFolder:
                     f"{self.path} holds the sweep {found.get('name')!r}: choose another folder "
                     "with --output"
                 )
-        elif self.path.is_dir() and any(p.name != LOCK for p in self.path.iterdir()):
+        elif self.path.is_dir() and any(p.name not in (LOCK, HOLDER) for p in self.path.iterdir()):
             raise ParameterError(
                 f"{self.path} holds other files than a sweep's: choose another folder with --output"
             )
@@ -140,25 +141,20 @@ class SweepFolder:
 
         Raises `ParameterError` at once when another process has it.
         """
+        from filelock import FileLock, Timeout  # imported here, since `--help` does without
+
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / LOCK).open("a+") as lock:
-            try:
-                import fcntl
-            except ImportError:  # Windows: one sweep a folder is up to the user
-                yield
-                return
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                who = lock.read().strip() or "unknown"
-                raise ParameterError(
-                    f"{self.path} is being written by another sweep (process {who}): wait for "
-                    "it, or choose another folder with --output"
-                ) from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
+        holder = self.path / HOLDER
+        try:
+            lock = FileLock(self.path / LOCK).acquire(blocking=False)
+        except Timeout:
+            who = holder.read_text() if holder.is_file() else "unknown"
+            raise ParameterError(
+                f"{self.path} is being written by another sweep (process {who}): wait for "
+                "it, or choose another folder with --output"
+            ) from None
+        with lock:
+            files.write_text(holder, str(os.getpid()))
             yield
 
     def _damaged(self, run: PlannedRun) -> Record:
