@@ -17,18 +17,19 @@ from kernelkit.notebooks import document, parameters
 ROOT = Path(__file__).parents[1]
 PETALS_MAY = {
     "IPython",
+    "filelock",
     "h5py",
     "jax",
+    "joblib",
     "kaggle_datasets",
     "matplotlib",
     "numpy",
+    "pandas",
     "petals",
     "PIL",
-    "filelock",
-    "pandas",
     "sklearn",
     "tensorflow",
-}  # fmt: skip - h5py comes with keras, kaggle_datasets with Kaggle's image
+}  # fmt: skip - h5py comes with keras, joblib with sklearn, kaggle_datasets with Kaggle's image
 SOURCES = {
     path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
         ".__init__"

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import shutil
-import struct
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from PIL import Image
 
 from petals import storage
@@ -37,6 +35,8 @@ JPEG_QUALITY = 90
 _IMBALANCE = (0.67, 0.83, 1.0, 1.17, 1.33)
 _SHARDS = {"train": 8, "val": 4, "test": 4}
 _FIRST_INDEX = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
+_AT_A_TIME = 32  # images a worker, between two looks at whether anybody still wants them
+_IDLE = 10  # seconds after which a worker without work ends
 _ABANDONED = 3600.0  # seconds after which a half-made dataset belongs to nobody
 
 Progress = Callable[[int, int], None]
@@ -196,56 +196,17 @@ def _drawn(pictures: Sequence[_Picture], size: int, seed: int, workers: int) -> 
     """The JPEGs of pictures, in order.
 
     Drawing is many small numpy calls, which hold Python's lock: threads do not speed it up.
-    The processes are plain children that run this module, as multiprocessing would run a
-    user's script once more in each.
+    joblib's processes do not run the user's script once more, as those of multiprocessing do.
     """
     if len(pictures) < 200:
-        workers = 0  # starting processes takes longer than drawing
-    jobs = [(picture.label, picture.index) for picture in pictures]
-    children = [_start(jobs[k::workers], size, seed) for k in range(workers)]
+        workers = 1  # starting processes takes longer than drawing
+    jobs = [delayed(_jpeg)(picture.label, picture.index, size, seed) for picture in pictures]
+    done = 0
     try:
-        for k, job in enumerate(jobs):
-            image = _receive(children[k % workers]) if children else None
-            # Where no process can be started, or one was killed, this one draws by itself.
-            yield image if image is not None else _jpeg(*job, size, seed)
-    finally:
-        for child in children:
-            child.kill()
-            child.communicate()
-
-
-def _start(jobs: list[tuple[int, int]], size: int, seed: int) -> subprocess.Popen:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    child = subprocess.Popen(
-        [sys.executable, "-m", "petals.prepare.synthetic"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-    )
-    with suppress(BrokenPipeError):
-        child.stdin.write(json.dumps([jobs, size, seed]).encode() + b"\n")
-        child.stdin.flush()
-    return child
-
-
-def _receive(child: subprocess.Popen) -> bytes | None:
-    header = child.stdout.read(4)
-    if len(header) < 4:
-        return None
-    length = struct.unpack("<I", header)[0]
-    image = child.stdout.read(length)
-    return image if len(image) == length else None
-
-
-def _draw_for_parent() -> None:
-    """What a child process does: read one line of jobs, write each JPEG after its length."""
-    jobs, size, seed = json.loads(sys.stdin.readline())
-    for label, index in jobs:
-        image = _jpeg(label, index, size, seed)
-        sys.stdout.buffer.write(struct.pack("<I", len(image)) + image)
-    sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    with suppress(BrokenPipeError, KeyboardInterrupt):
-        _draw_for_parent()
+        with Parallel(n_jobs=workers, idle_worker_timeout=_IDLE) as pool:
+            while done < len(jobs):
+                images = pool(jobs[done : done + _AT_A_TIME * workers])
+                done += len(images)
+                yield from images
+    except BrokenExecutor:  # a worker did not start or was killed: this process draws the rest
+        yield from (_jpeg(*arguments) for _, arguments, _ in jobs[done:])
