@@ -7,6 +7,11 @@ do. Runs forked from it start in a tenth of a second instead of several.
     out, a line each:  {"begun": 4711}  ·  {"ended": 4711, "code": 0}
 """
 
+# Why not multiprocessing's forkserver with a preload: a Dask worker is a daemonic process, and
+# `Process.start()` refuses to work there; `start()` waits without limit while a preload hangs;
+# its runs live on when the sweep is killed; it forks although a preload started threads; and a
+# process has one fork server, which cannot be closed or given other modules for the next sweep.
+
 from __future__ import annotations
 
 import contextlib
