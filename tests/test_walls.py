@@ -24,7 +24,6 @@ PETALS_MAY = {
     "kaggle_datasets",
     "matplotlib",
     "numpy",
-    "pandas",
     "petals",
     "PIL",
     "sklearn",
