@@ -58,7 +58,12 @@ class PushContext:
         """The sentence that tells how to come back to a run that goes on."""
         if self.local:
             return "This rehearsal's Kaggle stops with the command, and its runs with it"
-        return f"Come back with: {TOOL} --resume {push.reference}"
+        return self.how_to_fetch(push)
+
+    def how_to_fetch(self, push: Push) -> str:
+        """The sentence that tells how to bring home what a run left that is over."""
+        local = " --local" if self.local else ""
+        return f"Come back with: {TOOL}{local} --resume {push.reference}"
 
 
 @contextlib.contextmanager

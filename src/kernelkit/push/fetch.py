@@ -64,7 +64,7 @@ def fetch(
     folder.mkdir(parents=True, exist_ok=True)
     try:
         outputs = outputs or kaggle.outputs(kernel, version, until)
-        sizes = _sizes(kaggle, kernel, version, until) if outputs.files else {}
+        sizes = _sizes(kaggle, kernel, version, until)
     except Failure as failure:
         raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
     links = _Links(kaggle, kernel, version, outputs, until)

@@ -6,11 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelkit import machines, project
-from kernelkit.errors import AcceleratorMismatchError, OutputsError, ParameterError, RunFailedError
+from kernelkit.errors import (
+    AcceleratorMismatchError,
+    NetworkError,
+    OutputsError,
+    ParameterError,
+    RefusedError,
+    RunFailedError,
+)
 from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.kaggle_api.types import Kernel, Outputs, Quota
 from kernelkit.push import ledger as ledgers
 from kernelkit.push import submit as submission
 from kernelkit.push.context import PushContext
@@ -65,8 +72,9 @@ def follow(
     """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
 
     Returns the folder of what came home. Raises `RunFailedError`, `DeadlineError`,
-    `NetworkError`, `OutputsError`, `AcceleratorMismatchError`, or what `submissions.submit`
-    raises; in each case with all there is to fetch in the folder.
+    `NetworkError`, `RefusedError`, `CredentialsError`, `OutputsError`,
+    `AcceleratorMismatchError`, or what `submissions.submit` raises; in each case with all
+    there is to fetch in the folder.
     """
     folder = output or context.folder(push)
     run_folder.claim(folder, push.kernel, push.version or 0)
@@ -81,36 +89,44 @@ def follow(
         quota=quota,
         patience=context.timing.patience,
     )
-    ended = wait.run()
+    try:
+        ended = wait.run()
+    except RefusedError:
+        _note(context, push, state=ledgers.LOST)
+        raise
     push = _note(
         context,
         push,
-        state=ledgers.COMPLETE if ended.complete else ledgers.FAILED,
+        state=ledgers.UNFETCHED if ended.complete else ledgers.FAILED,
         minutes_queued=round(ended.queued / 60, 2),
         minutes_run=round(ended.run / 60, 2),
         folder=str(folder),
     )
+    if ended.outputs is None:
+        raise NetworkError(
+            f"{push.kernel} version {push.version} ended in {ended.state}, and what it left cannot "
+            f"be listed: {ended.unlisted}. {context.how_to_fetch(push)}"
+        )
     run_folder.keep_log(folder, ended.outputs.log)
     if not ended.complete:
-        _failed(context, kaggle, push, folder, ended, text)
-    _fetch(context, kaggle, push, folder, ended)
+        _failed(context, kaggle, push, folder, ended, ended.outputs, text)
+    _fetch(context, kaggle, push, folder, ended.outputs)
+    push = _note(context, push, state=ledgers.COMPLETE)
     _judge(context, push, folder, text)
     if submit is not None:
         _submit(context, kaggle, push, folder, submit)
     return folder
 
 
-def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, ended: Ended) -> None:
+def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, listed: Outputs) -> None:
     begun = context.timing.clock.now()
     until = begun + context.timing.fetch_seconds
-    fetched = fetch(
-        kaggle,
-        _kernel(push),
-        push.version or 0,
-        folder,
-        outputs=ended.outputs,
-        until=until,
-    )
+    try:
+        fetched = fetch(
+            kaggle, _kernel(push), push.version or 0, folder, outputs=listed, until=until
+        )
+    except OutputsError as error:
+        raise OutputsError(f"{error}\n{context.how_to_fetch(push)}") from None
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
     context.report(
         "fetched",
@@ -121,17 +137,23 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, ended
 
 
 def _failed(
-    context: PushContext, kaggle: Kaggle, push: Push, folder: Path, ended: Ended, text: str
+    context: PushContext,
+    kaggle: Kaggle,
+    push: Push,
+    folder: Path,
+    ended: Ended,
+    listed: Outputs,
+    text: str,
 ) -> None:
     """Bring home what a failed run left, show where it failed, and raise `RunFailedError`.
 
     A run that stopped for want of its accelerator raises `AcceleratorMismatchError`.
     """
     try:
-        _fetch(context, kaggle, push, folder, ended)
+        _fetch(context, kaggle, push, folder, listed)
     except OutputsError as error:  # the failure of the run is the news
         context.report("warning", str(error))
-    found = failure_in(ended.outputs.log, text)
+    found = failure_in(listed.log, text)
     if found:
         context.report("failure", str(found), cell=found.cell, traceback=found.traceback)
     _report(context, push, folder, text)

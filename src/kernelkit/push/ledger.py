@@ -19,15 +19,15 @@ from kernelkit import files
 if TYPE_CHECKING:
     from filelock import FileLock
 
-# How a push can stand; those in ENDED need no more waiting.
+# How a push can stand.
 SENDING = "sending"  # SaveKernel is out and its answer not yet in
 REFUSED = "refused"
 QUEUED = "queued"
 RUNNING = "running"
+UNFETCHED = "not fetched"  # its run reached the end, and not all that it left is at home
 COMPLETE = "complete"
 FAILED = "failed"
-LOST = "lost"
-ENDED = (REFUSED, COMPLETE, FAILED, LOST)
+LOST = "lost"  # whether it arrived, or where its session went, is not known
 
 
 @dataclass(frozen=True)

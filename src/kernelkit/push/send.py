@@ -67,6 +67,12 @@ def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
             f"identical to {earlier.reference} ({earlier.state}): fetch that with --resume, or "
             "push all the same with --force"
         )
+    if earlier and earlier.content == push.content and earlier.state == ledgers.UNFETCHED:
+        context.report(
+            "warning",
+            f"identical to {earlier.reference}, whose outputs did not all come home: --resume "
+            "fetches them without another run",
+        )
 
 
 def _check_sources(context: PushContext, push: Push, saved: Saved) -> None:

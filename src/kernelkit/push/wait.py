@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelkit import machines
-from kernelkit.errors import DeadlineError, NetworkError, RunFailedError
+from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
 from kernelkit.events import Emit, minutes
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota, Status
 from kernelkit.machines import Kind
 from kernelkit.push.live_log import LiveLog
@@ -43,13 +43,17 @@ class PollPolicy:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a session ended, after how many seconds in the queue and running, and what it left."""
+    """How a session ended, after how many seconds in the queue and running, and what it left.
+
+    `outputs` is None where Kaggle would not say what the session left; `unlisted` says why.
+    """
 
     state: str
     message: str
     queued: float
     run: float
-    outputs: Outputs
+    outputs: Outputs | None
+    unlisted: str = ""
 
     @property
     def complete(self) -> bool:
@@ -82,20 +86,21 @@ class Wait:
         self._begun = self._answered = self._clock.now()
         self._running_since: float | None = None
         self._message = ""
-        self._unsettled = self._failed = 0
+        self._unsettled = self._failed = self._list_failures = 0
         self._not_before = self._begun
         self._log = LiveLog(kaggle, kernel, version, self._tell)
 
     def run(self) -> Ended:
         """Wait to the end. Raises `DeadlineError` while the run is alive, `NetworkError` when
-        Kaggle stays silent, `RunFailedError` when the session is gone.
+        Kaggle stays silent, `RefusedError` when it no longer shows the session,
+        `CredentialsError` when it no longer takes the credentials.
         """
         try:
             while True:
                 status = self._ask()
                 if ended := self._judge(status):
                     return ended
-                if self._clock.now() > self._deadline():
+                if not self._list_failures and self._clock.now() > self._deadline():
                     raise self._late()
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
@@ -112,7 +117,7 @@ class Wait:
             status = self._kaggle.status(self._kernel, self._version, until=now)
         except Failure as failure:
             if not failure.is_transient:
-                raise failure.error() from None
+                raise self._refused(failure) from None
             if self._clock.now() - self._answered > self._patience.silence:
                 raise NetworkError(
                     f"Kaggle has not answered for {minutes(self._patience.silence)}; the run "
@@ -130,9 +135,11 @@ class Wait:
         if status is None:
             self._unsettled += 1
             if self._unsettled >= self._patience.confirmations:
-                raise RunFailedError(
-                    f"{self._kernel} version {self._version} has no session at Kaggle any more: "
-                    "it was deleted, or never began"
+                raise RefusedError(
+                    f"Kaggle shows no session of {self._kernel} version {self._version} to "
+                    f"{self._kaggle.username}, asked {self._unsettled} times: either it was "
+                    "deleted, or access is refused for now and the run goes on there. "
+                    f"{self._resume}"
                 )
             return None
         if status.state in ENDED:
@@ -156,20 +163,42 @@ class Wait:
         try:
             outputs = self._kaggle.outputs(self._kernel, self._version, self._deadline())
         except Failure as failure:
-            if not failure.is_transient:
-                raise failure.error() from None
-            outputs = Outputs((), "")
+            if failure.kind is FailureKind.CREDENTIALS:
+                raise self._refused(failure) from None
+            return self._unlisted(status, failure)
         self._unsettled += 1
         if not outputs.log and self._unsettled < self._patience.confirmations:
             return None
-        self._log.finish(outputs.log)
+        if status.state == "complete" and not outputs.log and not outputs.files:
+            # A run that reached its end has a log: an empty list is no answer.
+            return self._over(status, None, "Kaggle lists neither a file nor a log")
+        return self._over(status, outputs)
+
+    def _unlisted(self, status: Status, failure: Failure) -> Ended | None:
+        """The end of a session whose outputs Kaggle does not list, once it was asked enough."""
+        self._list_failures += 1
+        if self._list_failures < self._patience.confirmations:
+            self._emit("retrying", f"no list of outputs ({failure.kind.value}): asking again later")
+            self._not_before = self._clock.now() + (failure.retry_after or 0.0)
+            return None
+        return self._over(status, None, str(failure.error()))
+
+    def _over(self, status: Status, outputs: Outputs | None, unlisted: str = "") -> Ended:
+        log = outputs.log if outputs else ""
+        self._log.finish(log)
         times = self._times()
         self._emit("state", status.state, state=status.state, message=status.message, **times)
         # A wait that was taken up late did not see the start, but the log counts from there.
-        seen = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
+        seen = max((entry.seconds for entry in decode(log)), default=0.0)
         run = max(60 * times["minutes_run"], seen)
         queued = 60 * times["minutes_queued"] if self._running_since is not None else 0.0
-        return Ended(status.state, status.message, queued, run, outputs)
+        return Ended(status.state, status.message, queued, run, outputs, unlisted)
+
+    def _refused(self, failure: Failure) -> KernelkitError:
+        error = failure.error()
+        return type(error)(
+            f"{error}. {self._kernel} version {self._version} goes on at Kaggle. {self._resume}"
+        )
 
     def _deadline(self) -> float:
         if self._running_since is not None:

@@ -189,6 +189,8 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
 
     with pytest.raises(errors.OutputsError, match="submission") as caught:
         repository.push()
+    assert "--resume tester/blossom-train/1" in str(caught.value)
+    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
 
     assert caught.value.exit_code == 9
     folder = repository.runs / "rehearsal-blossom-train-v1"
@@ -197,6 +199,32 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
         "log.json",
         "log.txt",
     }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [FaultKind.THROTTLED, FaultKind.ERROR_500, FaultKind.HTML, FaultKind.RESET,
+     FaultKind.REPEATED_PAGE],
+)  # fmt: skip
+def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing, kind):
+    short = replace(timing, retries=replace(timing.retries, attempts=2))
+    kaggle.faults = FaultSchedule([Fault("ListKernelSessionOutput", 0, kind)])
+
+    with pytest.raises(
+        errors.NetworkError, match=r"cannot be listed.*--resume tester/blossom-train/1"
+    ) as caught:
+        repository.push("files=1", timing=short)
+
+    assert caught.value.exit_code == 8
+    assert "fetched" not in repository.message
+    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
+    kaggle.faults = FaultSchedule()
+    folder = repository.push("files=1")  # not refused as identical
+    assert folder.name.endswith("-v2")
+    assert "whose outputs did not all come home" in repository.message
+    assert (repository.push(resume="tester/blossom-train/1") / "0.bin").is_file()
+    first, second = Ledger(repository.runs / "pushes.jsonl").pushes()
+    assert (first.state, second.state) == ("complete", "complete")
 
 
 def test_resume_completes_what_could_not_be_fetched(repository, kaggle):

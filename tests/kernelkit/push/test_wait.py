@@ -36,8 +36,10 @@ class Time:
 class Told:
     """A Kaggle that tells what it is told to, the last answer for ever."""
 
+    username = "me"
+
     def __init__(self, statuses, log=LOG):
-        self.statuses, self.log = list(statuses), log
+        self.statuses, self.log = list(statuses), list(log) if isinstance(log, list) else [log]
         self.retries = Retries(clock=Time())
 
     def status(self, kernel, version, until):
@@ -48,7 +50,10 @@ class Told:
         return Status(answer) if answer else None
 
     def outputs(self, kernel, version, until):
-        return Outputs((), self.log)
+        log = self.log.pop(0) if len(self.log) > 1 else self.log[0]
+        if isinstance(log, Failure):
+            raise log
+        return Outputs((), log)
 
 
 class NoLog:
@@ -126,14 +131,36 @@ def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
 
 
 def test_credentials_that_end_meanwhile_end_the_wait(wait):
-    with pytest.raises(errors.CredentialsError):
+    with pytest.raises(errors.CredentialsError, match=r"goes on at Kaggle\. Come back"):
         wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
+    with pytest.raises(errors.CredentialsError, match="Come back"):
+        wait("complete", log=Failure(FailureKind.CREDENTIALS, "ListKernelSessionOutput", "no"))
 
 
-def test_a_session_that_is_gone_is_lost(wait):
+def test_a_session_that_kaggle_no_longer_shows_may_still_run(wait):
+    """403, 400 and 404 come of a deleted kernel, and of a Kaggle that refuses for a while."""
     assert wait("running", None, "running", None, None, "complete").complete
-    with pytest.raises(errors.RunFailedError, match="no session at Kaggle any more"):
+    with pytest.raises(errors.RefusedError, match=r"either it was deleted, or .*Come back"):
         wait("running", None)
+
+
+UNLISTED = Failure(FailureKind.SERVER, "ListKernelSessionOutput", "HTTP 500")
+
+
+def test_outputs_that_cannot_be_listed_are_not_an_empty_list(wait):
+    assert wait("complete", log=[UNLISTED, UNLISTED, LOG]).outputs.log == LOG
+    refused = Failure(FailureKind.REFUSED, "ListKernelSessionOutput", "HTTP 403")
+    for failure in (UNLISTED, refused):
+        ended = wait("running", "complete", log=failure)
+        assert ended.complete
+        assert ended.outputs is None
+        assert failure.message in ended.unlisted
+
+
+def test_a_list_without_files_and_log_is_no_answer_of_a_run_that_reached_its_end(wait):
+    ended = wait("running", "complete", log="")
+    assert ended.outputs is None
+    assert "neither a file nor a log" in ended.unlisted
 
 
 def test_an_end_without_a_log_is_asked_for_again(wait):
