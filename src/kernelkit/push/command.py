@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from kernelkit import machines
+from kernelkit import claims, machines
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -33,7 +33,6 @@ from kernelkit.push.context import LEDGER, PushContext
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import send
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
-from kernelkit.runs import run_folder
 
 
 def push_kernel(
@@ -102,7 +101,7 @@ def push_kernel(
         if resume is not None:
             return follow.resume(context, resume, output, accelerator, submit)
         if output:
-            run_folder.check_free(output)
+            claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project)
         how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
         return _push(context, planned, output, submit, **how)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import shlex
 import sys
@@ -11,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelkit import locks
 from kernelkit.errors import KernelkitError
 from kernelkit.events import Reporter
 from kernelkit.kaggle_api.client import Kaggle
@@ -19,6 +21,7 @@ from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.timing import Timing
 
 LEDGER = "pushes.jsonl"
+LOCKS = ".locks"  # a folder for the files that commands hold while they must be alone
 TOOL = "python tools/push_kernel.py"
 
 
@@ -48,6 +51,11 @@ class PushContext:
         """Where a push's outputs go when no other folder is named."""
         slug = push.kernel.rpartition("/")[2]
         return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
+
+    def alone_in(self, folder: Path) -> AbstractContextManager[None]:
+        """One command at a time brings files into a folder."""
+        name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()
+        return locks.held(self.runs / LOCKS / f"{name[:16]}.lock")
 
     def how_to_continue(self) -> str:
         """The sentence that tells how to go on from what a run left."""

@@ -1,7 +1,8 @@
 """Bring a session's files home: in parallel, whole, and each under its right name.
 
-A file is written to `NAME.part` and renamed once its length is the one that the answer and
-Kaggle's file list both name. A signed link that has expired is replaced from a fresh list.
+A file is written among the kit's own and moved to its place once its length is the one that
+the answer and Kaggle's file list both name. A signed link that has expired is replaced from a
+fresh list.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import shutil
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +20,8 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
+from kernelkit import own_folder
+from kernelkit.claims import session_of
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
@@ -57,9 +61,9 @@ def fetch(
 ) -> Fetched:
     """Every output file of a version into `folder`; `outputs` is a listing just made.
 
-    Files that are there already with the right length are kept: they can only have come from
-    an earlier fetch of the same version. Raises `OutputsError` that names what is missing,
-    with all that could be fetched in place.
+    Files that an earlier fetch brought from the same session are kept if they are as they came;
+    all others are fetched. Raises `OutputsError` that names what is missing, with all that
+    could be fetched in place.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -67,13 +71,17 @@ def fetch(
         sizes = _sizes(kaggle, kernel, version, until)
     except Failure as failure:
         raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
+    record = own_folder.Record(folder, session_of(outputs.log))
+    record.begin()
+    parts = own_folder.path(folder, own_folder.PARTS)
+    parts.mkdir(exist_ok=True)
     links = _Links(kaggle, kernel, version, outputs, until)
     trouble: dict[str, str] = {}
     files: dict[str, int] = {}
     with requests.Session() as session, ThreadPoolExecutor(WORKERS) as pool:
         for scheme in ("https://", "http://"):
             session.mount(scheme, HTTPAdapter(pool_connections=WORKERS, pool_maxsize=WORKERS))
-        download = _Download(kaggle, session, links, folder, until)
+        download = _Download(kaggle, session, links, folder, record, until)
         running = {
             file.name: pool.submit(download, file.name, sizes.get(file.name))
             for file in outputs.files
@@ -83,6 +91,7 @@ def fetch(
                 files[name] = future.result()
             except Failure as failure:
                 trouble[name] = failure.message
+    shutil.rmtree(parts, ignore_errors=True)
     trouble |= {name: "never listed with a link" for name in sizes if name not in running}
     if trouble:
         listed = "\n".join(f"  - {name}: {why}" for name, why in sorted(trouble.items()))
@@ -142,21 +151,25 @@ class _Download:
         session: requests.Session,
         links: _Links,
         folder: Path,
+        record: own_folder.Record,
         until: float | None,
     ) -> None:
         self._kaggle, self._session, self._links = kaggle, session, links
-        self._folder, self._until = folder, until
+        self._folder, self._record, self._until = folder, record, until
 
     def __call__(self, name: str, size: int | None) -> int:
         """Bytes of the file once it lies whole under its name; raises `Failure`."""
         target = _place(self._folder, name)
-        if size is not None and target.is_file() and target.stat().st_size == size:
+        if size is not None and self._record.holds(name, target, size):
             return size
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(target.name + ".part")
+        # Not beside its place: the run may have left a file of that name too.
+        unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        part = own_folder.path(self._folder, own_folder.PARTS, f"{unique}.part")
         try:
             received = self._kaggle.retries.call(lambda: self._once(name, part, size), self._until)
+            target.parent.mkdir(parents=True, exist_ok=True)
             part.replace(target)
+            self._record.add(name, target)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 part.unlink()
@@ -211,10 +224,15 @@ def _raise_for_status(response: requests.Response) -> None:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Where a file goes; a name that leads out of the folder is refused."""
+    """Where a file goes; a name that leads out of the folder is refused.
+
+    The kit's own name is kept from the run's files: what bears it goes to a folder inside.
+    """
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
         raise Failure(FailureKind.REFUSED, METHOD, "its name leads out of the folder")
+    if pure.parts[0].casefold() == own_folder.NAME:
+        return own_folder.path(folder, own_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kernelkit import machines, project
+from kernelkit import claims, machines, project
+from kernelkit.claims import Claim
 from kernelkit.errors import (
     AcceleratorMismatchError,
     NetworkError,
@@ -76,24 +77,12 @@ def follow(
     `AcceleratorMismatchError`, or what `submissions.submit` raises; in each case with all
     there is to fetch in the folder.
     """
-    folder = output or context.folder(push)
-    run_folder.claim(folder, push.kernel, push.version or 0)
-    wait = Wait(
-        kaggle,
-        _kernel(push),
-        push.version or 0,
-        accelerator=machines.named(push.accelerator or "cpu").kind,
-        emit=context.report,
-        resume=context.how_to_resume(push),
-        timeout_minutes=push.timeout_minutes,
-        quota=quota,
-        patience=context.timing.patience,
-    )
-    try:
-        ended = wait.run()
-    except RefusedError:
-        _note(context, push, state=ledgers.LOST)
-        raise
+    mine = Claim(push.kernel, push.version or 0, claims.source_of(text), push.pushed)
+    named = output or context.folder(push)
+    with context.alone_in(named):
+        folder, aside = claims.claim(named, mine, chosen=output is not None)
+    _tell_aside(context, folder, aside)
+    ended = _wait(context, kaggle, push, quota)
     push = _note(
         context,
         push,
@@ -107,15 +96,46 @@ def follow(
             f"{push.kernel} version {push.version} ended in {ended.state}, and what it left cannot "
             f"be listed: {ended.unlisted}. {context.how_to_fetch(push)}"
         )
-    run_folder.keep_log(folder, ended.outputs.log)
-    if not ended.complete:
-        _failed(context, kaggle, push, folder, ended, ended.outputs, text)
-    _fetch(context, kaggle, push, folder, ended.outputs)
-    push = _note(context, push, state=ledgers.COMPLETE)
-    _judge(context, push, folder, text)
+    with context.alone_in(folder):  # another command may wait for the same run
+        mine = replace(mine, session=claims.session_of(ended.outputs.log))
+        _tell_aside(context, folder, claims.settle(folder, mine))
+        run_folder.keep(folder, ended.outputs.log, text, context.report.clear)
+        if not ended.complete:
+            _failed(context, kaggle, push, folder, ended, ended.outputs, text)
+        _fetch(context, kaggle, push, folder, ended.outputs)
+        push = _note(context, push, state=ledgers.COMPLETE)
+        _judge(context, push, folder, text)
     if submit is not None:
         _submit(context, kaggle, push, folder, submit)
     return folder
+
+
+def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None) -> Ended:
+    wait = Wait(
+        kaggle,
+        _kernel(push),
+        push.version or 0,
+        accelerator=machines.named(push.accelerator or "cpu").kind,
+        emit=context.report,
+        resume=context.how_to_resume(push),
+        timeout_minutes=push.timeout_minutes,
+        quota=quota,
+        patience=context.timing.patience,
+    )
+    try:
+        return wait.run()
+    except RefusedError:
+        _note(context, push, state=ledgers.LOST)
+        raise
+
+
+def _tell_aside(context: PushContext, folder: Path, aside: Path | None) -> None:
+    if aside:
+        context.report(
+            "set aside",
+            f"{folder} held what cannot be told to be of this run: that is now {aside}",
+            folder=str(aside),
+        )
 
 
 def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, listed: Outputs) -> None:
@@ -184,7 +204,7 @@ def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
 
 def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
     title = f"{push.kernel} version {push.version}" + (" (rehearsal)" if push.rehearsal else "")
-    path, why = run_folder.report_or_why(folder, title, text)
+    path, why = run_folder.report_or_why(folder, title, text, context.report.clear)
     if path:
         context.report("report", str(path), path=str(path))
     else:

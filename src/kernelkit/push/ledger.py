@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import datetime
 import json
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kernelkit import files
-
-if TYPE_CHECKING:
-    from filelock import FileLock
+from kernelkit import files, locks
 
 # How a push can stand.
 SENDING = "sending"  # SaveKernel is out and its answer not yet in
@@ -109,12 +107,9 @@ class Ledger:
     def _write(self, lines: list[str]) -> None:
         files.write_text(self.path, "".join(f"{line}\n" for line in lines))
 
-    def _locked(self) -> FileLock:
+    def _locked(self) -> AbstractContextManager[None]:
         """Two pushes at a time change the file one after the other."""
-        from filelock import FileLock  # imported here, since `--help` does without
-
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(self.path.with_suffix(".lock"))
+        return locks.held(self.path.with_suffix(".lock"))
 
 
 def table(pushes: list[Push]) -> str:

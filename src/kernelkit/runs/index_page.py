@@ -18,7 +18,6 @@ from kernelkit.runs import run_folder
 from kernelkit.runs.notebook_html import TEMPLATES
 
 DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
-REPORT = "report.html"
 _LEFT_BY_A_RUN = (run_folder.METRICS, *run_folder.EXECUTED)
 
 
@@ -63,7 +62,7 @@ def row(folder: Path, base: Path, shown: Shown) -> dict[str, Cell]:
     """A run's cells by column; `base` is the folder that links start from."""
     found = run_folder.metrics(folder)
     metrics: Mapping[str, Any] = found or {}
-    report = folder / REPORT
+    report = run_folder.report_place(folder)
     link = ""
     if report.is_file():
         link = quote(os.path.relpath(report.resolve(), base.resolve()).replace(os.sep, "/"))

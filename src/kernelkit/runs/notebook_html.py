@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,23 @@ HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 _HEADING = re.compile(r"^(#{1,3})\s+(.+?)\s*$", re.MULTILINE)
 
 
-def write_report(notebook: Path, html: Path) -> Path:
+def write_report(
+    notebook: Path, html: Path, folder: Path | None = None, clear: Callable[[str], str] = str
+) -> Path:
     """Render the executed `notebook` to `html`; returns `html`.
 
-    `metrics.json` beside the notebook, if there is one, is shown at the top with the parameters
-    and the environment. Raises `NotebookError` when the notebook cannot be read.
+    `metrics.json` of the run folder (by default the notebook's), if there is one, is shown at
+    the top with the parameters and the environment. `clear` is applied to the page's text.
+    Raises `NotebookError` when the notebook cannot be read.
     """
     notebook, html = Path(notebook), Path(html)
     try:
         content = nbformat.read(notebook, as_version=4)
     except Exception as error:  # nbformat raises a dozen kinds
         raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
-    shown = project.shown(notebook.parent)
-    files.write_text(html, render(content, metrics_of(notebook.parent), shown))
+    folder = folder or notebook.parent
+    page = render(content, metrics_of(folder), project.shown(folder))
+    files.write_text(html, clear(page))
     return html
 
 

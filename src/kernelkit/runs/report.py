@@ -11,7 +11,7 @@ from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.runs import index_page, run_folder
 from kernelkit.runs.notebook_html import write_report
 
-REPORT, INDEX = "report.html", "index.html"
+INDEX = "index.html"
 
 
 def report(paths: Sequence[Path], *, index: bool = False, output: Path | None = None) -> list[Path]:
@@ -43,16 +43,11 @@ def _one(path: Path, output: Path | None) -> Path:
             f"{path} is no run folder: it holds neither metrics.json nor an executed notebook; "
             "for a page over the runs in it add --index"
         )
-    executed = _executed(path)
+    executed = run_folder.executed(path)
     if executed is None:  # Kaggle hands out files and a log, not the executed notebook
         made = run_folder.report(path, path.resolve().name)
         return files.write_text(output, made.read_text(encoding="utf-8")) if output else made
-    return write_report(executed, output or path / REPORT)
-
-
-def _executed(folder: Path) -> Path | None:
-    found = (folder / name for name in run_folder.EXECUTED)
-    return next((path for path in found if path.is_file()), None)
+    return write_report(executed, output or run_folder.report_place(path), path)
 
 
 def _index(paths: Sequence[Path], output: Path | None) -> Path:
@@ -60,7 +55,7 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
     if not folders:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
     for folder in folders:
-        if _executed(folder) is None and run_folder.metrics(folder) is None:
+        if run_folder.executed(folder) is None and run_folder.metrics(folder) is None:
             continue  # nothing to tell of a damaged run but that it is there
         if not _up_to_date(folder):
             with contextlib.suppress(NotebookError):  # the page has no link for these
@@ -70,7 +65,7 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
 
 
 def _up_to_date(folder: Path) -> bool:
-    made = folder / REPORT
+    made = run_folder.report_place(folder)
     sources = [folder / name for name in (*run_folder.EXECUTED, run_folder.METRICS)]
     newest = max((path.stat().st_mtime for path in sources if path.is_file()), default=0.0)
     return made.is_file() and made.stat().st_mtime >= newest

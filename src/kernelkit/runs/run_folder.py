@@ -4,54 +4,37 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
-from kernelkit.errors import AcceleratorMismatchError, ParameterError
+from kernelkit import files, own_folder
+from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.notebooks.document import KERNELSPEC
 from kernelkit.project import Shown
 from kernelkit.runs import log as logs
 
-MARKER = "push.json"  # which push a folder's files belong to
-METRICS = "metrics.json"
+METRICS, REPORT = "metrics.json", "report.html"
 OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says of a run with more to do
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")
 IN_A_LINE = 4  # measures
 FIGURES = (".png", ".jpg", ".jpeg")
+Clear = Callable[[str], str]
 
 
-def check_free(folder: Path) -> None:
-    """Raise `ParameterError` for a folder that holds anything, before a push is sent."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ParameterError(f"{folder} is not empty: choose another folder with --output")
+def keep(folder: Path, log: str, pushed_text: str, clear: Clear = str) -> None:
+    """Write the session's log, as Kaggle keeps it and as people read it, and what was pushed.
 
-
-def claim(folder: Path, kernel: str, version: int) -> None:
-    """Mark a folder as this version's; raises `ParameterError` if it holds anything else."""
-    marker = folder / MARKER
-    mine = {"kernel": kernel, "version": version}
-    if marker.is_file():
-        try:
-            found = json.loads(marker.read_text(encoding="utf-8"))
-        except ValueError:
-            found = {}
-        if {name: found.get(name) for name in mine} == mine:
-            return
-    if folder.is_dir() and any(folder.iterdir()):
-        raise ParameterError(
-            f"{folder} holds other files than those of {kernel} version {version}: choose "
-            "another folder with --output"
-        )
-    files.write_text(marker, json.dumps(mine) + "\n")
-
-
-def keep_log(folder: Path, log: str) -> None:
-    """Write the log twice: as Kaggle keeps it, and as people read it."""
+    `clear` takes the secrets out of a text.
+    """
     if log:
-        files.write_text(folder / "log.json", log)
-        files.write_text(folder / "log.txt", logs.text(logs.decode(log)))
+        log = clear(log)
+        files.write_text(own_folder.path(folder, own_folder.LOG), log)
+        # Once more: what was printed in two pieces is one text only here.
+        text = clear(logs.text(logs.decode(log)))
+        files.write_text(own_folder.path(folder, own_folder.LOG_TEXT), text)
+    if pushed_text:
+        files.write_text(own_folder.path(folder, own_folder.PUSHED), clear(pushed_text))
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:
@@ -101,18 +84,42 @@ def check_accelerator(found: Mapping[str, Any], asked: str, *, rehearsal: bool) 
     )
 
 
-def report(folder: Path, title: str, pushed_text: str = "") -> Path:
-    """Write `report.html` from the executed notebook, or from what else came home.
+def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
+    """Write a report from the executed notebook, or from what else came home; returns it.
 
-    Raises what `kernelkit.runs.notebook_html.write_report` raises.
+    `clear` takes the secrets out of a text. Raises what `kernelkit.runs.notebook_html.write_report` raises.
     """
     from kernelkit.runs.notebook_html import write_report
 
-    notebook = next((folder / n for n in EXECUTED if _is_notebook(folder / n)), None)
+    left = own_folder.left_by_run(folder)
+    names = [name for name in EXECUTED if left is None or name in left]
+    notebook = next((folder / n for n in names if _is_notebook(folder / n)), None)
     if notebook is None:
-        notebook = folder / "run.ipynb"
-        files.write_text(notebook, json.dumps(_assembled(folder, title, pushed_text), indent=1))
-    return write_report(notebook, folder / "report.html")
+        notebook = own_folder.place(folder, EXECUTED[0])
+        assembled = json.dumps(_assembled(folder, title, pushed_text), indent=1)
+        files.write_text(notebook, clear(assembled))
+    return write_report(notebook, report_place(folder), folder, clear)
+
+
+def report_place(folder: Path) -> Path:
+    """Where a run folder's report stands, or would stand."""
+    return own_folder.place(folder, REPORT)
+
+
+def executed(folder: Path) -> Path | None:
+    """The notebook that a report of the folder shows: the run's, or the kit's own."""
+    left = own_folder.left_by_run(folder)
+    of_run = [folder / name for name in EXECUTED if left is None or name in left]
+    found = (p for p in (*of_run, own_folder.place(folder, EXECUTED[0])) if p.is_file())
+    return next(found, None)
+
+
+def _log(folder: Path) -> str:
+    """The log as text; folders of before have it beside the run's files."""
+    kept = own_folder.path(folder, own_folder.LOG_TEXT)
+    if not kept.is_file() and own_folder.left_by_run(folder) is None:
+        kept = folder / own_folder.LOG_TEXT
+    return kept.read_text(encoding="utf-8") if kept.is_file() else ""
 
 
 def _is_notebook(path: Path) -> bool:
@@ -129,9 +136,11 @@ def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
     if figures:
         cells.append(_markdown("## Figures"))
         cells += [_figure(path, path.relative_to(folder).as_posix()) for path in figures]
-    log = folder / "log.txt"
-    if log.is_file():
-        cells += [_markdown("## Log"), _output(log.read_text(encoding="utf-8"))]
+    if log := _log(folder):
+        cells += [_markdown("## Log"), _output(log)]
+    kept = own_folder.path(folder, own_folder.PUSHED)
+    if not pushed_text and kept.is_file():
+        pushed_text = kept.read_text(encoding="utf-8")
     if pushed_text:
         cells.append(_markdown("## The notebook that ran"))
         cells += [c for c in json.loads(pushed_text)["cells"] if not _rides(c)]
@@ -169,10 +178,12 @@ def _code(output: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def report_or_why(folder: Path, title: str, pushed_text: str = "") -> tuple[Path | None, str]:
+def report_or_why(
+    folder: Path, title: str, pushed_text: str = "", clear: Clear = str
+) -> tuple[Path | None, str]:
     """The report, or why there is none: a broken figure must not cost a finished run."""
     try:
-        return report(folder, title, pushed_text), ""
+        return report(folder, title, pushed_text, clear), ""
     except OSError:
         raise
     except Exception as error:  # nbconvert and jinja raise a dozen kinds

@@ -1,6 +1,7 @@
 """The whole loop against a local Kaggle, and each exit code of its tool."""
 
 import json
+import shutil
 import signal
 import threading
 from dataclasses import replace
@@ -43,7 +44,7 @@ def test_a_push_under_papermill_brings_every_file_home_byte_for_byte(repository,
     assert folder == repository.runs / "rehearsal-blossom-train-v1"
     for name, data in expected(25).items():
         assert (folder / name).read_bytes() == data
-    assert "working on tpu" in (folder / "log.txt").read_text()
+    assert "working on tpu" in (folder / ".kernelkit" / "log.txt").read_text()
     assert not list(folder.rglob("*.part"))
     assert "macro F1 0.750" in repository.message
     assert all(line.startswith("[rehearsal]") for line in repository.message.splitlines())
@@ -194,11 +195,10 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
 
     assert caught.value.exit_code == 9
     folder = repository.runs / "rehearsal-blossom-train-v1"
-    assert {p.name for p in folder.rglob("*") if p.is_file()} == {
-        "push.json",
-        "log.json",
-        "log.txt",
-    }
+    assert [p.name for p in folder.iterdir()] == [".kernelkit"]
+    assert sorted(p.name for p in (folder / ".kernelkit").iterdir()) == [
+        "fetched.jsonl", "log.json", "log.txt", "push.json", "pushed.ipynb",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -237,6 +237,83 @@ def test_resume_completes_what_could_not_be_fetched(repository, kaggle):
 
     for name, data in expected(3).items():
         assert (folder / name).read_bytes() == data
+
+
+def test_a_rehearsal_begun_anew_shows_its_own_results(repository):
+    """Numbering begins anew with a new Kaggle: the folder of version 1 is another's."""
+    first = repository.push("files=1", local=True)
+    (first / "0.bin").write_bytes(b"?")  # of the same length as the new one
+    shutil.rmtree(repository.runs / "local_kaggle")
+    repository.package.joinpath("petals.py").write_text("F1 = 0.25\n")
+
+    second = repository.push("files=4", local=True)
+
+    assert second == first
+    assert "macro F1 0.250" in repository.message
+    assert "set aside" in repository.message
+    for name, data in expected(4).items():
+        assert (second / name).read_bytes() == data
+    assert (first.with_name(f"{first.name}-earlier-1") / "0.bin").read_bytes() == b"?"
+
+
+def test_the_same_rehearsed_anew_is_another_session(repository):
+    first = repository.push("files=2", local=True)
+    (first / "of-before.txt").write_text("old")
+    shutil.rmtree(repository.runs / "local_kaggle")
+    assert repository.push("files=2", local=True, force=True) == first
+    assert not (first / "of-before.txt").exists()
+
+
+def test_a_folder_marked_by_version_alone_is_fetched_again(repository, kaggle):
+    folder = repository.push("files=2")
+    for path in (folder / ".kernelkit").iterdir():
+        path.unlink()
+    (folder / ".kernelkit").rmdir()
+    marker = {"kernel": "tester/blossom-train", "version": 1}
+    (folder / "push.json").write_text(json.dumps(marker))
+    (folder / "0.bin").write_bytes(b"?")
+
+    again = repository.push(resume="last")
+
+    assert again == folder
+    assert (folder / "0.bin").read_bytes() == b"\0"
+    assert not (folder / "push.json").exists()
+
+
+COLLIDING = """\
+import pathlib
+names = ["push.json", "log.txt", "log.json", "run.ipynb", "report.html", "model.h5",
+         "model.h5.part", ".kernelkit/push.json", ".kernelkit/log.txt", ".KernelKit/x"]
+for name in names:
+    path = pathlib.Path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("the run's own " + name)
+"""
+
+
+def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle, notebook_code):
+    repository.cells(notebook_code(COLLIDING))
+    repository.describe(enable_tpu=False, machine_shape=None)
+
+    folder = repository.push()
+
+    for name in ("push.json", "log.txt", "log.json", "run.ipynb", "report.html", "model.h5",
+                 "model.h5.part"):  # fmt: skip
+        assert (folder / name).read_text() == f"the run's own {name}"
+    aside = folder / ".kernelkit" / "outputs"
+    for name in (".kernelkit/push.json", ".kernelkit/log.txt", ".KernelKit/x"):
+        assert (aside / name).read_text() == f"the run's own {name}"
+    assert json.loads((folder / ".kernelkit" / "push.json").read_text())["version"] == 1
+
+
+def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repository, kaggle):
+    in_the_way = repository.runs / "rehearsal-blossom-train-v1"
+    in_the_way.mkdir(parents=True)
+    (in_the_way / "thesis.txt").write_text("precious")
+    folder = repository.push("files=1")
+    assert folder.name == "rehearsal-blossom-train-v1-2"
+    assert repository.push(resume="last") == folder
+    assert [p.name for p in in_the_way.iterdir()] == ["thesis.txt"]
 
 
 def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):
@@ -390,10 +467,9 @@ def test_no_secret_is_printed_or_kept(repository, kaggle, capfd):
     folder = repository.push(as_json=True)
 
     assert key not in repository.message + "".join(capfd.readouterr())
-    kept = [p for p in repository.runs.rglob("*") if p.is_file() and "log." not in p.name]
-    assert kept
+    kept = [p for p in repository.runs.rglob("*") if p.is_file()]
+    assert "[secret]" in (folder / ".kernelkit" / "log.txt").read_text()
     assert not any(key.encode() in p.read_bytes() for p in kept)
-    assert folder
 
 
 def test_local_starts_a_kaggle_of_its_own_and_cannot_be_left(repository):

@@ -98,6 +98,27 @@ def test_what_is_already_home_is_not_fetched_again(server, fetch):
     assert server.faults.calls["Download"] == 0
 
 
+def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(server, fetch, tmp_path):
+    home = tmp_path / "home"
+    (home / "deep").mkdir(parents=True)
+    (home / "2.bin").write_bytes(b"?" * 1001)
+    fetch()
+    assert right(home)
+    (home / "4.bin").write_bytes(b"?" * 2001)  # changed since
+    fetch()
+    assert server.faults.calls["Download"] == 1
+    assert right(home)
+
+
+def test_another_sessions_files_are_not_kept(server, fetch, tmp_path):
+    listed = fetch.kaggle.outputs(KERNEL, 1)
+    fetch(outputs=Outputs(listed.files, listed.log.replace("0", "1")))
+    fetch()
+    assert server.faults.calls["Download"] == FILES + 2
+    fetch(outputs=Outputs(listed.files, ""))  # a session without a log cannot be told
+    assert server.faults.calls["Download"] == FILES + 2
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "", "a\\b", "a\0b"])
 def test_a_name_never_leads_out_of_the_folder(tmp_path, name):
     with pytest.raises(Failure, match="out of the folder"):

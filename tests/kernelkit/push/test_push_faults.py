@@ -70,7 +70,7 @@ def assert_no_wrong_file(runs, *, complete):
     if "metrics.json" in found:
         assert json.loads(found["metrics.json"].read_text())["macro_f1"] == 0.75
     if complete:
-        assert set(wanted) | {"metrics.json", "submission.csv", "log.txt"} <= set(found)
+        assert set(wanted) | {"metrics.json", "submission.csv", ".kernelkit/log.txt"} <= set(found)
 
 
 def sessions_started(root):

@@ -1,11 +1,11 @@
-"""A run folder belongs to one push, and the run in it had the machine asked for."""
+"""The run in a folder had the machine asked for, and its report leaves its own files alone."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from kernelkit import errors, project
+from kernelkit import errors, own_folder, project
 from kernelkit.runs import run_folder
 
 PIXEL = bytes.fromhex(
@@ -38,22 +38,6 @@ def test_another_machine_does_not(found):
         run_folder.check_accelerator(found, "tpu", rehearsal=False)
 
 
-def test_a_folder_belongs_to_one_version(tmp_path):
-    run_folder.claim(tmp_path / "run", "me/blossom", 3)
-    (tmp_path / "run" / "metrics.json").write_text("{}")
-    run_folder.claim(tmp_path / "run", "me/blossom", 3)
-    with pytest.raises(errors.ParameterError, match="--output"):
-        run_folder.claim(tmp_path / "run", "me/blossom", 4)
-
-
-def test_a_folder_with_other_things_is_not_taken(tmp_path):
-    (tmp_path / "thesis.txt").write_text("precious")
-    for take in (run_folder.check_free, lambda folder: run_folder.claim(folder, "a/b", 1)):
-        with pytest.raises(errors.ParameterError):
-            take(tmp_path)
-    run_folder.check_free(tmp_path / "new")
-
-
 @pytest.mark.parametrize("text", ["", "[1]", "{"])
 def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
     assert run_folder.metrics(tmp_path) is None
@@ -73,7 +57,7 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
 
     (tmp_path / "metrics.json").write_text(json.dumps(metrics("cpu")))
     (tmp_path / "curves.png").write_bytes(PIXEL)
-    run_folder.keep_log(tmp_path, '[{"data": "epoch 1\\n"}]')
+    run_folder.keep(tmp_path, '[{"data": "epoch 1\\n"}]', "")
     pushed = json.dumps({"cells": [
         {"cell_type": "code", "metadata": {"tags": ["bundle"]}, "source": "carried",
          "outputs": [], "execution_count": None},
@@ -94,3 +78,58 @@ def test_a_broken_report_does_not_cost_the_run(tmp_path):
     path, why = run_folder.report_or_why(tmp_path, "title")
     assert path is None
     assert why
+
+
+def fetched(folder, **files):
+    """A folder into which a push fetched these files."""
+    record = own_folder.Record(folder, "a session")
+    record.begin()
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+        record.add(name.replace("_", "."), folder / name.replace("_", "."))
+    return folder
+
+
+def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):
+    folder = fetched(tmp_path, report_html="its own", run_ipynb="no notebook", log_txt="its log")
+    run_folder.keep(folder, '[{"data": "printed"}]', "")
+
+    made = run_folder.report(folder, "me/blossom version 1")
+
+    assert made == folder / ".kernelkit" / "report.html"
+    assert "printed" in made.read_text()
+    assert "its log" not in made.read_text()
+    assert (folder / "report.html").read_text() == "its own"
+    assert (folder / "run.ipynb").read_text() == "no notebook"
+    assert (folder / "log.txt").read_text() == "its log"
+    assert run_folder.report_place(folder) == made
+
+
+def test_a_report_is_put_together_anew_from_what_came_later(tmp_path):
+    folder = fetched(tmp_path)
+    assert run_folder.report(folder, "a run") == folder / "report.html"
+    (folder / "metrics.json").write_text('{"macro_f1": 0.125}')
+    run_folder.keep(folder, '[{"data": "a later log"}]', "")
+    text = run_folder.report(folder, "a run").read_text()
+    assert "a later log" in text
+    assert "0.125" in text
+
+
+def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
+    def clear(text):
+        return text.replace("s3cr3t-key", "[secret]")
+
+    log = json.dumps([{"data": "s3cr3t-key\n"}, {"data": "s3cr3t"}, {"data": "-key\n"}])
+    pushed = json.dumps({"cells": [
+        {"cell_type": "code", "metadata": {}, "source": "print('s3cr3t-key')",
+         "outputs": [], "execution_count": None},
+    ]})  # fmt: skip
+    folder = fetched(tmp_path)
+    run_folder.keep(folder, log, pushed, clear)
+    run_folder.report(folder, "a run", pushed, clear)
+    (folder / "run.ipynb").unlink()
+    run_folder.report(folder, "a run", clear=clear)
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"log.json", "log.txt", "run.ipynb", "report.html"}
+    assert not [path for path in written if "s3cr3t-key" in path.read_text()]
+    assert (folder / ".kernelkit" / "log.txt").read_text() == "[secret]\n[secret]\n"

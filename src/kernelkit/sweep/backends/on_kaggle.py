@@ -12,7 +12,7 @@ import nbformat
 from slugify import slugify
 
 import kernelkit
-from kernelkit import files, machines, project
+from kernelkit import claims, files, machines, project
 from kernelkit.bundle import packages
 from kernelkit.notebooks import document
 from kernelkit.project import Project
@@ -20,7 +20,6 @@ from kernelkit.push import metadata as kernel_metadata
 from kernelkit.push import plan
 from kernelkit.push.command import push_kernel
 from kernelkit.push.timing import Timing
-from kernelkit.runs import run_folder
 from kernelkit.sweep.backends.in_session import FOLDER
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.report.sweep_report import SweepReport
@@ -86,7 +85,7 @@ def run_on_kaggle(
             stream=sweep_report.stream,
             timing=timing,
             project=_carrying(sweep_report.asked.notebook),
-            continues=any(place.glob(f"session-*/{run_folder.MARKER}")),
+            continues=any(map(claims.was_pushed, place.glob("session-*"))),
         )
     finally:
         bring_home(sweep_report, left, home / FOLDER)
