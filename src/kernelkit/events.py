@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
+from kernelkit.bundle.secret_scan import SHORTEST
+
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
 PLAIN_PROGRESS_SECONDS = 300.0
@@ -53,7 +55,7 @@ class Reporter:
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Never print these from here on."""
-        self._secrets += [secret for secret in secrets if len(secret) >= 8]
+        self._secrets += [secret for secret in secrets if len(secret) >= SHORTEST]
 
     def clear(self, text: str) -> str:
         """The text with every secret replaced."""
@@ -101,7 +103,9 @@ class Reporter:
 def secrets_of_environment() -> list[str]:
     """The credentials in this process's environment, which must never be printed."""
     names = ("KAGGLE_KEY", "KAGGLE_API_TOKEN", "KAGGLE_API_V1_TOKEN")
-    return [value for name in names if (value := os.environ.get(name))]
+    found = [value for name in names if (value := os.environ.get(name))]
+    # The client takes a path in a token's place; Path.exists raises for a token that is too long.
+    return [value for value in found if not os.path.exists(value)]  # noqa: PTH110
 
 
 def minutes(seconds: float) -> str:

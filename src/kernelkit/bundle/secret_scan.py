@@ -1,4 +1,4 @@
-"""Text that looks like a credential, by file and line, before it leaves the desk.
+"""Text that is or looks like a credential, by file and line, before it leaves the desk.
 
 The shapes are those of the issuers' own documentation; a finding never repeats the secret.
 """
@@ -6,19 +6,39 @@ The shapes are those of the issuers' own documentation; a finding never repeats 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _SHAPES = {
     "a Kaggle API token": r"\bKGAT_[A-Za-z0-9]{16,}",
-    "the key of a kaggle.json": r"""(?i)["']key["']\s*:\s*["'][0-9a-f]{32}["']""",
+    # Only where it is named key or so: a hash of 32 digits may stand under any other name.
+    "a Kaggle key by its length": (
+        r"""(?i)(?<![A-Za-z0-9_])(?:(?:api|kaggle|secret|access|private|my)_?)*key\\*["']?\s*\]?"""
+        r"""(?:\s*:\s*str)?\s*[:=]\s*\\*["']?[0-9a-f]{32}(?![0-9A-Za-z])"""
+    ),
     "a Kaggle key": r"""(?i)\bKAGGLE_(?:KEY|API_TOKEN)\b["']?\s*\]?\s*[:=]\s*["']?[\w-]{16,}""",
     "a private key": r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY",
     "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
     "a Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
     "a GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40,})",
     "a Google API key": r"\bAIza[\w-]{35}",
-    "a Slack token": r"\bxox[abprs]-[A-Za-z0-9-]{20,}",
+    "an AWS secret key": (
+        r"""(?i)\baws_?(?:secret_?access_?key|secret_?key|session_?token|secret)\\*["']?\s*\]?"""
+        r"""\s*[:=]\s*\\*["']?[A-Za-z0-9/+]{40}"""
+    ),
+    "a bearer token": r"(?i)\bbearer\s+(?=[\w.~+/-]*\d)[\w.~+/-]{20,}",
+    "a basic authorization": (
+        r"""(?i)\bauthorization\\*["']?\s*[:=]\s*\\*["']?basic\s+[A-Za-z0-9+/]{12,}={0,2}"""
+    ),
+    "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
+    "a password in a URL": (
+        r"""(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@"'`<>{}()]*:"""
+        r"""(?!(?:password|passwd|pass|secret|token|x+|\*+|\.+)@)"""
+        r"""[^\s/:@"'`<>{}()$%][^\s/@"'`<>{}()]{2,}@[\w[]"""
+    ),
+    "a Slack token": r"\bxox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{20,}|\bxapp-\d-[A-Za-z0-9-]{20,}",
+    "a Slack webhook": r"\bhooks\.slack\.com/(?:services|workflows)/T\w+/\w+/\w{8,}",
+    "a Stripe key": r"\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/]{24,}",
     "an API key": r"\bsk-(?:proj-|ant-)?[A-Za-z0-9_-]{32,}",
     "a Weights & Biases key": r"""(?i)\bWANDB_API_KEY\b["']?\s*\]?\s*[:=]\s*["']?[0-9a-f]{40}""",
     "a password or secret": (
@@ -44,16 +64,25 @@ class Leak:
         return f"{self.file}:{self.line} looks like {self.what}"
 
 
-def find_secrets(texts: Iterable[tuple[str, str]]) -> Iterator[Leak]:
+OWN = "your own Kaggle key or token"
+SHORTEST = 8  # characters of a secret worth looking for
+
+
+def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[Leak]:
     """The leaks in (file name, text) pairs, at most one a line.
 
-    A file whose very name is that of a credentials file is one whatever it holds.
+    A file whose very name is that of a credentials file is one whatever it holds. `secrets`
+    are the client's own, which need no shape to be known.
     """
+    secrets = [secret for secret in secrets if len(secret) >= SHORTEST]
     for file, text in texts:
         if _FILES.search(file):
             yield Leak(file, 1, "a file of credentials")
             continue
         for number, line in enumerate(text.split("\n"), start=1):
+            if any(secret in line for secret in secrets):
+                yield Leak(file, number, OWN)
+                continue
             for what, pattern in _PATTERNS.items():
                 if pattern.search(line):
                     yield Leak(file, number, what)

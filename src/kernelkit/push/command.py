@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -136,7 +137,9 @@ def _push(
         raise PreflightError("--submit needs the competition in competition_sources")
     try:
         with context.connect() as kaggle:
-            planned = _met(context, planned, kaggle)
+            planned = _without_secrets(context, _met(context, planned, kaggle), kaggle)
+            if not dry_run:
+                preflight.stop_on_errors(planned.findings)
             if continues:
                 planned = _continuing(context, planned, kaggle)
             account = _stand(context, planned, kaggle, force=force)
@@ -186,6 +189,16 @@ def _met(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
         context.report.rehearsal = True
         planned = planned.owned_by(kaggle.username, whoever=True)
     return planned.owned_by(kaggle.username)
+
+
+def _without_secrets(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan with a finding wherever it holds a secret of the client's or the environment's."""
+    secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
+    known = set(planned.findings)
+    new = tuple(f for f in preflight.leaking(planned.request, secrets) if f not in known)
+    for finding in new:
+        context.report(finding.level, finding.text)
+    return replace(planned, findings=(*planned.findings, *new))
 
 
 def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:

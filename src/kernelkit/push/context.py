@@ -45,7 +45,7 @@ class PushContext:
     @property
     def ledger(self) -> Ledger:
         """The repository's ledger of pushes."""
-        return Ledger(self.runs / LEDGER)
+        return Ledger(self.runs / LEDGER, self.report.clear)
 
     def folder(self, push: Push) -> Path:
         """Where a push's outputs go when no other folder is named."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +63,7 @@ def push_dataset(
     with context.connect() as kaggle:
         report.rehearsal = kaggle.connection.rehearses
         report.keep_secret(kaggle.connection.secrets)
+        _refuse_leaks(folder, kaggle.connection.secrets)
         try:
             reference = _upload(context, kaggle, slug, entries, notes)
             _await_ready(context, kaggle, reference, minutes * 60)
@@ -92,13 +93,13 @@ def _entries(folder: Path) -> list[Path]:
     return kept
 
 
-def _refuse_leaks(folder: Path) -> None:
+def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
     texts = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         small = path.stat().st_size <= LARGEST_TEXT
         text = path.read_bytes().decode("utf-8", "replace") if small else ""
         texts.append((path.relative_to(folder).as_posix(), text))
-    if found := [str(leak) for leak in secret_scan.find_secrets(texts)]:
+    if found := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
         listed = "\n".join(f"  - {leak}" for leak in found)
         raise PreflightError(f"this must not leave the desk:\n{listed}")
 

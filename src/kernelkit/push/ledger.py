@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -57,8 +58,9 @@ class Push:
 class Ledger:
     """The pushes of a repository, in the order in which they were begun."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, clear: Callable[[str], str] = str) -> None:
+        """The file, and what takes the secrets out of a line before it is written."""
+        self.path, self._clear = Path(path), clear
 
     def pushes(self) -> list[Push]:
         """All pushes, oldest first; lines that cannot be read are passed over."""
@@ -105,7 +107,7 @@ class Ledger:
         return [line for line in self.path.read_text(encoding="utf-8").split("\n") if line.strip()]
 
     def _write(self, lines: list[str]) -> None:
-        files.write_text(self.path, "".join(f"{line}\n" for line in lines))
+        files.write_text(self.path, self._clear("".join(f"{line}\n" for line in lines)))
 
     def _locked(self) -> AbstractContextManager[None]:
         """Two pushes at a time change the file one after the other."""

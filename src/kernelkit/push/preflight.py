@@ -45,7 +45,7 @@ def offline(request: PushRequest) -> list[Finding]:
         *_needs(request),
         *_bundle(request.bundle),
         *_modules(request),
-        *_leaks(request),
+        *leaking(request),
     ]
     return sorted(found, key=lambda finding: finding.level)
 
@@ -155,12 +155,9 @@ def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
     )
 
 
-def _leaks(request: PushRequest) -> Iterator[Finding]:
+def leaking(request: PushRequest, secrets: Sequence[str] = ()) -> list[Finding]:
+    """A finding for each line that holds a credential, or one of the client's own `secrets`."""
     path: Path = request.metadata.path
-    own = (
-        secret_scan.find_secrets([(path.name, path.read_text(encoding="utf-8"))])
-        if path.is_file()
-        else ()
-    )
-    for leak in [*request.bundle.leaks, *own]:
-        yield error(f"{leak}: take it out before it leaves this machine")
+    own = [(path.name, path.read_text(encoding="utf-8"))] if path.is_file() else []
+    found = secret_scan.find_secrets([*request.bundle.texts, *own], secrets)
+    return [error(f"{leak}: take it out before it leaves this machine") for leak in found]

@@ -11,6 +11,7 @@ import pytest
 
 from kernelkit import errors, project
 from kernelkit.bundle import build as build_module
+from kernelkit.bundle import secret_scan
 
 
 def build(repository, **parameters):
@@ -182,9 +183,14 @@ def test_the_size_is_warned_of_and_refused(repository):
 def test_a_secret_is_found_by_file_and_line_and_not_repeated(repository):
     secret = "KGAT_" + hashlib.sha256(b"sentinel").hexdigest()[:32]
     (repository.package / "petals.py").write_text(f"F1 = 1\nTOKEN = '{secret}'\n")
-    leaks = build(repository).leaks
-    assert [str(leak) for leak in leaks] == ["blossom/petals.py:2 looks like a Kaggle API token"]
-    assert secret not in str(leaks)
+    found = list(secret_scan.find_secrets(build(repository).texts))
+    assert [str(leak) for leak in found] == ["blossom/petals.py:2 looks like a Kaggle API token"]
+    assert secret not in str(found)
+
+
+def test_a_bundles_own_hashes_are_no_credentials(repository):
+    cells = json.loads(build(repository).text)["cells"]
+    assert not list(secret_scan.find_secrets(("cell", cell["source"]) for cell in cells))
 
 
 def test_bundling_is_quick(repository):

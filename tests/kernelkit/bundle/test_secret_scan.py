@@ -30,6 +30,23 @@ LEAKS = [
     "WANDB_API_KEY=" + "0123456789" * 4,
     "export DB_PASSWORD='a1" + repeated(24) + "'",
     "MY_SECRET = 'a1" + repeated(24) + "'",
+    'key = "' + "0123456789abcdef" * 2 + '"',
+    "API_KEY: str = '" + "0123456789abcdef" * 2 + "'",
+    'text = "{\\"key\\": \\"' + "0123456789abcdef" * 2 + '\\"}"',
+    "connect(user='me', key='" + "0123456789ABCDEF" * 2 + "')",
+    "aws_secret_access_key = " + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "os.environ['AWS_SECRET_ACCESS_KEY'] = '" + "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'",
+    "headers = {'Authorization': 'Bearer " + repeated(24) + "1'}",
+    "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==",
+    "pip install git+https://me:" + "hunter22@example.com/private.git",
+    "postgresql://admin:" + "s3cr3t@db.example.com:5432/flowers",
+    "redis://:" + "s3cr3t@localhost",
+    "https://hooks.slack.com/services/" + "T00000000/B00000000/" + "X" * 24,
+    "xapp-1-" + "A" * 24,
+    "sk_live_" + repeated(24),
+    "rk_test_" + repeated(24),
+    "whsec_" + repeated(32),
+    "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + repeated(30),
 ]
 
 HARMLESS = [
@@ -42,6 +59,22 @@ HARMLESS = [
     "sha256 = '" + "0123456789abcdef" * 4 + "'",
     "task-specific-vocabulary-and-a-very-long-name",
     "disk-" + "cache" * 10,
+    "cache_key = '" + "0123456789abcdef" * 2 + "'",
+    "md5 = '" + "0123456789abcdef" * 2 + "'",
+    "monkey = '" + "0123456789abcdef" * 2 + "'",
+    "key = '" + "0123456789abcdef" * 4 + "'",
+    "'commit': '" + "0123456789" * 4 + "'",
+    "'content': 'sha256:" + "0123456789abcdef" * 4 + "'",
+    "headers = {'Authorization': f'Bearer {token}'}",
+    "a bearer of bad news about authentication-in-general",
+    "f'postgresql://{user}:{password}@{host}/db'",
+    "https://user:password@example.com",
+    "https://me:$TOKEN@example.com",
+    "https://example.com:8080/a@b",
+    "http://localhost:8888/lab?token=",
+    "see https://keras.io: mail me@example.com",
+    "pk_live_" + repeated(24),
+    "risk_live_" + "premium" * 3,
 ]
 
 
@@ -60,3 +93,11 @@ def test_what_only_resembles_one_passes(line):
 def test_a_file_of_credentials_is_one_by_its_name(name):
     (leak,) = secret_scan.find_secrets([(name, "nothing to see")])
     assert "credentials" in str(leak)
+
+
+def test_ones_own_key_needs_no_shape():
+    texts = [("a.py", "x = 1\ny = 'Abcd_efgh-1'"), ("b.py", "y = 'Abcd_efgh-2'")]
+    assert not list(secret_scan.find_secrets(texts))
+    (leak,) = secret_scan.find_secrets(texts, ["Abcd_efgh-1", "", "x"])
+    assert (leak.file, leak.line) == ("a.py", 2)
+    assert "Abcd" not in str(leak)

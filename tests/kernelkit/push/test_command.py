@@ -1,5 +1,6 @@
 """The whole loop against a local Kaggle, and each exit code of its tool."""
 
+import base64
 import json
 import shutil
 import signal
@@ -450,6 +451,36 @@ def test_json_gives_one_object_a_line(repository, kaggle):
     assert names[0] == "bundle"
     assert {"pushed", "state", "log", "fetched", "metrics"} <= set(names)
     assert all(event["rehearsal"] for event in events if event["event"] == "fetched")
+
+
+@pytest.mark.parametrize("where", ["cell", "tag", "attachment", "carried", "metadata", "parameter"])
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_ones_own_key_does_not_leave_the_desk(repository, kaggle, notebook_code, where, dry_run):
+    key, given = kaggle.key(), ()
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "words"}
+    if where == "cell":
+        cell["source"] = f"as I said: {key}"
+    if where == "tag":
+        cell["metadata"] = {"tags": [f"x{key}"]}
+    if where == "attachment":
+        data = base64.b64encode(f"a picture of {key}".encode()).decode()
+        cell["attachments"] = {"photo.png": {"image/png": data}}
+    if where == "carried":
+        repository.package.joinpath("petals.py").write_text(f"F1 = 0.5  # {key}\n")
+    if where == "metadata":
+        repository.describe(keywords=[key])
+    if where == "parameter":
+        given = ("accelerator=auto", f"note={key}")
+    use = notebook_code("from blossom import petals\n")
+    parameters = 'accelerator = "auto"  # auto | tpu: machine\nnote = ""'
+    repository.cells(notebook_code(parameters, ["parameters"]), use, cell)
+
+    with pytest.raises(errors.PreflightError, match="your own Kaggle key") as caught:
+        repository.push(*given, dry_run=dry_run)
+
+    assert key not in str(caught.value) + repository.message
+    assert "SaveKernel" not in kaggle.faults.calls
+    assert not any(key.encode() in p.read_bytes() for p in repository.runs.rglob("*.jsonl"))
 
 
 def test_no_secret_is_printed_or_kept(repository, kaggle, capfd):
