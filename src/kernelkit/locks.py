@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 
 @contextlib.contextmanager
-def held(path: Path) -> Iterator[None]:
+def held(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold the lock file at `path` for the length of a block, waiting until it is free.
 
     Makes the file and its folder; the file stays, for deleting it would let two hold it.
+    `busy` is called before a wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as lock:
@@ -20,5 +21,10 @@ def held(path: Path) -> Iterator[None]:
         except ImportError:  # Windows: pushes from one desk at a time
             yield
             return
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if busy:
+                busy()
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield

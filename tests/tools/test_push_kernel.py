@@ -129,3 +129,26 @@ def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, 
         assert tool.returncode == 130
     assert "--resume tester/count-petals/1" in message
     assert key not in message
+
+
+@pytest.mark.long
+def test_two_commands_at_once_push_one_version(kernel, tmp_path_factory):
+    from kernelkit.local_kaggle.limits import ServerLimits
+    from kernelkit.local_kaggle.server import LocalKaggle
+
+    root = tmp_path_factory.mktemp("kaggle")
+    with LocalKaggle(root, limits=ServerLimits(queue_seconds=60.0)) as server:
+        started = [
+            subprocess.Popen(
+                [sys.executable, str(TOOL), "--no-wait"],
+                cwd=kernel,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=server.client_environment(),
+            )
+            for _ in range(2)
+        ]
+        message = [one.communicate(timeout=60)[0] for one in started]
+        assert sorted(one.returncode for one in started) == [0, 3], message
+        assert server.faults.calls["SaveKernel"] == 1

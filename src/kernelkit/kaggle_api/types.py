@@ -20,7 +20,9 @@ class Kernel:
 class Saved:
     """Kaggle's answer to a push: the version that runs, and what it did not accept.
 
-    `recovered` where the answer was lost and the version found afterwards.
+    `recovered` where the answer was lost and the version found afterwards. `resent_after` is
+    the version before it where it was sent more than once, `twins` are the other versions that
+    the same push made then.
     """
 
     version: int
@@ -28,6 +30,8 @@ class Saved:
     refused_sources: tuple[str, ...] = ()
     refused_tags: tuple[str, ...] = ()
     recovered: bool = False
+    resent_after: int | None = None
+    twins: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,15 @@ def check(
     timeout_minutes: float | None,
     *,
     force: bool = False,
+    known: int | None = None,
 ) -> AccountStatus:
     """Look for what would refuse this push, or let it burn quota beside another run.
 
     Raises `CredentialsError`, `PreflightError` for another's kernel or one that still runs,
     `CapacityError` for used-up quota or sessions; the last two not with `force`, save that
-    no quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked.
+    no quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked. `known` is
+    the kernel's last version that the ledger knows: asked without a version, Kaggle may still
+    tell of the one before.
     """
     if kernel.owner.lower() != kaggle.username.lower():
         raise PreflightError(
@@ -43,7 +46,10 @@ def check(
             f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
         )
     try:
-        findings = [*_active(kaggle, kernel, force), *_sessions(kaggle, kernel, machine, force)]
+        findings = [
+            *_active(kaggle, kernel, known, force),
+            *_sessions(kaggle, kernel, machine, force),
+        ]
         quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
     except Failure as failure:
         raise failure.error() from None
@@ -52,14 +58,19 @@ def check(
     return AccountStatus(tuple(findings), quota)
 
 
-def _active(kaggle: Kaggle, kernel: Kernel, force: bool) -> list[Finding]:
-    status = kaggle.status(kernel, None)
-    if not status or not status.alive:
+def _active(kaggle: Kaggle, kernel: Kernel, known: int | None, force: bool) -> list[Finding]:
+    asked = (None, known) if known else (None,)
+    statuses = (kaggle.status(kernel, version) for version in asked)
+    status = next((s for s in statuses if s and s.alive), None)
+    if status is None:
         return []
     message = f"{kernel} is still {status.state}, and a second session would run beside it"
     if not force:
+        stored = kaggle.stored(kernel)
+        reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
         raise PreflightError(
-            f"{message}, using quota twice: wait for it (--resume), or push all the same (--force)"
+            f"{message}, using quota twice: wait for it (--resume {reference}), or push all the same "
+            "(--force)"
         )
     return [Finding("warning", message)]
 

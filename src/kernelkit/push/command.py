@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from kernelkit import claims, machines
+from kernelkit import claims, machines, resuming
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -32,7 +32,7 @@ from kernelkit.push import ledger as ledgers
 from kernelkit.push.account import AccountStatus, check
 from kernelkit.push.context import LEDGER, PushContext
 from kernelkit.push.plan import Plan
-from kernelkit.push.send import send
+from kernelkit.push.send import look_after_cut_off, send
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
 
 
@@ -100,7 +100,7 @@ def push_kernel(
     )
     try:
         if resume is not None:
-            return follow.resume(context, resume, output, accelerator, submit)
+            return resuming.resume(context, resume, output, accelerator, submit)
         if output:
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project)
@@ -142,11 +142,15 @@ def _push(
                 preflight.stop_on_errors(planned.findings)
             if continues:
                 planned = _continuing(context, planned, kaggle)
-            account = _stand(context, planned, kaggle, force=force)
             if dry_run:
+                _stand(context, planned, kaggle, force=force)
                 _would(context, planned)
                 return None
-            push = send(context, planned, kaggle, force=force)
+            kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+            with context.alone_with(str(kernel)):  # what is checked holds until it is sent
+                look_after_cut_off(context, kaggle, kernel)
+                account = _stand(context, planned, kaggle, force=force)
+                push = send(context, planned, kaggle, force=force)
             if not wait:
                 context.report("left", f"not waiting. {context.how_to_resume(push)}")
                 return None
@@ -218,7 +222,9 @@ def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) 
     machine = planned.metadata.machine
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
     minutes = planned.request.timeout_minutes
-    account = check(kaggle, kernel, machine, minutes, force=force)
+    last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
+    known = last.version if last else None
+    account = check(kaggle, kernel, machine, minutes, force=force, known=known)
     for finding in account.findings:
         context.report(finding.level, finding.text)
     cap = machines.LIMITS[machine.kind].hours_per_session

@@ -54,8 +54,19 @@ class PushContext:
 
     def alone_in(self, folder: Path) -> AbstractContextManager[None]:
         """One command at a time brings files into a folder."""
-        name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()
-        return locks.held(self.runs / LOCKS / f"{name[:16]}.lock")
+        return self._alone(str(folder.resolve()), f"brings files into {folder}")
+
+    def alone_with(self, kernel: str) -> AbstractContextManager[None]:
+        """One command at a time looks how a kernel stands and pushes it."""
+        return self._alone(f"kernel {kernel}", f"pushes {kernel}")
+
+    def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
+        key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+        def busy() -> None:
+            self.report("waiting", f"another command {doing}: going on when it is done")
+
+        return locks.held(self.runs / LOCKS / f"{key}.lock", busy)
 
     def how_to_continue(self) -> str:
         """The sentence that tells how to go on from what a run left."""

@@ -17,48 +17,19 @@ from kernelkit.errors import (
 )
 from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota
 from kernelkit.push import ledger as ledgers
 from kernelkit.push import submit as submission
 from kernelkit.push.context import PushContext
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push
+from kernelkit.push.save import twins
+from kernelkit.push.send import tell_twins
 from kernelkit.push.wait import Ended, Wait
 from kernelkit.runs import run_folder
 from kernelkit.runs.log import failure as failure_in
 
-LAST = "last"
 ACCELERATOR_ERROR = "AcceleratorError: "  # what a notebook ends with that misses its accelerator
-
-
-def resume(
-    context: PushContext,
-    reference: str,
-    output: Path | None,
-    accelerator: str | None,
-    submit: str | None,
-) -> Path:
-    """Wait for and fetch an earlier push, `owner/slug/N` or the ledger's "last".
-
-    Raises `ParameterError` for a reference that names none, and all that `follow` raises.
-    """
-    with context.connect() as kaggle:
-        context.report.keep_secret(kaggle.connection.secrets)
-        context.report.rehearsal = kaggle.connection.rehearses
-        push = _earlier(context, reference, accelerator)
-        context.report("resumed", f"{push.kernel} version {push.version}")
-        owner, slug = push.kernel.split("/")
-        try:
-            stored = kaggle.stored(Kernel(owner, slug), push.version)
-        except Failure as failure:
-            raise failure.error() from None
-        if stored is None:
-            raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
-        if not push.competition:
-            named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
-            push = replace(push, competition=next(iter(sorted(named)), None))
-        return follow(context, kaggle, push, output, stored.text, None, submit)
 
 
 def follow(
@@ -91,6 +62,9 @@ def follow(
         minutes_run=round(ended.run / 60, 2),
         folder=str(folder),
     )
+    if push.resent_after is not None:  # one sent before may have arrived during the run
+        after, version = push.resent_after, push.version or 0
+        tell_twins(context, push, twins(kaggle, kernel_of(push), text, after, version))
     if ended.outputs is None:
         raise NetworkError(
             f"{push.kernel} version {push.version} ended in {ended.state}, and what it left cannot "
@@ -113,7 +87,7 @@ def follow(
 def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None) -> Ended:
     wait = Wait(
         kaggle,
-        _kernel(push),
+        kernel_of(push),
         push.version or 0,
         accelerator=machines.named(push.accelerator or "cpu").kind,
         emit=context.report,
@@ -143,7 +117,7 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
     until = begun + context.timing.fetch_seconds
     try:
         fetched = fetch(
-            kaggle, _kernel(push), push.version or 0, folder, outputs=listed, until=until
+            kaggle, kernel_of(push), push.version or 0, folder, outputs=listed, until=until
         )
     except OutputsError as error:
         raise OutputsError(f"{error}\n{context.how_to_fetch(push)}") from None
@@ -219,7 +193,7 @@ def _submit(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, mess
         push.competition,
         message,
         folder=folder,
-        kernel=_kernel(push),
+        kernel=kernel_of(push),
         version=push.version or 0,
         seconds=context.timing.score_seconds,
         poll=context.timing.patience.poll,
@@ -233,27 +207,12 @@ def _submit(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, mess
     )
 
 
-def _earlier(context: PushContext, reference: str, accelerator: str | None) -> Push:
-    if reference == LAST:
-        push = context.ledger.last(rehearsal=context.report.rehearsal)
-        if not push:
-            raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
-        return push
-    owner, _, rest = reference.partition("/")
-    slug, _, number = rest.partition("/")
-    if not (owner and slug and number.removeprefix("v").isdigit()):
-        raise ParameterError(f"--resume {reference}: write it as OWNER/SLUG/N")
-    kernel, version = f"{owner}/{slug}", int(number.removeprefix("v"))
-    kind = machines.named(accelerator).kind if accelerator else ""
-    known = context.ledger.find(kernel, version)
-    return known or Push(kernel, "", "", kind, version=version, rehearsal=context.report.rehearsal)
-
-
 def _note(context: PushContext, push: Push, **changes: object) -> Push:
     """The push with changes, in the ledger too if it has it."""
     return context.ledger.update(push, **changes) if push.pushed else replace(push, **changes)  # type: ignore[arg-type]
 
 
-def _kernel(push: Push) -> Kernel:
+def kernel_of(push: Push) -> Kernel:
+    """The kernel that a push is of."""
     owner, _, slug = push.kernel.partition("/")
     return Kernel(owner, slug)

@@ -48,6 +48,8 @@ class Push:
     score: str | None = None
     folder: str | None = None
     rehearsal: bool = False
+    bundle: str = ""  # the bundle's own content hash, which its first cell states too
+    resent_after: int | None = None  # the version before a push that was sent more than once
 
     @property
     def reference(self) -> str:
@@ -88,11 +90,16 @@ class Ledger:
 
     def last(self, *, rehearsal: bool, kernel: str = "") -> Push | None:
         """The latest push that got a version, of this kernel or of any."""
-        for push in reversed(self.pushes()):
-            wanted = push.version and push.rehearsal == rehearsal
-            if wanted and (not kernel or push.kernel == kernel):
-                return push
-        return None
+        latest = [push for push in self.of(kernel, rehearsal=rehearsal) if push.version]
+        return latest[-1] if latest else None
+
+    def of(self, kernel: str, *, rehearsal: bool) -> list[Push]:
+        """The pushes of this kernel (of any for an empty name), oldest first."""
+        return [
+            push
+            for push in self.pushes()
+            if push.rehearsal == rehearsal and (not kernel or push.kernel == kernel)
+        ]
 
     def find(self, kernel: str, version: int) -> Push | None:
         """The push of this version, if this ledger knows it."""

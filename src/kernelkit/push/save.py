@@ -8,8 +8,8 @@ which source; only when it has not arrived after a while is it sent again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit.kaggle_api.client import SOURCES, Kaggle
@@ -38,17 +38,39 @@ def save_once(
     policy = policy or SavingPolicy()
     before = kaggle.stored(kernel)
     known = before.version if before else 0
-    for sends_left in reversed(range(policy.sends)):
+    for sent in range(1, policy.sends + 1):
         try:
-            return kaggle.save(fields)
+            saved = kaggle.save(fields)
         except Failure as failure:
-            if not failure.is_transient:
+            # One sent before may have arrived late, and be why this one is refused.
+            if not failure.is_transient and sent == 1:
                 raise
             if arrived := _look(kaggle, kernel, fields, known, failure, policy):
                 return arrived
-            if not sends_left:
+            if not failure.is_transient or sent == policy.sends:
                 raise
+        else:
+            return saved if sent == 1 else _resent(kaggle, kernel, fields, known, saved)
     raise AssertionError("unreachable: the last send returns or raises")
+
+
+def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -> tuple[int, ...]:
+    """Other versions than `version` that a push of `text` made, of those later than `after`.
+
+    None where Kaggle cannot be asked: what is known of the push stays as it is.
+    """
+    try:
+        return tuple(v for v, _ in _arrived(kaggle, kernel, text, after) if v != version)
+    except Failure:
+        return ()
+
+
+def _resent(
+    kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], known: int, saved: Saved
+) -> Saved:
+    """An answer to a push that was sent before, with what became of the sends before."""
+    late = twins(kaggle, kernel, fields["text"], known, saved.version)
+    return replace(saved, resent_after=known, twins=late)
 
 
 def _look(
@@ -61,15 +83,21 @@ def _look(
 ) -> Saved | None:
     """The version that a failed push made after all, looked for until it would have settled."""
     clock = kaggle.retries.clock
-    rejected = failure.kind is FailureKind.THROTTLED or not failure.sent
+    rejected = failure.kind is FailureKind.THROTTLED or not failure.is_transient or not failure.sent
     for pause in policy.settle[-1:] if rejected else policy.settle:
         clock.sleep(max(pause, failure.retry_after or 0.0))
-        latest = kaggle.stored(kernel)
-        for version in range(known + 1, (latest.version if latest else 0) + 1):
-            stored = kaggle.stored(kernel, version)
-            if stored and _same(stored.text, fields["text"]):
-                return _recovered(kernel, version, stored, fields)
+        for version, stored in _arrived(kaggle, kernel, fields["text"], known):
+            return _recovered(kernel, version, stored, fields)
     return None
+
+
+def _arrived(kaggle: Kaggle, kernel: Kernel, text: str, after: int) -> Iterator[tuple[int, Stored]]:
+    """The versions later than `after` that run `text`, oldest first."""
+    latest = kaggle.stored(kernel)
+    for version in range(after + 1, (latest.version if latest else 0) + 1):
+        stored = kaggle.stored(kernel, version)
+        if stored and _same(stored.text, text):
+            yield version, stored
 
 
 def _recovered(kernel: Kernel, version: int, stored: Stored, fields: Mapping[str, Any]) -> Saved:

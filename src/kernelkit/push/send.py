@@ -12,6 +12,8 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan
 from kernelkit.push.save import save_once
 
+LOOK_BACK = 5  # versions among which a push that was cut off is looked for
+
 
 def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> Push:
     """Push one version, with its line in the ledger from before the request is out."""
@@ -26,6 +28,7 @@ def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) ->
         timeout_minutes=planned.request.timeout_minutes,
         competition=next(iter(planned.metadata.sources("competition")), None),
         rehearsal=context.report.rehearsal,
+        bundle=bundle.content,
     )
     if not force:
         _refuse_identical(context, push, again=planned.metadata.continues)
@@ -45,7 +48,9 @@ def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) ->
                 f"https://www.kaggle.com/code/{kernel} before you push again"
             ) from None
         raise error from None
-    push = context.ledger.update(push, version=saved.version, state=ledgers.QUEUED)
+    push = context.ledger.update(
+        push, version=saved.version, state=ledgers.QUEUED, resent_after=saved.resent_after
+    )
     context.report(
         "pushed",
         f"{kernel} version {saved.version}: {saved.url}",
@@ -53,8 +58,63 @@ def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) ->
         version=saved.version,
         url=saved.url,
     )
+    tell_twins(context, push, saved.twins)
     _check_sources(context, push, saved)
     return push
+
+
+def tell_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:
+    """Say that a push which was sent again runs more than once."""
+    for version in twins:
+        context.report(
+            "warning",
+            f"{push.kernel} version {version} is this push too: it arrived after it had been sent "
+            f"again as version {push.version}. Both run and use quota; Kaggle stops a run only "
+            f"when the whole kernel is deleted: https://www.kaggle.com/code/{push.kernel}",
+            version=version,
+        )
+
+
+def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> None:
+    """Find what became of the kernel's last push, where that was cut off while it was sent.
+
+    To be called by whoever holds `desk.alone_with(kernel)`, since another command's push that
+    is just going out looks the same in the ledger. Raises what `Failure.error` gives.
+    """
+    pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
+    for push in pushes[:-1]:
+        if push.state == ledgers.SENDING:
+            context.ledger.update(push, state=ledgers.LOST)
+    open_ = (ledgers.SENDING, ledgers.LOST)
+    if not pushes or pushes[-1].version or pushes[-1].state not in open_:
+        return
+    try:
+        version = _version_of(kaggle, kernel, pushes)
+    except Failure as failure:
+        raise failure.error() from None
+    if version is None:
+        context.ledger.update(pushes[-1], state=ledgers.LOST)
+        return
+    push = context.ledger.update(pushes[-1], version=version, state=ledgers.QUEUED)
+    context.report(
+        "found",
+        f"{push.reference}: the push was cut off while it was sent, and arrived",
+        version=version,
+    )
+
+
+def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push]) -> int | None:
+    """The version that the last of these pushes made, told by the hash that its text states."""
+    last, known = pushes[-1], {push.version for push in pushes}
+    latest = kaggle.stored(kernel)
+    newest = latest.version if latest and last.bundle else 0
+    for version in range(newest, max(0, newest - LOOK_BACK), -1):
+        if version in known:
+            return None
+        stored = kaggle.stored(kernel, version)
+        if stored and f"sha256:{last.bundle}" in stored.text:
+            return version
+    return None
 
 
 def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:

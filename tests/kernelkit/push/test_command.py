@@ -1,19 +1,29 @@
 """The whole loop against a local Kaggle, and each exit code of its tool."""
 
 import base64
+import io
 import json
 import shutil
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernelkit import errors, machines
+from kernelkit.events import Reporter
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.types import Kernel
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
+from kernelkit.push import save
 from kernelkit.push.command import list_pushes
+from kernelkit.push.context import PushContext
+from kernelkit.push.follow import follow
 from kernelkit.push.ledger import Ledger
 
 pytestmark = pytest.mark.slow
@@ -315,6 +325,106 @@ def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repo
     assert folder.name == "rehearsal-blossom-train-v1-2"
     assert repository.push(resume="last") == folder
     assert [p.name for p in in_the_way.iterdir()] == ["thesis.txt"]
+
+
+@pytest.fixture
+def cut_off(monkeypatch):
+    """Sends whose command is killed before the answer is noted, and of which none arrives."""
+    send_once = save.save_once
+
+    def cut(*arguments, arrives=True):
+        if arrives:
+            send_once(*arguments)
+        raise SystemExit
+
+    def arm(arrives=True):
+        monkeypatch.setattr(save, "save_once", lambda *a: cut(*a, arrives=arrives))
+
+    arm.off = lambda: monkeypatch.setattr(save, "save_once", send_once)
+    return arm
+
+
+@pytest.mark.parametrize("how", ["resume", "push"])
+def test_a_push_that_was_cut_off_is_found(repository, tmp_path, cut_off, how):
+    limits = ServerLimits(queue_seconds=1.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        cut_off()
+        with pytest.raises(SystemExit):
+            repository.push("files=1")
+        cut_off.off()
+        if how == "push":
+            with pytest.raises(errors.PreflightError, match="--resume tester/blossom-train/1"):
+                repository.push("files=2")
+        folder = repository.push(resume="last")
+    assert (folder / "0.bin").is_file()
+    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["complete"]
+
+
+def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_off):
+    cut_off(arrives=False)
+    with pytest.raises(SystemExit):
+        repository.push("files=1")
+    cut_off.off()
+    with pytest.raises(errors.ParameterError, match="no push in"):
+        repository.push(resume="last")
+    assert "made no version: push again" in repository.message
+    assert repository.push("files=1").name.endswith("-v1")
+
+
+def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle):
+    repository.push("files=1")
+    ledger = Ledger(repository.runs / "pushes.jsonl")
+    repository.push("files=1", force=True)  # stands for one that was sent and came late
+    ledger.update(ledger.pushes()[0], resent_after=0)
+    repository.push(resume="tester/blossom-train/1")
+    assert "version 2 is this push too" in repository.message
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(403, errors.RefusedError), (404, errors.RefusedError), (400, errors.RefusedError),
+     (401, errors.CredentialsError)],
+)  # fmt: skip
+def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch, code, kind):
+    from kernelkit.local_kaggle.execution.sessions import Sessions
+    from kernelkit.local_kaggle.services.wire import ApiError
+
+    def refuse(self, version):
+        raise ApiError(code, "no")
+
+    repository.push("files=1", wait=False)
+    with monkeypatch.context() as patch, pytest.raises(kind) as caught:
+        patch.setattr(Sessions, "of", refuse)
+        repository.push(resume="last")
+    assert "--resume tester/blossom-train/1" in str(caught.value)
+    assert "at Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
+    assert (repository.push(resume="last") / "0.bin").is_file()
+
+
+def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
+    repository.push("files=9", wait=False)
+    context = PushContext(repository.runs, Reporter(io.StringIO(), rehearsal=True), timing)
+    (push,) = context.ledger.pushes()
+    client = Kaggle(open_connection(timing.timeouts), timing.retries)
+    text = client.stored(Kernel("tester", "blossom-train"), 1).text
+    with ThreadPoolExecutor(2) as pool:
+        both = [
+            pool.submit(follow, context, client, push, None, text, None, None) for _ in range(2)
+        ]
+        folders = [one.result() for one in both]
+    assert folders[0] == folders[1]
+    for name, data in expected(9).items():
+        assert (folders[0] / name).read_bytes() == data
+    assert kaggle.faults.calls["Download"] == 9 + 2
+
+
+def test_an_output_that_cannot_be_made_is_found_before_the_push(repository, kaggle, tmp_path):
+    (tmp_path / "file").write_text("")
+    for output in (tmp_path / "file" / "home", "/proc/nowhere/home"):
+        with pytest.raises(errors.StorageError, match="--output") as caught:
+            repository.push(output=Path(output))
+        assert caught.value.exit_code == 12
+    assert "SaveKernel" not in kaggle.faults.calls
 
 
 def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):

@@ -2,15 +2,17 @@
 
 import pytest
 
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.clock import Clock
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Kernel
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.types import Kernel, Saved, Stored
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push import plan
-from kernelkit.push.save import save_once
+from kernelkit.push.save import save_once, twins
 
 pytestmark = pytest.mark.slow
 
@@ -82,3 +84,51 @@ def test_a_refusal_is_final(server, save):
         save()
     assert caught.value.kind is FailureKind.CAPACITY
     assert server.faults.calls["SaveKernel"] == 1
+
+
+class Late:
+    """A Kaggle at which the first send arrives after the looks, before or after the second."""
+
+    def __init__(self, arrives, refuses=False):
+        self.arrives, self.refuses = arrives, refuses
+        self.texts, self.sent = [], 0
+        self.retries = Retries(clock=Clock(speed=1e6))
+
+    def save(self, fields):
+        self.sent += 1
+        if self.sent == 1:
+            raise Failure(FailureKind.NETWORK, "SaveKernel", "no answer in time")
+        if self.arrives == "before":
+            self.texts.append(fields["text"])
+        if self.refuses:
+            raise Failure(
+                FailureKind.CAPACITY, "SaveKernel", "Maximum batch TPU session count of 1"
+            )
+        self.texts.append(fields["text"])
+        return Saved(len(self.texts), "url")
+
+    def stored(self, kernel, version=None):
+        if version is None:
+            return Stored(len(self.texts), self.texts[-1]) if self.texts else None
+        return Stored(len(self.texts), self.texts[version - 1])
+
+
+FIELDS = {"text": "{}"} | {f"{kind}_data_sources": [] for kind in SOURCES}
+
+
+def test_a_version_that_arrives_after_the_looks_is_told():
+    saved = save_once(Late("before"), KERNEL, FIELDS)
+    assert (saved.version, saved.resent_after, saved.twins) == (2, 0, (1,))
+
+
+def test_one_that_arrives_later_still_is_found_by_the_next_look():
+    kaggle = Late("after")
+    saved = save_once(kaggle, KERNEL, FIELDS)
+    assert (saved.version, saved.resent_after, saved.twins) == (1, 0, ())
+    kaggle.texts.append(FIELDS["text"])
+    assert twins(kaggle, KERNEL, FIELDS["text"], 0, 1) == (2,)
+
+
+def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
+    saved = save_once(Late("before", refuses=True), KERNEL, FIELDS)
+    assert (saved.version, saved.recovered) == (1, True)
