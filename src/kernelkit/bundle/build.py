@@ -7,7 +7,6 @@ gives the same bytes; whatever tells of the machine it was written on is left be
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import math
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import cells as bundle_cells
-from kernelkit.bundle import packages, provenance
+from kernelkit.bundle import packages, provenance, secret_scan
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.imports import needed, reached
 from kernelkit.bundle.packages import File
@@ -96,7 +95,11 @@ def build(
         commit=commit,
         packages=project.packages,
         parameters=dict(parameters),
-        texts=(*((f.path, f.text) for f in files), *_texts(name, cells), *_beside(name, cells)),
+        texts=(
+            *((f.path, f.text) for f in files),
+            *_texts(name, cells),
+            *secret_scan.beside(name, cells),
+        ),
         imports=needed([*_texts(name, cells, "code"), *_python(files)]),
         traces=tuple(sorted(set(source.get("metadata", {})) & {"kaggle", "papermill", "widgets"})),
         unnamed=tuple(unnamed),
@@ -213,27 +216,6 @@ def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]
         for n, cell in enumerate(cells, start=1)
         if cell["cell_type"].startswith(kind)
     ]
-
-
-def _beside(name: str, cells: list[Cell]) -> list[tuple[str, str]]:
-    """What is sent of the cells besides their sources: tags, and attachments as they decode."""
-    found = []
-    for number, cell in enumerate(cells, start=1):
-        tags = cell["metadata"].get("tags", [])
-        found.append((f"{name}[cell {number}] tags", "\n".join(map(str, tags))))
-        for file, kinds in dict(cell.get("attachments") or {}).items():
-            for data in dict(kinds).values():
-                text = data if isinstance(data, str) else json.dumps(data)
-                message = f"{file}\n{text}\n{_decoded(text)}"
-                found.append((f"{name}[cell {number}] attachment {file}", message))
-    return found
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text, validate=False).decode("utf-8", "replace")
-    except ValueError:
-        return ""
 
 
 def _python(files: list[packages.File]) -> list[tuple[str, str]]:

@@ -5,9 +5,12 @@ The shapes are those of the issuers' own documentation; a finding never repeats 
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 _SHAPES = {
     "a Kaggle API token": r"\bKGAT_[A-Za-z0-9]{16,}",
@@ -87,3 +90,24 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
                 if pattern.search(line):
                     yield Leak(file, number, what)
                     break
+
+
+def beside(name: str, cells: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What is sent of cells besides their sources, to look for leaks: tags, decoded attachments."""
+    found = []
+    for number, cell in enumerate(cells, start=1):
+        tags = cell["metadata"].get("tags", [])
+        found.append((f"{name}[cell {number}] tags", "\n".join(map(str, tags))))
+        for file, kinds in dict(cell.get("attachments") or {}).items():
+            for data in dict(kinds).values():
+                text = data if isinstance(data, str) else json.dumps(data)
+                message = f"{file}\n{text}\n{_decoded(text)}"
+                found.append((f"{name}[cell {number}] attachment {file}", message))
+    return found
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=False).decode("utf-8", "replace")
+    except ValueError:
+        return ""
