@@ -48,6 +48,7 @@ ROOMS = {
             "errors": "",
             "files": "",
             "events": "",
+            "locks": "",
             "processes": "",
             "machines": "errors",
             "project": "errors",

@@ -11,20 +11,19 @@ from pathlib import Path
 def held(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold the lock file at `path` for the length of a block, waiting until it is free.
 
-    Makes the file and its folder; the file stays, for deleting it would let two hold it.
-    `busy` is called before a wait.
+    Makes the file and its folder. `busy` is called before a wait.
     """
+    from filelock import FileLock, Timeout  # imported here, since `--help` does without
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as lock:
-        try:
-            import fcntl
-        except ImportError:  # Windows: pushes from one desk at a time
-            yield
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if busy:
-                busy()
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        if busy:
+            busy()
+        lock.acquire()
+    try:
         yield
+    finally:
+        lock.release()

@@ -2,7 +2,7 @@
 
 # Why not pandas: a DataFrame shows NaN where a value is missing, counts of such columns as
 # fractions, six digits of each float, and no more than 60 rows and 50 characters of a cell. The
-# groups of petals.comparison.runs and petals.comparison.effects, written with pandas, came to as many lines.
+# groups of petals.comparison, written with pandas, came to as many lines.
 
 from __future__ import annotations
 

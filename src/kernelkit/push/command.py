@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from kernelkit import claims, machines, resuming
+from kernelkit import machines
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -27,13 +27,14 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight
+from kernelkit.push import follow, plan, preflight, resuming
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.account import AccountStatus, check
 from kernelkit.push.context import LEDGER, PushContext
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.runs import claims
 
 
 def push_kernel(

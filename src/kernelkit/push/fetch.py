@@ -20,14 +20,14 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
-from kernelkit import own_folder
-from kernelkit.claims import session_of
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Output, Outputs
+from kernelkit.runs import kit_folder
+from kernelkit.runs.claims import session_of
 
 WORKERS = 16
 CHUNK = 1 << 18
@@ -71,9 +71,9 @@ def fetch(
         sizes = _sizes(kaggle, kernel, version, until)
     except Failure as failure:
         raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
-    record = own_folder.Record(folder, session_of(outputs.log))
+    record = kit_folder.Record(folder, session_of(outputs.log))
     record.begin()
-    parts = own_folder.path(folder, own_folder.PARTS)
+    parts = kit_folder.path(folder, kit_folder.PARTS)
     parts.mkdir(exist_ok=True)
     links = _Links(kaggle, kernel, version, outputs, until)
     trouble: dict[str, str] = {}
@@ -151,7 +151,7 @@ class _Download:
         session: requests.Session,
         links: _Links,
         folder: Path,
-        record: own_folder.Record,
+        record: kit_folder.Record,
         until: float | None,
     ) -> None:
         self._kaggle, self._session, self._links = kaggle, session, links
@@ -164,7 +164,7 @@ class _Download:
             return size
         # Not beside its place: the run may have left a file of that name too.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        part = own_folder.path(self._folder, own_folder.PARTS, f"{unique}.part")
+        part = kit_folder.path(self._folder, kit_folder.PARTS, f"{unique}.part")
         try:
             received = self._kaggle.retries.call(lambda: self._once(name, part, size), self._until)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -231,8 +231,8 @@ def _place(folder: Path, name: str) -> Path:
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
         raise Failure(FailureKind.REFUSED, METHOD, "its name leads out of the folder")
-    if pure.parts[0].casefold() == own_folder.NAME:
-        return own_folder.path(folder, own_folder.OUTPUTS, *pure.parts)
+    if pure.parts[0].casefold() == kit_folder.NAME:
+        return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)
 
 

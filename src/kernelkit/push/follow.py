@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kernelkit import claims, machines, project
-from kernelkit.claims import Claim
+from kernelkit import machines, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     NetworkError,
@@ -26,7 +25,8 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.save import twins
 from kernelkit.push.send import tell_twins
 from kernelkit.push.wait import Ended, Wait
-from kernelkit.runs import run_folder
+from kernelkit.runs import claims, run_folder
+from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import failure as failure_in
 
 ACCELERATOR_ERROR = "AcceleratorError: "  # what a notebook ends with that misses its accelerator

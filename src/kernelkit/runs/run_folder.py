@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, own_folder
+from kernelkit import files
 from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.notebooks.document import KERNELSPEC
 from kernelkit.project import Shown
+from kernelkit.runs import kit_folder
 from kernelkit.runs import log as logs
 
 METRICS, REPORT = "metrics.json", "report.html"
@@ -29,12 +30,12 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Clear = str) -> None:
     """
     if log:
         log = clear(log)
-        files.write_text(own_folder.path(folder, own_folder.LOG), log)
+        files.write_text(kit_folder.path(folder, kit_folder.LOG), log)
         # Once more: what was printed in two pieces is one text only here.
         text = clear(logs.text(logs.decode(log)))
-        files.write_text(own_folder.path(folder, own_folder.LOG_TEXT), text)
+        files.write_text(kit_folder.path(folder, kit_folder.LOG_TEXT), text)
     if pushed_text:
-        files.write_text(own_folder.path(folder, own_folder.PUSHED), clear(pushed_text))
+        files.write_text(kit_folder.path(folder, kit_folder.PUSHED), clear(pushed_text))
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:
@@ -87,15 +88,16 @@ def check_accelerator(found: Mapping[str, Any], asked: str, *, rehearsal: bool) 
 def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
     """Write a report from the executed notebook, or from what else came home; returns it.
 
-    `clear` takes the secrets out of a text. Raises what `kernelkit.runs.notebook_html.write_report` raises.
+    `clear` takes the secrets out of a text. Raises what
+    `kernelkit.runs.notebook_html.write_report` raises.
     """
     from kernelkit.runs.notebook_html import write_report
 
-    left = own_folder.left_by_run(folder)
+    left = kit_folder.left_by_run(folder)
     names = [name for name in EXECUTED if left is None or name in left]
     notebook = next((folder / n for n in names if _is_notebook(folder / n)), None)
     if notebook is None:
-        notebook = own_folder.place(folder, EXECUTED[0])
+        notebook = kit_folder.place(folder, EXECUTED[0])
         assembled = json.dumps(_assembled(folder, title, pushed_text), indent=1)
         files.write_text(notebook, clear(assembled))
     return write_report(notebook, report_place(folder), folder, clear)
@@ -103,22 +105,22 @@ def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) 
 
 def report_place(folder: Path) -> Path:
     """Where a run folder's report stands, or would stand."""
-    return own_folder.place(folder, REPORT)
+    return kit_folder.place(folder, REPORT)
 
 
 def executed(folder: Path) -> Path | None:
     """The notebook that a report of the folder shows: the run's, or the kit's own."""
-    left = own_folder.left_by_run(folder)
+    left = kit_folder.left_by_run(folder)
     of_run = [folder / name for name in EXECUTED if left is None or name in left]
-    found = (p for p in (*of_run, own_folder.place(folder, EXECUTED[0])) if p.is_file())
+    found = (p for p in (*of_run, kit_folder.place(folder, EXECUTED[0])) if p.is_file())
     return next(found, None)
 
 
 def _log(folder: Path) -> str:
     """The log as text; folders of before have it beside the run's files."""
-    kept = own_folder.path(folder, own_folder.LOG_TEXT)
-    if not kept.is_file() and own_folder.left_by_run(folder) is None:
-        kept = folder / own_folder.LOG_TEXT
+    kept = kit_folder.path(folder, kit_folder.LOG_TEXT)
+    if not kept.is_file() and kit_folder.left_by_run(folder) is None:
+        kept = folder / kit_folder.LOG_TEXT
     return kept.read_text(encoding="utf-8") if kept.is_file() else ""
 
 
@@ -138,7 +140,7 @@ def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
         cells += [_figure(path, path.relative_to(folder).as_posix()) for path in figures]
     if log := _log(folder):
         cells += [_markdown("## Log"), _output(log)]
-    kept = own_folder.path(folder, own_folder.PUSHED)
+    kept = kit_folder.path(folder, kit_folder.PUSHED)
     if not pushed_text and kept.is_file():
         pushed_text = kept.read_text(encoding="utf-8")
     if pushed_text:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit import errors, own_folder, project
-from kernelkit.runs import run_folder
+from kernelkit import errors, project
+from kernelkit.runs import kit_folder, run_folder
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8"
@@ -82,7 +82,7 @@ def test_a_broken_report_does_not_cost_the_run(tmp_path):
 
 def fetched(folder, **files):
     """A folder into which a push fetched these files."""
-    record = own_folder.Record(folder, "a session")
+    record = kit_folder.Record(folder, "a session")
     record.begin()
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text)

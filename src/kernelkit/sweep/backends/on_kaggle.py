@@ -12,7 +12,7 @@ import nbformat
 from slugify import slugify
 
 import kernelkit
-from kernelkit import claims, files, machines, project
+from kernelkit import files, machines, project
 from kernelkit.bundle import packages
 from kernelkit.notebooks import document
 from kernelkit.project import Project
@@ -20,6 +20,7 @@ from kernelkit.push import metadata as kernel_metadata
 from kernelkit.push import plan
 from kernelkit.push.command import push_kernel
 from kernelkit.push.timing import Timing
+from kernelkit.runs import claims
 from kernelkit.sweep.backends.in_session import FOLDER
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.report.sweep_report import SweepReport

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from kernelkit import claims, errors
-from kernelkit.claims import Claim
+from kernelkit import errors
+from kernelkit.runs import claims
+from kernelkit.runs.claims import Claim
 
 MINE = Claim("me/blossom", 3, source="abc", pushed="today")
 

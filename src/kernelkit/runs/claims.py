@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from kernelkit import files, own_folder
+from kernelkit import files
 from kernelkit.errors import ParameterError, StorageError
+from kernelkit.runs import kit_folder
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def session_of(log: str) -> str:
 
 def was_pushed(folder: Path) -> bool:
     """Whether a push has claimed the folder, in this form or the one before it."""
-    return own_folder.path(folder, own_folder.MARKER).is_file() or _old_marker(folder) is not None
+    return kit_folder.path(folder, kit_folder.MARKER).is_file() or _old_marker(folder) is not None
 
 
 def check_free(folder: Path) -> None:
@@ -65,7 +66,7 @@ def check_free(folder: Path) -> None:
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ParameterError(f"{folder} is not empty: choose another folder with --output")
     existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    probe = existing / f".{own_folder.NAME}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+    probe = existing / f".{kit_folder.NAME}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
     try:
         probe.mkdir()
         probe.rmdir()
@@ -127,13 +128,13 @@ def _set_aside(folder: Path) -> Path:
 
 
 def _mark(folder: Path, mine: Claim) -> None:
-    marker = own_folder.path(folder, own_folder.MARKER)
+    marker = kit_folder.path(folder, kit_folder.MARKER)
     files.write_text(marker, json.dumps(asdict(mine)) + "\n")
 
 
 def _read(folder: Path) -> Claim | None:
     """The claim on a folder; one in the form before this knows no more than a version."""
-    marker = own_folder.path(folder, own_folder.MARKER)
+    marker = kit_folder.path(folder, kit_folder.MARKER)
     if not marker.is_file():
         return _old_marker(folder)
     found = _object(marker)
@@ -146,7 +147,7 @@ def _read(folder: Path) -> Claim | None:
 
 
 def _old_marker(folder: Path) -> Claim | None:
-    found = _object(folder / own_folder.MARKER)
+    found = _object(folder / kit_folder.MARKER)
     kernel, version = found.get("kernel"), found.get("version")
     if set(found) == {"kernel", "version"} and isinstance(version, int):
         return Claim(str(kernel), version)
