@@ -14,17 +14,17 @@ from petals.errors import StorageError
 
 
 def cannot_write(path: str | Path, error: Exception) -> StorageError:
-    """The error that says so, and what to do."""
+    """The `StorageError` for a failed write; its message names the cause and a remedy."""
     why = getattr(error, "strerror", None) or getattr(error, "message", None) or error
     return StorageError(f"cannot write {path}: {why}. Free some space or choose another folder.")
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A path beside `path` to write to; it takes `path`'s place when the block ends well.
+    """A path beside `path` to write to; it replaces `path` when the block ends without an error.
 
-    Raises `StorageError` in place of an `OSError` (disk full, folder read-only); whatever
-    happens, nothing half-written is left behind.
+    Raises `StorageError` in place of an `OSError` (disk full, folder read-only). No half-written
+    file is left behind.
     """
     path = Path(path)
     part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")

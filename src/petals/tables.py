@@ -16,14 +16,14 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under named columns; None is shown as a dash."""
+    """Rows of values under named columns; the table shows None as a dash."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> Table:
-        """A table of dicts, in the first one's order of columns."""
+        """A table from dicts; the first dict gives the order of the columns."""
         columns = list(rows[0]) if rows else []
         return cls(columns, [[row.get(column) for column in columns] for row in rows])
 

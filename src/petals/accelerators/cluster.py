@@ -1,4 +1,4 @@
-"""The hosts of a run: how they meet, and what is said when one is lost.
+"""The hosts of a run: how they join, and the error when a host is lost.
 
 `ClusterSpec` says which hosts there are, as the environment tells. Host 0 writes the files.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from petals.accelerators.timeouts import call_with_timeout
 from petals.errors import HostsError, SettingError
 
-PATIENCE = 50.0  # seconds for all hosts to be there
+PATIENCE = 50.0  # seconds within which all hosts must join
 HEARTBEAT = 60  # seconds without a sign of life after which JAX ends all hosts
 
 LOST = (
@@ -30,7 +30,7 @@ _SIGNS_OF_LOSS = ("Gloo", "Collective ops is aborted", "coordination service", "
 
 @dataclass(frozen=True)
 class Hosts:
-    """Who is here: this host's `index` of `count`; `strategy`: TensorFlow's, where it is that."""
+    """This host's `index` of `count`; `strategy`: TensorFlow's where the hosts join through it."""
 
     index: int = 0
     count: int = 1
@@ -38,7 +38,7 @@ class Hosts:
 
     @property
     def first(self) -> bool:
-        """Whether this is the host that writes."""
+        """Whether this host writes the files."""
         return self.index == 0
 
 
@@ -46,14 +46,14 @@ _here = Hosts()
 
 
 def here() -> Hosts:
-    """This host among those that `join` found; alone before it."""
+    """This host among those that `join` found; a single host before `join` was called."""
     return _here
 
 
 def join(invited: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
-    """Meet the other hosts; before anything else that JAX or TensorFlow does.
+    """Join the other hosts; call it before any other use of JAX or TensorFlow.
 
-    Raises `HostsError` when they are not all there within `seconds`.
+    Raises `HostsError` when not all hosts join within `seconds`.
     """
     global _here
     who = "host ?" if invited.index is None else f"host {invited.index} of {invited.count}"
@@ -65,14 +65,14 @@ def join(invited: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
         )
     meet = _through_jax if invited.through == JAX else _through_tensorflow
     try:
-        # JAX itself would give up by ending the process.
+        # At its own timeout JAX would end the process, so the limit here must be shorter.
         left = max(deadline - time.monotonic(), 0.1)
         _here = call_with_timeout(left, lambda: meet(invited))
     except TimeoutError:
         raise HostsError(
             f"{who} waited {seconds:.0f} s at {invited.address or 'the address JAX found'} and not "
-            "all others came: start every host once, with the same number of hosts and a number "
-            "of its own"
+            "all other hosts joined: start every host once, with the same number of hosts and an "
+            "index of its own"
         ) from None
     return _here
 
@@ -97,7 +97,7 @@ def _through_jax(invited: ClusterSpec) -> Hosts:
             **{name: value for name, value in options.items() if name in known},
         )
     except (RuntimeError, ValueError) as error:
-        raise HostsError(f"no way to the other hosts: {str(error).splitlines()[0]}") from error
+        raise HostsError(f"could not join the other hosts: {str(error).splitlines()[0]}") from error
     return Hosts(jax.process_index(), jax.process_count())
 
 
@@ -121,7 +121,7 @@ def _answers(address: str, deadline: float) -> bool:
 
 @contextmanager
 def naming_lost_hosts() -> Iterator[None]:
-    """Turn what a collective operation says of a host that is gone into a `HostsError`."""
+    """Turn the error of a collective operation that lost a host into a `HostsError`."""
     try:
         yield
     except Exception as error:
@@ -138,7 +138,7 @@ JAX, TENSORFLOW = "jax", "tensorflow"
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """What the environment says of other hosts. `address` "" and `index` None: JAX finds out."""
+    """How to join the other hosts. With `address` "" and `index` None, JAX detects them itself."""
 
     through: str
     address: str = ""
@@ -147,9 +147,9 @@ class ClusterSpec:
 
 
 def read(environ: Mapping[str, str] = os.environ) -> ClusterSpec | None:
-    """What the environment says of other hosts, None when this one is alone.
+    """How to join the other hosts of the environment; None when this host runs alone.
 
-    Raises `SettingError` for variables that are missing, no numbers or contradict one another.
+    Raises `SettingError` for variables that are missing, not numbers or in contradiction.
     """
     choice = environ.get(CHOICE, "")
     if choice not in ("", "1", "auto"):

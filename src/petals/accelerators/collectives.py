@@ -1,6 +1,6 @@
-"""What hosts tell one another: rows gathered, bytes of host 0, and a model on one host alone.
+"""Collective operations between hosts: gather rows, broadcast from host 0, use one host alone.
 
-On a single host each of these gives back what it was given.
+On a single host each function returns its argument unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ CHUNK = 1 << 22  # words exchanged at a time: 16 MB of each host
 def gather(rows: np.ndarray) -> np.ndarray:
     """Arrays of all hosts joined along the first axis, in the hosts' order, the same on each.
 
-    They may differ in length. Every host has to call it; raises `HostsError` when one is gone.
+    The arrays may differ in length. Every host must call the function; raises `HostsError` when
+    a host is gone.
     """
     here = cluster.here()
     if here.count == 1:
@@ -42,7 +43,7 @@ def gather(rows: np.ndarray) -> np.ndarray:
 
 
 def broadcast(data: bytes) -> bytes:
-    """Host 0's bytes, on every host; what the others give is not looked at."""
+    """Host 0's bytes, on every host; the arguments of the other hosts are ignored."""
     here = cluster.here()
     if here.count == 1:
         return data
@@ -54,20 +55,20 @@ def broadcast(data: bytes) -> bytes:
 
 
 def broadcast_scalar(value: float) -> float:
-    """Host 0's number on every host, so that all decide alike."""
+    """Host 0's number, on every host, so that all hosts decide alike."""
     if cluster.here().count == 1:
         return value
     return float(np.frombuffer(broadcast(np.float64(value).tobytes()), np.float64)[0])
 
 
 def of_first(array: np.ndarray) -> np.ndarray:
-    """Host 0's array, on every host; it has the same shape on all."""
+    """Host 0's array, on every host; `array` has the same shape on all hosts."""
     data = broadcast(np.ascontiguousarray(array).tobytes())
     return np.frombuffer(data, array.dtype).reshape(array.shape)
 
 
 def _numbers(own: int) -> np.ndarray:
-    """int64 (hosts,): a number of each."""
+    """int64 (hosts,): one number from each host."""
     return np.ascontiguousarray(_of_all(np.array([own], np.int64).view(np.int32))).view(np.int64)[
         :, 0
     ]
@@ -78,7 +79,7 @@ def _words(data: bytes, size: int) -> np.ndarray:
 
 
 def _of_all(words: np.ndarray) -> np.ndarray:
-    """int32 (n,) of each host as (hosts, n); n is the same on all."""
+    """The int32 (n,) arrays of all hosts as one (hosts, n) array; n is the same on all hosts."""
     here = cluster.here()
     with cluster.naming_lost_hosts():
         if here.strategy is None:
@@ -110,7 +111,7 @@ _doubles: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorates what uses this host's devices only, whatever the others do."""
+    """Decorator: the function uses only this host's devices, independently of the other hosts."""
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -118,7 +119,7 @@ def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
         if here.count == 1:
             return function(*args, **kwargs)
         if here.strategy is not None:
-            # tf_keras calls back within its strategy's scope, which a thread is outside of.
+            # tf_keras calls back inside its strategy's scope; a new thread is outside of the scope.
             with ThreadPoolExecutor(1) as pool:
                 return pool.submit(function, *args, **kwargs).result()
         import jax
@@ -131,15 +132,15 @@ def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def local_copy(model: keras.Model) -> keras.Model:
-    """The model with its present weights, for use `on_this_host`; every host calls it.
+    """A copy of the model with its present weights, for use `on_this_host`.
 
-    On a single host it is the model itself.
+    Every host must call the function. On a single host it returns the model itself.
     """
     if cluster.here().count == 1:
         return model
     weights = model.get_weights()  # under tf.distribute the hosts agree on some of them
     if model not in _doubles:
-        rng = random.getstate()  # a copy draws weights of its own, of which nothing is kept
+        rng = random.getstate()  # clone_model draws initial weights, which are overwritten below
         _doubles[model] = keras.models.clone_model(model)
         random.setstate(rng)
     _doubles[model].set_weights(weights)
@@ -147,7 +148,7 @@ def local_copy(model: keras.Model) -> keras.Model:
 
 
 def feed(dataset: tf.data.Dataset, batch_size: int) -> Any:
-    """What `fit` takes for this host's part of batches of `batch_size` images over all."""
+    """The dataset for `fit`: this host's part of batches of `batch_size` images over all hosts."""
     strategy = cluster.here().strategy
     if strategy is None:
         return dataset

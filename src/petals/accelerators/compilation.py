@@ -1,4 +1,4 @@
-"""JAX's compiled programs, kept: a network that took minutes to compile starts at once again."""
+"""Keep JAX's compiled programs, so that a later run need not compile for minutes again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ FOLDER = "compiled"
 
 
 def keep(run: str | Path) -> int:
-    """Keep compiled programs in the run's folder, those of attached outputs included.
+    """Keep compiled programs in the run's folder, and copy those of attached outputs into it.
 
-    To be called before anything is compiled. Returns how many were there already. What does not
-    fit this machine or this version of JAX is not used: its key holds both.
+    Call it before JAX compiles anything. Returns how many programs were there already. JAX ignores
+    a program of another machine or version of JAX, since the program's key holds both.
     """
     import jax
 
-    # Of several hosts each keeps its own: a program is there for all of them or for none.
+    # With several hosts each host keeps its own programs: all hosts must find one, or none.
     folder = (Path(run) if cluster.here().count == 1 else cache_folder()) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in find_folders(FOLDER):
@@ -27,7 +27,7 @@ def keep(run: str | Path) -> int:
             if program.is_file() and not (folder / program.name).exists():
                 shutil.copyfile(program, folder / program.name)
     jax.config.update("jax_compilation_cache_dir", str(folder.resolve()))
-    # Small programs count as well: there are hundreds of them.
+    # Keep small programs too: there are hundreds of them.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     # XLA's own caches would put the folder's path into every key.

@@ -1,9 +1,9 @@
-"""What this runs on. Call `detect` first of all: it decides which Keras there will be.
+"""The device a run has. Call `detect` before anything imports Keras: it chooses the Keras too.
 
 Kaggle's TPU image holds a TensorFlow that cannot see the TPU; JAX can. So a TPU means Keras on
 JAX there, TensorFlow's TPUStrategy with the legacy Keras where TensorFlow reaches it, and
-Keras on TensorFlow everywhere else. No failure is hidden: every attempt is in the table, and a
-device that was asked for and is not there ends the run.
+Keras on TensorFlow everywhere else. The `Accelerator` lists every attempt and its outcome, and
+`detect` raises an error when the device that the user asked for is missing.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
 # "gpu" and "tpu-tensorflow". A number of devices may follow these two, as in "gpu:4".
 REHEARSAL = "KAGGLE_REHEARSAL"
 REHEARSALS = ("", "tpu", "tpu-tensorflow", "gpu")
-PATIENCE = 45.0  # seconds that all attempts at a TPU take at most
+PATIENCE = 45.0  # seconds: the limit for all attempts at a TPU together
 
 
 @dataclass
 class Accelerator:
     """The device a run has.
 
-    `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices that share each batch, of all `hosts`, of
-    which this is number `host`; `backend`: Keras's;
-    `keras`: its name and version; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices
-    stand in for the real ones; `attempts`: what was tried and what came of it.
+    `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices, of all `hosts`, that share each batch;
+    `host`: this host's number from 0; `backend`: the Keras backend; `keras`: the name and version
+    of Keras; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices stand in for the real ones;
+    `attempts`: (attempt, outcome) pairs in the order they were made.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Accelerator:
 
     @property
     def on_cpu(self) -> bool:
-        """Whether it computes on CPUs, where runs can be repeated to the bit."""
+        """Whether the device computes on CPUs, where a run can be repeated to the bit."""
         return self.kind == "cpu" or self.rehearsal
 
     def scope(self) -> AbstractContextManager:
@@ -59,7 +59,7 @@ class Accelerator:
         return self.strategy.scope() if self.strategy is not None else nullcontext()
 
     def as_dict(self) -> dict[str, Any]:
-        """What `metrics.json` says of the device."""
+        """The device as `metrics.json` records it."""
         names = ("kind", "name", "replicas", "hosts", "backend", "keras", "dtype", "rehearsal")
         return {name: getattr(self, name) for name in names}
 
@@ -77,15 +77,15 @@ class Accelerator:
 def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     """Find the device, choose the Keras for it and set the dtype policy.
 
-    `request`: "auto" takes the best there is; "tpu", "gpu" and "cpu" insist. Ends within a
-    minute whatever a TPU does. Meets the other hosts of `petals.accelerators.cluster`. Raises
-    `AcceleratorError` when what was asked for is not there, or when another Keras was imported
-    before, `HostsError` when a host is missing, and `SettingError` for an unknown request or
-    dtype.
+    `request`: "auto" takes the best device there is; "tpu", "gpu" and "cpu" accept no other. The
+    call returns or raises within a minute, also when a TPU does not answer. It joins the other
+    hosts that `petals.accelerators.cluster` finds. Raises `AcceleratorError` when the requested
+    device is missing or another Keras was imported before, `HostsError` when a host is missing,
+    and `SettingError` for an unknown request or dtype.
     """
     if request not in REQUESTS:
         raise SettingError(f"accelerator {request!r}: one of {', '.join(REQUESTS)}")
-    # TensorFlow's C++ side otherwise opens every notebook with a screenful about its build.
+    # Without this, TensorFlow's C++ side prints a screenful about its build in every notebook.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     attempts: list[tuple[str, str]] = []
     if (invited := cluster.read()) is not None:
@@ -152,7 +152,7 @@ def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
         return _on_jax(devices, rehearsal=rehearsal == "tpu")
     left = deadline - time.monotonic()
     if left < 1:
-        return None  # what JAX waits for, TensorFlow cannot have either
+        return None  # JAX used up the time: a TPU that keeps JAX waiting keeps TensorFlow waiting
     try:
         strategy = tpu.through_tensorflow(left)
     except tpu.NoTPUError as error:
@@ -168,7 +168,7 @@ def _on_jax(devices: list[Any], rehearsal: bool) -> Accelerator:
     version = keras_backend.choose(keras_backend.JAX)
     from tensorflow import keras
 
-    # Each host feeds its own part of a batch, so nothing is to be divided again.
+    # Each host feeds its own part of a batch, so Keras must not divide the dataset again.
     shared = keras.distribution.DataParallel(auto_shard_dataset=False)
     keras.distribution.set_distribution(shared)
     name = _processor() if devices[0].platform == "cpu" else devices[0].device_kind

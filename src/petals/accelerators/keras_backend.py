@@ -1,6 +1,6 @@
-"""Which Keras `from tensorflow import keras` is: Keras 3 on JAX or TensorFlow, or tf_keras.
+"""Choose the Keras of `from tensorflow import keras`: Keras 3 on JAX or TensorFlow, or tf_keras.
 
-The choice is made by environment variables that are read once, at the first import.
+TensorFlow and Keras read the choice from environment variables, once, at their first import.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _PACKAGES = ("keras", "tf_keras", "tensorflow")
 
 
 def choose(wanted: str) -> str:
-    """Make Keras the one that is `wanted` and return its name and version.
+    """Select the `wanted` Keras and return its name and version.
 
-    `TENSORFLOW` leaves a user's own `TF_USE_LEGACY_KERAS=1` in force. Raises
-    `AcceleratorError` when another one is imported already, and names who imported it.
+    `TENSORFLOW` leaves a user's own `TF_USE_LEGACY_KERAS=1` in force. Raises `AcceleratorError`
+    when another Keras is imported already; the message names the modules that imported it.
     """
     backend = JAX if wanted == JAX else TENSORFLOW
     other = _imported_backend()
@@ -50,7 +50,7 @@ def is_legacy(keras: ModuleType) -> bool:
 
 
 def version(keras: ModuleType) -> str:
-    """Such as "Keras 3.13.1" or "tf_keras 2.20.1"."""
+    """The name and version, such as "Keras 3.13.1" or "tf_keras 2.20.1"."""
     if is_legacy(keras):
         import importlib.metadata
 
@@ -59,13 +59,13 @@ def version(keras: ModuleType) -> str:
 
 
 def scope(model: Any) -> AbstractContextManager:
-    """The tf.distribute scope a model was built in: its optimizer and metrics belong there."""
+    """The tf.distribute scope of a model, in which its optimizer and metrics must be created."""
     strategy = getattr(model, "distribute_strategy", None)
     return nullcontext() if strategy is None else strategy.scope()
 
 
 def replicas(model: Any) -> int:
-    """Devices that share each of a model's batches, whose size they must divide."""
+    """The number of devices that share each batch of a model; it must divide the batch size."""
     strategy = getattr(model, "distribute_strategy", None)
     if strategy is not None:
         return strategy.num_replicas_in_sync
@@ -78,7 +78,7 @@ def replicas(model: Any) -> int:
 def _need_tf_keras() -> None:
     if importlib.util.find_spec("tf_keras") is None:
         raise AcceleratorError(
-            "TensorFlow's TPUStrategy trains with the legacy Keras alone, and tf_keras is not "
+            "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not "
             "installed: pip install tf_keras, in TensorFlow's version"
         )
 
@@ -98,7 +98,7 @@ def _too_early(what: str, wanted: str) -> AcceleratorError:
 
 
 def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]:
-    """Modules outside `packages` that hold something of theirs, in the order of import."""
+    """Modules outside `packages` that hold an object of these packages, in the order of import."""
     outside = (
         (name, module)
         for name, module in list(sys.modules.items())
@@ -116,7 +116,7 @@ def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]
 def _origin(value: object) -> str:
     """The package a module, class or function comes from."""
     name = "__name__" if isinstance(value, ModuleType) else "__module__"
-    try:  # its own dictionary: asking with getattr would set off lazy imports
+    try:  # read the dictionary itself: getattr would trigger lazy imports
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
         held = {}

@@ -1,4 +1,4 @@
-"""Questions that may never be answered, asked with a limit."""
+"""Call a function that may never return, with a time limit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Answer = TypeVar("Answer")
 
 
 def call_with_timeout(seconds: float, ask: Callable[[], Answer]) -> Answer:
-    """What `ask` returns or raises; `TimeoutError` when neither happens within `seconds`.
+    """Return or raise what `ask` does; `TimeoutError` when it does neither within `seconds`.
 
-    It is asked in a thread, which is left behind then, and JAX, which it may be stuck in, is no
-    longer waited for when the process ends.
+    `ask` runs in a thread. After a timeout the thread is left running, and the process no longer
+    waits at its end for JAX, in which the thread may be stuck.
     """
     answers: queue.SimpleQueue = queue.SimpleQueue()
 
     def run() -> None:
         try:
             answers.put((ask(), None))
-        except Exception as error:  # every layer below raises its own kinds
+        except Exception as error:  # JAX and TensorFlow raise many kinds
             answers.put((None, error))
 
     threading.Thread(target=run, daemon=True, name="petals.accelerators.timeouts").start()
@@ -38,7 +38,7 @@ def call_with_timeout(seconds: float, ask: Callable[[], Answer]) -> Answer:
 
 
 def _leave_without_jax() -> None:
-    # At exit JAX clears its devices, for which it would wait until the stuck thread is done.
+    # At exit JAX clears its devices, and would wait there until the stuck thread returns.
     api = sys.modules.get("jax._src.api")
     if hasattr(api, "clean_up"):
         atexit.unregister(api.clean_up)

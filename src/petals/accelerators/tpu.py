@@ -1,7 +1,7 @@
-"""The two ways to a TPU, each of which answers in time or says why not.
+"""The two ways to a TPU: each returns within its time limit or raises the reason.
 
-JAX sees the TPU of the machine it runs on; TensorFlow does where `tensorflow-tpu` is
-installed, and reaches TPU nodes over the network (`TPU_NAME`, `grpc://`).
+JAX sees the TPU of its own machine. TensorFlow sees that TPU where `tensorflow-tpu` is installed,
+and also reaches TPU nodes over the network (`TPU_NAME`, `grpc://`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from petals.accelerators.timeouts import Answer, call_with_timeout
 
 NAME = "TPU_NAME"
 
-# In a process of its own: TensorFlow connects to other machines while it holds Python's
-# interpreter lock, so that no thread could end the wait.
+# This program runs in a process of its own: TensorFlow holds Python's interpreter lock while it
+# connects to other machines, so no thread of the same process could end the wait.
 _CONNECT = """
 import sys, tensorflow as tf
 resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=sys.argv[1])
@@ -30,11 +30,11 @@ tf.config.experimental_connect_to_cluster(resolver)
 
 
 class NoTPUError(Exception):
-    """This way leads to no TPU, and why."""
+    """There is no TPU to be had this way; the message gives the reason."""
 
 
 def signs() -> list[str]:
-    """What on this machine speaks of a TPU: device files and variables."""
+    """The device files and environment variables that indicate a TPU on this machine."""
     files = [str(path) for path in sorted(Path("/dev").glob("accel[0-9]*"))[:1]]
     files += ["/dev/vfio/0"] if Path("/dev/vfio/0").exists() else []
     return files + [name for name in ("TPU_WORKER_ID", NAME) if os.environ.get(name)]
@@ -48,7 +48,7 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
     def devices() -> list[Any]:
         import jax
 
-        return jax.devices(platform)  # asked by name, JAX says why a TPU is out of reach
+        return jax.devices(platform)  # with a platform named, JAX reports why its TPU is missing
 
     return _answer(devices, seconds)
 
@@ -64,7 +64,7 @@ def through_tensorflow(seconds: float) -> Any:
             "pip install tf_keras, in TensorFlow's version"
         )
     before = os.environ.get(USE_LEGACY)
-    os.environ[USE_LEGACY] = "1"  # read when TensorFlow is imported
+    os.environ[USE_LEGACY] = "1"  # TensorFlow reads it while it is imported
     try:
         import tensorflow as tf
 
@@ -94,7 +94,7 @@ def _try_elsewhere(name: str, seconds: float) -> None:
     except subprocess.TimeoutExpired:
         raise NoTPUError(f"{name} does not answer within {seconds:.0f} s") from None
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no word of why"])[-1]
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise NoTPUError(f"{name}: {textwrap.shorten(last, 200)}")
 
 
@@ -103,7 +103,7 @@ def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
         return call_with_timeout(seconds, ask)
     except TimeoutError:
         raise NoTPUError(
-            f"no answer within {seconds:.0f} s: another process holds it, or it waits for "
+            f"no answer within {seconds:.0f} s: another process holds it, or the TPU waits for "
             "other hosts of its slice"
         ) from None
     except Exception as error:

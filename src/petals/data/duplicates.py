@@ -1,7 +1,7 @@
 """Photos that occur twice: the same bytes, or the same picture stored another way.
 
-A validation image that was also trained on makes the score look better than it is, and one
-photo under two labels can only be learnt wrong.
+A validation image that is in the training set too makes the score look better than it is, and
+the network cannot learn a photo that has two labels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from petals.data.splits import Split
 from petals.errors import SettingError
 
 BITS = 64
-THUMBNAIL = (18, 16)  # columns, rows: halved, it gives the 9 x 8 greys that a hash compares
+THUMBNAIL = (18, 16)  # columns, rows: half of each gives the 9 x 8 greys that a hash compares
 ALIKE = 12.0  # mean difference of two thumbnails' channel values, out of 255, at most
 MOST_PAIRS = 20_000
 _CHUNK = 512
@@ -32,10 +32,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """What is kept of n images: enough to find twins, too little to see anything.
+    """Hashes and thumbnails of n images, from which twins are found.
 
-    splits, ids and digests (n,) str; positions in the split and labels (n,) int64, label -1
-    where there is none; sizes (n,) int64 JPEG bytes; hashes bool (n, 64); thumbnails uint8
+    splits, ids and digests (n,) str; positions in the split and labels (n,) int64, where -1
+    stands for no label; sizes (n,) int64 JPEG bytes; hashes bool (n, 64); thumbnails uint8
     (n, 16, 18, 3).
     """
 
@@ -94,7 +94,7 @@ def _row(split: str, position: int, example: tfrecords.Example) -> tuple:
 def _thumbnail(jpeg: bytes) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(jpeg)) as image:
-            image.draft("RGB", (64, 64))  # decodes at an eighth of the work where it can
+            image.draft("RGB", (64, 64))  # lets libjpeg decode at down to an eighth of the size
             small = image.convert("RGB").resize(THUMBNAIL, Image.Resampling.BOX)
     except Exception:  # Pillow's decoders raise several kinds
         return np.zeros((*THUMBNAIL[::-1], 3), np.uint8)
@@ -115,12 +115,13 @@ def _hashes(thumbnails: np.ndarray) -> np.ndarray:
 def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
     """All pairs with the same bytes or hashes that differ in at most `near` bits, nearest first.
 
-    Pairs by hash count only where the thumbnails agree as well. Ends at 20,000 pairs. Raises
-    `SettingError` for `near` outside 0 to 16, where any two pictures begin to look alike.
+    Images with near hashes are a pair only if their thumbnails agree too. The search ends at
+    20,000 pairs. Raises `SettingError` for `near` outside 0 to 16: beyond 16 bits the hashes of
+    any two pictures begin to agree.
     """
     if not 0 <= near <= 16:
         raise SettingError(f"near {near}: between 0 and 16 of a hash's {BITS} bits")
-    # +1 and -1 for the bits make the distances one product of matrices
+    # With +1 and -1 for the bits, one matrix product gives all distances.
     signs = np.where(prints.hashes, np.float32(1), np.float32(-1))
     pairs: list[Pair] = []
     for begin in range(0, len(prints), _CHUNK):
@@ -146,7 +147,7 @@ def across(prints: Fingerprints, pairs: list[Pair]) -> list[Pair]:
 
 
 def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, object]]:
-    """For each two splits: pairs with the same bytes, near pairs, and those of two labels."""
+    """For each two splits: pairs with the same bytes, near pairs, and pairs with two labels."""
     counts: dict[tuple[str, str], list[int]] = {}
     for pair in pairs:
         key = (str(prints.splits[pair.first]), str(prints.splits[pair.second]))
@@ -161,6 +162,6 @@ def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, object]]:
 
 
 def disagree(prints: Fingerprints, pair: Pair) -> bool:
-    """Whether the two images carry different labels; False where one has none."""
+    """Whether the two images have different labels; False where an image has no label."""
     one, other = prints.labels[pair.first], prints.labels[pair.second]
     return bool(one != other and min(one, other) >= 0)

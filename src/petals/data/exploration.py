@@ -1,4 +1,4 @@
-"""What is in a dataset, and how fast it can be read."""
+"""The contents of a dataset, and the speed at which this machine reads it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from petals.tables import Table
 
 
 def splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
-    """The splits that the data has at this size; raises `DataError` when there is no train."""
+    """The splits of the data at this size; raises `DataError` when the train split is missing."""
     found = {"train": Split.find(root, size, "train", limit)}
     for name in tfrecords.SPLITS[1:]:
         try:
@@ -29,13 +29,13 @@ def splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
 
 
 def intact(splits: Mapping[str, Split]) -> tuple[dict[str, Split], int]:
-    """The splits without their damaged images, and how many those are; see `inspection.intact`."""
+    """The splits without their damaged images, and the number lost; see `inspection.intact`."""
     whole, lost = inspection.intact(tuple(splits.values()), cache_folder())
     return dict(zip(splits, whole, strict=True)), lost
 
 
 def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarray]:
-    """int64 labels of the splits that have them; raises `DataError` for one out of range."""
+    """int64 labels of each split that has labels; raises `DataError` for a label out of range."""
     found = {}
     for name, split in splits.items():
         values, _ = shards.labels_and_ids(split)
@@ -69,7 +69,7 @@ def holdings(root: str) -> Table:
 
 
 def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, Any]:
-    """How even the classes are: figures for train, and how far val's shares are from train's.
+    """How even the classes are in train, and how far the shares in val are from those in train.
 
     `ratio`: the largest class's images over the smallest's (of those that occur); `absent`:
     names of classes without a training image; `unlike_val`: (name, train share, val share) of
@@ -104,11 +104,11 @@ def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
 
 
 def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> dict[str, float]:
-    """Images a second through the input pipeline, by what it does; wall time on this machine.
+    """Images a second through each kind of input pipeline, in wall time on this machine.
 
-    "decoding" reads in order and does nothing else; the others are `petals.data.pipeline.training`,
-    streamed from the files at three levels of augmentation, and from memory after one pass
-    where the decoded images fit there. Each is measured for about `seconds`.
+    "decoding" only reads and decodes in order. The others are `petals.data.pipeline.training`: streamed
+    from the files at three levels of augmentation, and, where the decoded images fit into memory,
+    from memory after one pass. Each is measured for about `seconds`.
     """
     batch_size = min(batch_size, split.count)
 

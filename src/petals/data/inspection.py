@@ -1,4 +1,4 @@
-"""What is wrong with a dataset, if anything: every record read, every image decoded."""
+"""Check a dataset: read every record, decode every image and list the problems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class Shard:
-    """One file as it really is."""
+    """What one file holds, as opposed to what its name declares."""
 
     path: str
     bytes: int = 0
@@ -34,7 +34,7 @@ class Shard:
 
 @dataclass
 class Health:
-    """One split at one size: its shards, and lines on what is wrong."""
+    """The health of one split at one size: its shards and their problems."""
 
     split: str
     size: int
@@ -52,7 +52,7 @@ class Health:
 
     @property
     def problems(self) -> list[str]:
-        """One line for each thing that is wrong."""
+        """One line for each problem."""
         return [line for shard in self.shards for line in shard.problems]
 
     def __str__(self) -> str:
@@ -70,8 +70,8 @@ class Health:
 def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
     """Read every shard under `root`. Raises `DataError` when there are none.
 
-    Found: damaged and truncated records, counts that differ from the file's name, labels out
-    of range, images that do not decode or have another size, an id that occurs twice.
+    The problems it finds are damaged and truncated records, counts that differ from the file's
+    name, labels out of range, images that do not decode or have another size, and repeated ids.
     """
     root = str(root)
     found = tfrecords.sizes(root)
@@ -92,7 +92,7 @@ def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
 def inspect_split(
     name: str, split: Split, num_classes: int, progress: Progress | None = None
 ) -> Health:
-    """Read the shards that a split's images are in: all of them unless it was limited."""
+    """Read the shards that hold a split's images: all shards unless the split was limited."""
     counts = np.cumsum([tfrecords.shard_count(path) for path in split.paths])
     needed = 1 + int(np.searchsorted(counts, split.count))
     paths = split.paths[:needed]
@@ -153,7 +153,10 @@ def _fault(example: tfrecords.Example, size: int, num_classes: int) -> str:
 
 
 def damage(paths: Sequence[str], num_classes: int = 2**31) -> list[str]:
-    """Lines on what is wrong with the given shards, each naming the file; the size is in it."""
+    """The problems of the given shards, one line each that names the file.
+
+    The image size is taken from the file's name.
+    """
     with ThreadPoolExecutor(cpu_count()) as pool:
         found = [_shard(p, int(Path(p).name.split("-")[1].split("x")[0]), num_classes, pool)
                  for p in paths]  # fmt: skip
@@ -161,10 +164,10 @@ def damage(paths: Sequence[str], num_classes: int = 2**31) -> list[str]:
 
 
 def intact(splits: Sequence[Split], cache: Path) -> tuple[tuple[Split, ...], int]:
-    """The splits to train on when damaged images are to be skipped, and how many are lost.
+    """The splits without their damaged images, and the number of images lost.
 
     Damaged local shards are replaced by copies under `cache` that hold their intact images.
-    Raises `DataError` when nothing is left of a split.
+    Raises `DataError` when a split has no intact image left.
     """
     done, lost = [], 0
     for split in splits:

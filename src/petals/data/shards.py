@@ -1,4 +1,4 @@
-"""What the shards of a split hold: how many images, their labels, a few of them to look at."""
+"""The shards of a split: the number of images, their labels and ids, and sample images."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def sample(split: Split, which: int | Sequence[int]) -> Sample:
 
 @contextmanager
 def naming_damaged_files(paths: Sequence[str], num_classes: int = 2**31) -> Iterator[None]:
-    """Turn tf.data's report of a bad record or image into one that names the file.
+    """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
 
-    Raises `DataError`. The files are only searched once something has gone wrong.
+    The files are searched only after such an error.
     """
     try:
         yield

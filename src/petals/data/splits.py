@@ -14,7 +14,7 @@ from petals.errors import DataError
 class Split:
     """The shards of one split at one image size, and how many images of them are used.
 
-    `skip`: images of the first shard that are left out before those.
+    `skip`: the number of images at the start of the first shard that are left out.
     """
 
     paths: tuple[str, ...]
@@ -37,14 +37,15 @@ class Split:
         return self.count == sum(map(tfrecords.shard_count, self.paths))
 
     def fingerprint(self) -> str:
-        """A hash of the content, for keys of what is computed from it."""
+        """A hash of the content, for the keys of caches that are computed from it."""
         begin = f"{self.skip}+" if self.skip else ""
         return f"{tfrecords.fingerprint(self.paths)}-{begin}{self.count}"
 
     def part(self, index: int, of: int) -> Split:
-        """One of `of` parts in order, which differ by an image at most: a host reads its own.
+        """Part `index` of `of` parts in order; each host reads its own part.
 
-        Only the shards that it needs are in it. Raises `DataError` for fewer images than parts.
+        The parts' sizes differ by one image at most, and a part holds only the shards it needs.
+        Raises `DataError` for fewer images than parts.
         """
         if self.count < of:
             raise DataError(f"{self.count} images for {of} hosts: use fewer hosts, or more data")

@@ -2,8 +2,8 @@
 
 A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`. One record
 is a `tf.train.Example` with `image` (bytes, RGB JPEG of S x S pixels), `id` (bytes) and, except
-in the test split, `class` (int64). The count in a shard's name is what training plans its steps
-with, so that no file need be read to know it.
+in the test split, `class` (int64). Training plans its steps with the counts in the shards' names,
+so it need not read the files first.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def read_shard(path: str | Path) -> Iterator[Example]:
 def salvage(path: str | Path) -> tuple[list[Example], int]:
     """The intact examples of a damaged local shard, and how many of its declared ones are lost.
 
-    TensorFlow gives up a file at its first bad record; this goes on after a record whose data
-    is bad. After a bad length nothing can be found again, so the rest of the file is lost.
+    TensorFlow gives up a file at its first bad record; this function skips a record with bad data
+    and reads on. After a bad length the next record cannot be found: the rest of the file is lost.
     """
     good: list[Example] = []
     data = Path(path).read_bytes()
@@ -158,10 +158,10 @@ def _decodable(example: Example) -> Example:
 
 
 def fingerprint(paths: Sequence[str]) -> str:
-    """A hash of the shards' content, without reading it all.
+    """A hash of the shards' content that does not read the whole content.
 
-    Local files: every record's length and CRC, by seeking from one to the next. Elsewhere
-    (`gs://`): name, length and time of change.
+    Of local files it reads every record's length and CRC and seeks past the data. Of others
+    (`gs://`) it takes the name, the length and the time of change.
     """
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(paths):

@@ -1,7 +1,7 @@
-"""The registry of backbones. A new one is one line of the table.
+"""The registry of backbones. A new backbone is one line of the table.
 
-Every backbone takes images as they come, uint8 values 0 to 255: what its ImageNet weights
-expect as preprocessing is part of it.
+Every backbone takes uint8 images with values 0 to 255: the preprocessing that its ImageNet
+weights expect is part of the backbone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Backbone:
 
 
 SMALL = "SmallNet"
-SIZES = (128, 160, 192)  # for which there are weights of MobileNet, besides 224
+SIZES = (128, 160, 192)  # pixels; Keras has weights of MobileNet for these and for 224
 
 
 def _notop(stem: str) -> str:
@@ -138,12 +138,12 @@ def correct_normalization(network: keras.Model) -> None:
     """Give EfficientNetB0-B7 the normalization they were trained with.
 
     Their weight files hold the standard deviation where Keras's layer wants the variance
-    (tensorflow/tensorflow#49930). `weights="imagenet"` makes up for it with one more layer in
-    the network; setting the two constants does the same in the one network that serves
-    downloaded, local and no weights.
+    (tensorflow/tensorflow#49930). `weights="imagenet"` corrects this with one more layer in the
+    network. Setting the two constants has the same effect, and keeps one network for downloaded,
+    local and no weights.
     """
     for layer in network.layers:
-        # EfficientNetV2's layers were given their constants and have no variables for them
+        # EfficientNetV2's layers get their constants as arguments and have no variables for them.
         if isinstance(layer, keras.layers.Normalization) and hasattr(layer, "adapt_mean"):
             layer.adapt_mean.assign(IMAGENET_MEAN)
             layer.adapt_variance.assign([std**2 for std in IMAGENET_STD])

@@ -1,8 +1,8 @@
 """A trained classifier as a file that every Keras reads: weights by layer, not by position.
 
 HDF5: attributes `format`, `version`, `model`, `classes`; datasets `backbone/<layer>/<n>` and
-`head/<n>`, float32. Layers go by the names that keras.applications gives them; those that
-Keras numbered itself go by their order among their kind, as numbers go on from model to model.
+`head/<n>`, float32. The key of a layer is the name that keras.applications gives it. Keras numbers
+the other layers on from model to model, so their key is their order among the layers of a kind.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def load(classifier: Classifier, path: str | Path) -> None:
         if classes != classifier.head.units:
             raise WeightsError(
                 f"{path} knows {classes} classes, this classifier {classifier.head.units}: give "
-                "it as weights=FILE to take its backbone alone"
+                "the file as weights=FILE to load its backbone only"
             )
         _fill(file, path, classifier.name, _variables(classifier.backbone, classifier.head))
 
@@ -77,7 +77,7 @@ def _opened(path: Path) -> h5py.File:
     try:
         file = h5py.File(path)
     except OSError:
-        raise WeightsError(f"{path} is damaged, or no HDF5 file") from None
+        raise WeightsError(f"{path} is damaged, or not an HDF5 file") from None
     with_format = file.attrs.get("format") == FORMAT
     version = int(file.attrs.get("version", 0))
     if with_format and version <= VERSION:
@@ -100,9 +100,9 @@ def _fill(file: h5py.File, path: str | Path, name: str, wanted: Iterator[tuple[s
         try:
             held = file[key][()]
         except (KeyError, OSError):
-            raise WeightsError(f"{path} does not hold {key}: it is damaged") from None
+            raise WeightsError(f"{path} does not hold {key}: the file is damaged") from None
         if held.shape != shape:
-            raise WeightsError(f"{path}: {key} is {held.shape} there, {shape} in {name} here")
+            raise WeightsError(f"{path}: {key} has the shape {held.shape}, and {shape} in {name}")
         values.append((variable, held))
     for variable, held in values:
         variable.assign(held)
@@ -111,7 +111,7 @@ def _fill(file: h5py.File, path: str | Path, name: str, wanted: Iterator[tuple[s
 def _variables(
     network: keras.Model, head: keras.layers.Layer | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """(key in the file, variable) of all layers. Counters are left out: each Keras has its own."""
+    """(key in the file, variable) of all layers, without the counters that each Keras adds."""
     layers = [layer for layer in network.layers if layer.weights]
     keys = dict(zip(map(id, layers), _keys(layers), strict=True))
     for layer in layers:

@@ -10,9 +10,9 @@ _WIDTHS = (24, 48, 96, 192, 256)  # feature maps; the first four also halve the 
 def small_network(input_shape: tuple[int, int, int] = (192, 192, 3)) -> keras.Model:
     """The backbone: pooling, then five 3 × 3 convolutions, each with BatchNorm and ReLU.
 
-    Plain convolutions, because on CPUs depthwise ones take longer to train for the same score.
-    Pooling 2 × 2 first and halving four times leaves 6 × 6 × 256 of a 192-pixel image; a global
-    average over that makes a head's input. 0.66 million weights.
+    The convolutions are plain, because on CPUs depthwise convolutions take longer to train for the
+    same score. Pooling 2 × 2 and four strides of 2 reduce a 192-pixel image to 6 × 6 × 256; the
+    head takes the global average of these features. The network has 0.66 million weights.
 
     Args:
         input_shape: (height, width, 3), channels last; images are float in -1..1.
@@ -26,7 +26,7 @@ def small_network(input_shape: tuple[int, int, int] = (192, 192, 3)) -> keras.Mo
         features = keras.layers.Conv2D(
             width, 3, strides=2 if number < 4 else 1, padding="same", use_bias=False
         )(features)
-        # Momentum .9, as there are only a few hundred steps in which to follow the statistics.
+        # Momentum 0.9: training has only a few hundred steps to follow the statistics.
         features = keras.layers.BatchNormalization(momentum=0.9)(features)
         features = keras.layers.ReLU()(features)
     return keras.Model(images, features, name="small_network")

@@ -1,4 +1,4 @@
-"""Pretrained weights: found by name where they may lie, checked, loaded whole or not at all."""
+"""Pretrained weights: find the file by its name, check it, load it whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")
 def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
     """Build a backbone and fill it.
 
-    `weights`: "none" leaves it untrained; "imagenet" lets Keras download (or takes Keras's
-    cache); "auto" takes a file of Keras's own name from the Kaggle inputs or the
-    `LOCAL_FOLDERS`, else downloads; anything else is the path of a file.
-    Raises `WeightsError` with what to do.
+    `weights`: "none" leaves the network untrained; "imagenet" lets Keras download the weights or
+    take them from its cache; "auto" takes a file with Keras's own name from the Kaggle inputs or
+    the `LOCAL_FOLDERS`, and else downloads; any other value is the path of a file.
+    Raises `WeightsError`, whose message says what to do.
     """
     network = backbone.build(size)
     if weights not in ("none", "imagenet", "auto"):
@@ -41,7 +41,7 @@ def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
 
 
 def describe(backbone: Backbone, size: int, weights: str) -> str:
-    """What a weights setting stands for, as a key: a file by its content, a download by name."""
+    """A cache key for a weights setting: the digest of a file, or the name of a download."""
     path = None
     if weights not in ("none", "imagenet", "auto"):
         path = Path(weights)
@@ -69,7 +69,7 @@ def find_weights_file(backbone: Backbone, size: int) -> Path | None:
 def _download(backbone: Backbone, size: int) -> list:
     try:
         return backbone.build(size, weights="imagenet").get_weights()
-    except Exception as error:  # urllib, http and ssl each raise their own
+    except Exception as error:  # urllib, http and ssl raise different kinds
         names = " or ".join(backbone.weights_files(size))
         raise WeightsError(
             f"the ImageNet weights of {backbone.name} could not be downloaded "
@@ -81,8 +81,8 @@ def _download(backbone: Backbone, size: int) -> list:
 def load_file(network: keras.Model, path: Path, name: str) -> None:
     """Load a weights file of either Keras generation, or of `petals.models.saved`, into a network.
 
-    Raises `WeightsError`, with both parameter counts, unless the file has exactly this
-    network's weights; the network is only to be used when this returns.
+    Raises `WeightsError`, with both parameter counts, unless the file has exactly this network's
+    weights. After an error the network must not be used: some of its weights may be replaced.
     """
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
@@ -109,7 +109,7 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
 
 
 def _load(network: keras.Model, path: Path, legacy: bool) -> None:
-    # Keras chooses its reader by the ending, and files in the old format come under both.
+    # Keras chooses its reader by the ending, but files in the old format have either ending.
     right_ending = path.name.endswith(".weights.h5") != legacy
     if right_ending:
         network.load_weights(str(path))

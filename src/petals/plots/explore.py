@@ -44,7 +44,7 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
 
 
 def jpeg_sizes(prints: Fingerprints) -> Figure:
-    """How many kB an image takes, for each split."""
+    """A histogram of the JPEGs' sizes in kB, for each split."""
     figure, axes = new_figure(height=2.6)
     kilobytes = prints.sizes / 1000
     bins = np.linspace(0, np.quantile(kilobytes, 0.995) * 1.05, 60)
@@ -59,7 +59,7 @@ def jpeg_sizes(prints: Fingerprints) -> Figure:
 
 
 def throughput(rates: Mapping[str, float], needed: float) -> Figure:
-    """Images a second for each way to read, against what an accelerator needs."""
+    """Images a second of each input pipeline, and the rate that an accelerator needs."""
     figure, axes = new_figure(height=0.9 + 0.34 * len(rates))
     values = list(rates.values())
     colours = [GOOD if value >= needed else BAD for value in values]
@@ -85,7 +85,7 @@ def pairs(
     names: Sequence[str],
     most: int = 8,
 ) -> Figure:
-    """Pairs of twins, one above the other, with split and label; red where the labels differ."""
+    """Twins, one above the other, with split and label; the titles are red where labels differ."""
     shown = list(found)[:most]
     columns = max(most, len(shown))
     side = WIDTH / columns

@@ -26,7 +26,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> Path:
 def gallery(
     images: np.ndarray, captions: Sequence[str], columns: int = 8, colours: Sequence[str] = ()
 ) -> Figure:
-    """uint8 (n, size, size, 3) in a grid, each under its caption."""
+    """The images, uint8 (n, size, size, 3), in a grid, each under its caption."""
     rows = max(1, math.ceil(len(images) / columns))
     side = WIDTH / columns
     figure, grid = new_figure(height=rows * (side + 0.22), nrows=rows, ncols=columns, squeeze=False)
@@ -57,7 +57,7 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
 
 
 def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
-    """A row of originals over rows of what augmentation makes of them; each uint8 (n, s, s, 3)."""
+    """A row of originals above rows of their augmented versions; each uint8 (n, s, s, 3)."""
     columns = len(before)
     rows = [before, *after]
     side = WIDTH / columns
@@ -112,10 +112,10 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
-    """A confusion matrix, int (classes, classes), readable at 104 classes: mistakes stand out.
+    """A confusion matrix, int (classes, classes), that is readable at 104 classes.
 
-    Each row is a share of its class. Right predictions are pale, mistakes dark, so that the
-    eye finds the confused pairs rather than the diagonal.
+    Each row shows shares of its class. Right predictions are pale and mistakes dark, so that the
+    confused pairs stand out and not the diagonal.
     """
     n = len(names)
     side = min(14.0, max(4.5, 1.5 + 0.115 * n))
@@ -162,7 +162,7 @@ def class_scores(rows: Sequence[Any], most: int = 104) -> Figure:
 def predictions(
     images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> Figure:
-    """Images with what was predicted, and what they are where that differs."""
+    """Images with their predicted class, and with the true class where the two differ."""
     chosen = probabilities.argmax(axis=1)
     captions, colours = [], []
     for label, guess, row in zip(labels, chosen, probabilities, strict=True):

@@ -1,4 +1,4 @@
-"""What happens around an epoch: scoring, keeping the best, checkpoints, stopping in time."""
+"""The work around an epoch: score it, keep the best weights, save checkpoints, stop in time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from petals.training import state
 from petals.training.checkpoints import Checkpoints
 
 OUT_OF_TIME = "time limit"
-SAVING_SHARE = 0.05  # of the time may go into checkpoints
-AGREE_EVERY = 16  # steps between looks at the clock, on which several hosts have to agree
+SAVING_SHARE = 0.05  # of the time, at most, goes into checkpoints
+AGREE_EVERY = 16  # steps between readings of the clock, on which several hosts must agree
 
 
 class Epochs(keras.callbacks.Callback):
-    """Scores each epoch, keeps the best weights, stops early or in time, and tells.
+    """Scores each epoch, keeps the best weights, stops early or at the deadline, and reports.
 
-    `predict()` returns the validation probabilities of the model as it stands. The rows of
-    `history` are what `history.csv` holds: phase, epoch, loss, accuracy, val_loss,
-    val_accuracy, val_macro_f1, learning_rate, seconds, images_per_second.
+    `predict()` returns the validation probabilities of the present model. The rows of `history`
+    are the rows of `history.csv`: phase, epoch, loss, accuracy, val_loss, val_accuracy,
+    val_macro_f1, learning_rate, seconds, images_per_second.
 
     The order of callbacks does not matter; the same object serves `fit` and the custom loop.
     """
@@ -47,11 +47,12 @@ class Epochs(keras.callbacks.Callback):
         say: Callable[[str], None] = print,
         every: float = 15.0,
     ) -> None:
-        """`history`: rows of earlier phases, to which this one's are added; `record` gets all of
-        them after each epoch. `steps`: of an epoch. `patience`: epochs without a better macro F1
-        before stopping, 0 = never. `deadline`: a `time.monotonic()` after which no further step
-        is begun. `checkpoint_minutes`: between checkpoints within an epoch; each epoch's end has
-        one where that takes little of the time. `every`: seconds between lines within an epoch.
+        """`history`: the rows of earlier phases; this phase appends its own, and `record` gets
+        all rows after each epoch. `steps`: the steps of an epoch. `patience`: epochs without a
+        better macro F1 before training stops, 0 = never. `deadline`: a `time.monotonic()` after
+        which no further step begins. `checkpoint_minutes`: the time between checkpoints within an
+        epoch; the end of an epoch has a checkpoint too where saving takes little of the time.
+        `every`: seconds between lines within an epoch.
         """
         super().__init__()
         self.phase, self.predict, self.labels = phase, predict, labels
@@ -63,14 +64,14 @@ class Epochs(keras.callbacks.Callback):
         self.history = [] if history is None else history
         self.best_epoch, self.best_f1 = 0, -1.0
         self.stopped = ""
-        self.begin = 0  # the step to go on from
+        self.begin = 0  # the step to resume from
         self._partial: dict[str, float] = {}  # of an epoch that an earlier process began
         self._best: list[np.ndarray] = []
         self._pause, self._saving = 60 * checkpoint_minutes, 0.0
         self._begun = self._saved = _now()
 
     def resume(self, model: keras.Model) -> None:
-        """Take up the checkpoint that was found, if it is of this phase."""
+        """Restore the checkpoint that was found, if it belongs to this phase."""
         found = self.checkpoints.found if self.checkpoints else None
         if found is None or found.phase != self.phase:
             return
@@ -128,20 +129,20 @@ class Epochs(keras.callbacks.Callback):
         self._tell(row)
         self._partial = {}
         if self._before + self._done < self.steps:
-            return  # cut short: the checkpoint was made where it was
+            return  # the epoch was cut short: its checkpoint was saved at that step
         last = epoch + 1 == self.epochs or self.model.stop_training
         if last or _now() - self._saved > self._saving / SAVING_SHARE:
             self._save(self.steps, None)
 
     def finish(self, model: keras.Model) -> None:
-        """Leave the best weights in the model."""
+        """Put the best weights into the model."""
         if self._best:
             model.set_weights(self._best)
         if self.stopped:
             self.say(f"  {self.phase}: stopped early ({self.stopped})")
 
     def _means(self, logs: Mapping[str, Any] | None) -> dict[str, float]:
-        """Loss and accuracy over the epoch so far, the part of an earlier process included."""
+        """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
         logs, all_done = logs or {}, self._before + self._done
         means = {}
         for name in ("loss", "accuracy"):
@@ -161,7 +162,7 @@ class Epochs(keras.callbacks.Callback):
             history=self.history,
             best_epoch=self.best_epoch,
             best_f1=self.best_f1,
-            # Out of time is no reason for the next session to stop.
+            # The next session must not stop because this one ran out of time.
             stopped="" if self.stopped == OUT_OF_TIME else self.stopped,
             partial=self._means(logs) if logs is not None else {},
         )
@@ -171,7 +172,7 @@ class Epochs(keras.callbacks.Callback):
     def _tell(self, row: dict[str, Any]) -> None:
         done = row["epoch"]
         if self.epochs > 20 and done % 5 and done != self.epochs and row["seconds"] < 1:
-            return  # short epochs by the dozen: every fifth line says enough
+            return  # of many short epochs, every fifth gets a line
         here = done - self.begin // self.steps
         left = (_now() - self._begun) / max(here, 1) * (self.epochs - done)
         self.say(
@@ -183,7 +184,7 @@ class Epochs(keras.callbacks.Callback):
 
 
 def _now() -> float:
-    """`time.monotonic()` of host 0, so that all hosts save and stop at the same step."""
+    """`time.monotonic()` of host 0, on all hosts, so that they save and stop at the same step."""
     return collectives.broadcast_scalar(time.monotonic())
 
 

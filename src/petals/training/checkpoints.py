@@ -1,10 +1,10 @@
-"""Checkpoints: all that a run needs to go on where it was cut off.
+"""Checkpoints: the files from which an interrupted run resumes.
 
     <run>/checkpoints/<digest of the settings>/1-000000420.npz      phase, step
 
-A file holds variables by position and what else there is to know as JSON. The two newest stay:
-the only one is never written over. Runs of other settings have folders of their own, so trying
-something else in the same place costs nobody's training.
+A file holds the variables by position and the other facts as JSON. The two newest files are kept,
+so a new checkpoint never overwrites the only one. Runs with other settings have folders of their
+own, so a trial with other settings in the same run folder destroys no checkpoint.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ SETTINGS = "settings.json"
 VERSION = 1  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
-# A run may go on under other values of these.
+# A run may resume with other values of these settings.
 FREE = ("output", "resume", "checkpoint_minutes", "time_limit", "accelerator")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Variables in their order, and what was known at a step of a phase."""
+    """The variables in their order and the facts at a step of a phase."""
 
     phase: str
     step: int
@@ -47,7 +47,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of one run; `found` is the one to go on from, None to begin anew."""
+    """The checkpoints of one run; the run resumes from `found`, or begins anew if it is None."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Checkpoints:
         resume: str = "auto",
         say: Callable[[str], None] = print,
     ) -> None:
-        """`settings`: JSON values that must be the same for a run to go on.
+        """`settings`: JSON values; a run resumes only from a checkpoint with the same settings.
 
-        `resume`: "auto" looks in the run's folder, then in attached outputs; "never" does not
-        look; a path must hold a checkpoint that fits. Raises `CheckpointError` when it does not.
+        `resume`: "auto" searches the run's folder, then attached outputs; "never" does not search;
+        a path must hold a checkpoint with the same settings, else `CheckpointError` is raised.
         """
         self.settings = {k: v for k, v in settings.items() if k not in FREE}
         text = json.dumps(self.settings, sort_keys=True)
@@ -70,7 +70,7 @@ class Checkpoints:
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
         if not cluster.here().first:
-            resume = "never"  # host 0 looks, and tells
+            resume = "never"  # host 0 searches, and sends its checkpoint to the others
         if resume == "auto":
             self.found = self._newest([self.folder.parent, *find_folders(FOLDER)])
         elif resume != "never":
@@ -79,17 +79,17 @@ class Checkpoints:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The epochs that earlier processes ended, of all phases."""
+        """The epochs that earlier processes completed, of all phases."""
         return list(self._known("history", []))
 
     @property
     def resumed(self) -> int:
-        """How many times this run was cut off and went on."""
+        """How many times this run was interrupted and resumed."""
         return int(self._known("resumed", -1)) + 1
 
     @property
     def seconds(self) -> float:
-        """What earlier processes took up to the checkpoint."""
+        """The seconds that earlier processes took up to the checkpoint."""
         return float(self._known("seconds", 0.0))
 
     def _known(self, name: str, default: Any) -> Any:
@@ -97,11 +97,11 @@ class Checkpoints:
 
     @property
     def phase(self) -> str:
-        """The phase to go on from, "" to begin anew."""
+        """The phase to resume; "" when the run begins anew."""
         return self.found.phase if self.found else ""
 
     def save(self, phase: str, step: int, arrays: Sequence[Any], **facts: Any) -> None:
-        """Keep a checkpoint. Without space for it training goes on, and says so."""
+        """Write a checkpoint. When the write fails, training goes on and a line says why."""
         if not cluster.here().first:
             return
         path = self.folder / f"{PHASES.index(phase)}-{step:09}.npz"
@@ -120,7 +120,7 @@ class Checkpoints:
             old.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Remove this run's checkpoints: it has ended, and a next one shall begin anew."""
+        """Remove this run's checkpoints after its end, so that the next run begins anew."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()
@@ -131,17 +131,19 @@ class Checkpoints:
             try:
                 checkpoint = _read(path)
             except CheckpointError as error:
-                self.say(f"{error}: looking for an earlier one")
+                self.say(f"{error}: trying an earlier checkpoint")
             else:
-                self.say(f"going on from {path}: {checkpoint.phase}, step {checkpoint.step}")
+                self.say(f"resuming from {path}: {checkpoint.phase}, step {checkpoint.step}")
                 return checkpoint
         for other in (folder for place in places for folder in _others(place, self.digest)):
             self.say(
-                f"{other} is of a run with other settings ({self._difference(other)}): it is left "
-                "alone, training begins anew"
+                f"{other} belongs to a run with other settings ({self._difference(other)}): the "
+                "folder is left as it is, and training begins anew"
             )
         if on_kaggle() and (mounts() / "notebooks").is_dir() and not files:
-            self.say("no checkpoint that fits among the attached outputs: training begins anew")
+            self.say(
+                "the attached outputs hold no checkpoint with these settings: training begins anew"
+            )
         return None
 
     def _explicit(self, path: Path) -> Checkpoint:
@@ -152,8 +154,8 @@ class Checkpoints:
         fitting = [file for file in files if file.parent.name == self.digest]
         if not fitting:
             raise CheckpointError(
-                f"resume: {path} is of a run with other settings "
-                f"({self._difference(files[-1].parent)}). Give the same ones, or resume='never'"
+                f"resume: {path} belongs to a run with other settings "
+                f"({self._difference(files[-1].parent)}): give the same settings, or resume='never'"
             )
         return _read(fitting[-1])
 
@@ -188,7 +190,7 @@ def _entries(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
 
 
 def _of_first(found: Checkpoint | None) -> Checkpoint | None:
-    """What host 0 found, on every host: they need not share a disk."""
+    """Host 0's checkpoint, on every host, since the hosts need not share a disk."""
     if cluster.here().count == 1:
         return found
     file = io.BytesIO()
@@ -212,7 +214,7 @@ def _read(path: Path) -> Checkpoint:
 def _parse(file: IO[bytes]) -> Checkpoint:
     with np.load(file) as held:
         facts = json.loads(held["facts"].tobytes())
-        if (version := facts.pop("version")) > VERSION:  # what else it holds, who knows
+        if (version := facts.pop("version")) > VERSION:  # its layout is unknown
             raise CheckpointError(
                 f"was written by a newer petals (format {version}, this one reads {VERSION})"
             )

@@ -11,23 +11,23 @@ from petals.errors import CheckpointError
 
 
 def capture(model: keras.Model) -> list[np.ndarray]:
-    """The state of a compiled model as it is between two steps, also within `fit`."""
+    """The state of a compiled model between two steps, also during `fit`."""
     if hasattr(model, "jax_state_sync"):
-        model.jax_state_sync()  # on JAX, fit holds it outside of the model
+        model.jax_state_sync()  # on JAX, fit holds the state outside of the model
     return [variable.numpy() for variable in _variables(model)]
 
 
 def restore(model: keras.Model, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Put captured state into a model compiled alike; returns the arrays beyond it.
+    """Assign captured state to a model compiled the same way; return the arrays that are left.
 
-    Raises `CheckpointError`, before anything is changed, when they are another model's.
+    Raises `CheckpointError`, before any variable is changed, when the shapes do not match.
     """
     variables = _variables(model)
     shapes = [tuple(variable.shape) for variable in variables]
     if [array.shape for array in arrays[: len(shapes)]] != shapes:
         raise CheckpointError(
-            "the checkpoint is of another model: its variables have other shapes. Remove it, or "
-            "set resume='never'"
+            "the checkpoint is of another model: its variables have other shapes. Remove the "
+            "checkpoint, or set resume='never'"
         )
     for variable, array in zip(variables, arrays, strict=False):
         variable.assign(array)
@@ -38,6 +38,6 @@ def _variables(model: keras.Model) -> list:
     model.optimizer.build(model.trainable_variables)
     known = {id(v) for v in model.weights}
     known |= {id(v) for metric in model.metrics for v in metric.variables}
-    # What a Keras 3 model has besides weights and metrics is what its dropout draws from.
+    # The other variables of a Keras 3 model are the seeds of its dropout layers.
     seeds = [v for v in model.variables if id(v) not in known]
     return [*model.weights, *seeds, *model.optimizer.variables]

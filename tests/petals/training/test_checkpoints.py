@@ -176,7 +176,7 @@ def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     message = []
     assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).found is None
-    assert "no checkpoint that fits among the attached outputs" in message[0]
+    assert "the attached outputs hold no checkpoint with these settings" in message[0]
 
 
 def test_without_space_training_goes_on(tmp_path, monkeypatch):
