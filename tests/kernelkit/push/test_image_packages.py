@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.parametrize("kind", ["tpu", "gpu", "cpu"])
 def test_every_session_has_what_petals_needs(kind):
-    needs = ["numpy", "tensorflow", "jax", "h5py", "matplotlib", "sklearn", "PIL", "os"]
+    needs = ["numpy", "tensorflow", "jax", "h5py", "matplotlib", "sklearn", "PIL", "filelock", "os"]
     assert image_packages.lacking(needs, kind) == []
     assert image_packages.lacking(["timm_something", "jupytext", "asynchat"], kind) == [
         "timm_something", "jupytext", "asynchat",
