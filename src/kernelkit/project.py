@@ -63,7 +63,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Project:
-    """A repository: its root, the packages it bundles, and what parameter values need."""
+    """A repository: its root and version, the packages it bundles, what parameter values need."""
 
     root: Path
     packages: tuple[str, ...] = ()
@@ -71,6 +71,7 @@ class Project:
     catalogue: str = ""
     leave_out: tuple[str, ...] = ()
     shown: Shown = field(default_factory=Shown)
+    version: str = ""
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -105,10 +106,10 @@ def find_project(start: Path) -> Project:
 
 def _read(root: Path, file: Path) -> Project:
     try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+        message = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise PreflightError(f"{file} is not TOML: {error}") from None
-    kit = settings.get("kernelkit", {})
+    kit = message.get("tool", {}).get("kernelkit", {})
     needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}
     return Project(
         root,
@@ -117,6 +118,7 @@ def _read(root: Path, file: Path) -> Project:
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
         shown=_shown(kit.get("shown", {})),
+        version=str(message.get("project", {}).get("version", "")),
     )
 
 

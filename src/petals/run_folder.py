@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ import tensorflow as tf
 from matplotlib.figure import Figure
 from tensorflow import keras
 
-import petals
 from petals import storage
 from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
@@ -28,6 +28,7 @@ from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle
 from petals.plots import run
 
+DISTRIBUTION = "kaggle-tpu-kit"  # as pyproject.toml names and versions it
 HISTORY = (
     "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
     "learning_rate", "seconds", "images_per_second",
@@ -94,7 +95,7 @@ class RunFolder:
     ) -> None:
         with storage.replacing(self.path / f"{name}.npz") as part:
             rows = probabilities.astype(np.float32)
-            np.savez_compressed(part, ids=ids, probabilities=rows, **more)
+            np.savez_compressed(part, ids=ids, probabilities=rows, **more)  # type: ignore[arg-type]
 
     def write_metrics(
         self,
@@ -144,12 +145,22 @@ def versions() -> dict[str, str]:
 
     keras_version = keras.version() if hasattr(keras, "version") else keras.__version__
     return {
-        "petals": petals.__version__,
+        "petals": version(),
         "tensorflow": tf.__version__,
         "keras": keras_version,
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+
+
+def version() -> str:
+    """The kit's: what a bundle wrote down comes first, as the kit is not installed there."""
+    if (told := os.environ.get("KERNELKIT_PROJECT_VERSION")) is not None:
+        return told
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:  # run from its sources
+        return "unknown"
 
 
 def git_state() -> dict[str, Any]:

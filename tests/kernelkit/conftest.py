@@ -75,8 +75,10 @@ class Repository:
         package = root / "src" / "blossom"
         package.mkdir(parents=True)
         self.notebook.parent.mkdir()
-        (root / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["blossom"]\n')
-        (package / "__init__.py").write_text('"""Blossom."""\n\n__version__ = "1.2"\n')
+        (root / "pyproject.toml").write_text(
+            '[project]\nversion = "1.2"\n\n[tool.kernelkit]\npackages = ["blossom"]\n'
+        )
+        (package / "__init__.py").write_text('"""Blossom."""\n')
         (package / "petals.py").write_text("F1 = 0.75\n")
         self.package = package
         self.cells(code(PARAMETERS, ["parameters"]), code(TRAIN), code(FAIL))

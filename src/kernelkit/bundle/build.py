@@ -78,7 +78,8 @@ def build(
     commit = provenance.of(project.root, [notebook, *folders.values()])
     facts = {
         "notebook": name,
-        "packages": {package: _version(files, package) for package in folders},
+        "packages": list(folders),
+        "version": project.version,
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
         "parameters": {key: _plain(value) for key, value in parameters.items()},
@@ -228,15 +229,6 @@ def _hash(parts: list[str]) -> str:
         digest.update(part.encode())
         digest.update(b"\0\0")
     return digest.hexdigest()
-
-
-def _version(files: list[packages.File], package: str) -> str:
-    for file in files:
-        if file.path == f"{package}/__init__.py":
-            for line in file.text.splitlines():
-                if line.startswith("__version__"):
-                    return line.partition("=")[2].strip().strip("\"'")
-    return ""
 
 
 def _literal(value: Any) -> str:

@@ -14,6 +14,7 @@ Cell = dict[str, Any]
 
 # What the first cell puts into the environment, for whatever runs in the session to read.
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
+VERSION = "KERNELKIT_PROJECT_VERSION"  # of the repository that was pushed from
 GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
 
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
@@ -22,9 +23,13 @@ FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["
 def head(facts: Mapping[str, Any]) -> Cell:
     """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written.
 
-    Its commit and `session_minutes`, where known, are in the environment from there on.
+    Its version, commit and `session_minutes`, where known, are in the environment from there on.
     """
-    told = {MINUTES: facts["session_minutes"], GIT_SHA: facts["git"]["commit"]}
+    told = {
+        MINUTES: facts["session_minutes"],
+        VERSION: facts["version"],
+        GIT_SHA: facts["git"]["commit"],
+    }
     told = {name: str(value) for name, value in told.items() if value}
     if GIT_SHA in told:
         told[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()

@@ -83,7 +83,7 @@ def _through_jax(invited: ClusterSpec) -> Hosts:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     if hasattr(jax.config, "jax_enable_preemption_service"):
         jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
-    options = {
+    options: dict[str, Any] = {
         "initialization_timeout": 300,  # longer than we wait: JAX ends the process when it is over
         "heartbeat_timeout_seconds": HEARTBEAT,
         "shutdown_timeout_seconds": HEARTBEAT,

@@ -18,7 +18,8 @@ from tensorflow import keras
 
 from petals.accelerators import cluster
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 CHUNK = 1 << 22  # words exchanged at a time: 16 MB of each host
 
 

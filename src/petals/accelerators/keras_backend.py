@@ -85,7 +85,7 @@ def _need_tf_keras() -> None:
 
 def _imported_backend() -> str:
     module = sys.modules.get("keras")
-    return module.backend.backend() if hasattr(module, "backend") else ""
+    return module.backend.backend() if module and hasattr(module, "backend") else ""
 
 
 def _too_early(what: str, wanted: str) -> AcceleratorError:

@@ -69,7 +69,12 @@ class Photos:
     missing: str = ""
 
     def of(self, run: FinishedRun, positions: np.ndarray) -> np.ndarray:
-        """uint8 (n, size, size, 3) photos at positions of an aligned run."""
+        """uint8 (n, size, size, 3) photos at positions of an aligned run.
+
+        Raises `DataError` where there are none.
+        """
+        if self.split is None:
+            raise DataError(self.missing)
         _, ids = shards.labels_and_ids(self.split)
         at = {id_: place for place, id_ in enumerate(ids.tolist())}
         return shards.sample(self.split, [at[run.ids[i]] for i in positions]).images

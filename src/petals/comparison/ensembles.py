@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def held_out(
         for fit, judge in ((half, ~half), (~half, half)):
             single = max(
                 range(len(probabilities)),
-                key=lambda i, fit=fit: macro_f1(
+                key=lambda i, fit=fit: macro_f1(  # type: ignore[misc]
                     labels[fit], probabilities[i, fit].argmax(axis=1), classes
                 ),
             )
@@ -153,7 +154,8 @@ def submit(runs: Sequence[FinishedRun], weights: np.ndarray, path: Path) -> None
             raise DataError(f"{members[0][0].name} left no submission.csv")
         storage.write_text(path, own.read_text(encoding="utf-8"))
         return
-    ids, total = members[0][0].test_predictions()[0], 0.0
+    ids = members[0][0].test_predictions()[0]
+    total: Any = 0.0
     for run, weight in members:
         own_ids, rows = run.test_predictions()
         at = {id_: place for place, id_ in enumerate(own_ids.tolist())}

@@ -101,7 +101,7 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
 def _names(folders: Sequence[Path]) -> dict[Path, str]:
     if len(folders) == 1:
         return {folders[0]: folders[0].resolve().name}
-    common = Path(os.path.commonpath([folder.absolute() for folder in folders] or ["/"]))
+    common = Path(os.path.commonpath([str(folder.absolute()) for folder in folders] or ["/"]))
     return {folder: folder.absolute().relative_to(common).as_posix() for folder in folders}
 
 

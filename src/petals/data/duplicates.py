@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from os import cpu_count
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -54,7 +55,8 @@ class Fingerprints:
 
         An image that does not decode has a black thumbnail; `petals.data.inspection` finds those.
         """
-        rows, total = [], sum(split.count for split in splits.values())
+        rows: list[tuple[Any, ...]] = []
+        total = sum(split.count for split in splits.values())
         with ThreadPoolExecutor(cpu_count()) as pool:
             for name, split in splits.items():
                 numbered = enumerate(islice(_examples(split), split.count))
@@ -63,7 +65,7 @@ class Fingerprints:
                     if progress:
                         progress("comparing photos", len(rows), total)
         columns = [np.array(column) for column in zip(*rows, strict=True)]
-        return cls(*columns[:-1], _hashes(columns[-1]), columns[-1])
+        return cls(*columns[:-1], _hashes(columns[-1]), columns[-1])  # type: ignore[call-arg]
 
     def __len__(self) -> int:
         return len(self.ids)

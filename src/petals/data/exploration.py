@@ -83,7 +83,7 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
         "median": float(np.median(present)),
         "largest": int(present.max()),
         "ratio": float(present.max() / present.min()),
-        "absent": [names[i] for i in np.flatnonzero(train == 0)],
+        "absent": [names[i] for i in np.flatnonzero(train == 0).tolist()],
         "unlike_val": [],
     }
     if "val" in labels:

@@ -120,7 +120,7 @@ def _shard(path: str, size: int, num_classes: int, pool: ThreadPoolExecutor) -> 
     import tensorflow as tf
 
     shard = Shard(path, bytes=tf.io.gfile.stat(path).length)
-    examples = []
+    examples: list[tfrecords.Example] = []
     try:
         examples.extend(tfrecords.read_shard(path))
     except DataError as error:

@@ -50,7 +50,8 @@ class Split:
         if self.count < of:
             raise DataError(f"{self.count} images for {of} hosts: use fewer hosts, or more data")
         begin, end = (self.skip + self.count * number // of for number in (index, index + 1))
-        paths, skip, at = [], 0, 0
+        paths: list[str] = []
+        skip, at = 0, 0
         for path in self.paths:
             before, at = at, at + tfrecords.shard_count(path)
             if before < end and at > begin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -38,7 +39,7 @@ def predict(
     split, model = split.part(here.index, here.count), collectives.local_copy(model)
     batch_size = max(1, batch_size // here.count)
     batch_size += -batch_size % keras_backend.replicas(model)
-    total = 0.0
+    total: Any = 0.0
     for view in range(tta):
         dataset = (
             mirrored(split, batch_size)

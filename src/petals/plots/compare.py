@@ -98,7 +98,7 @@ def _effect(axes: Axes, effect: Effect) -> None:
             values = group[settings[i]]
             face = ACCENT if effect.fair else "white"
             axes.scatter([i] * len(values), values, s=26, zorder=3, edgecolor=ACCENT, color=face)
-    slanted = {"rotation": 30, "ha": "right"} if len(settings) > 4 else {}
+    slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(settings) > 4 else {}
     labels = [setting.replace(", ", "\n") for setting in settings]
     axes.set_xticks(range(len(settings)), labels, **slanted)
     axes.set_xlim(-0.5, len(settings) - 0.5)

@@ -38,4 +38,4 @@ def fill(folder: str | Path, size: int = SIZE) -> Path:
 
 
 if __name__ == "__main__":
-    fill(*sys.argv[1:])
+    fill(sys.argv[1])

@@ -112,7 +112,7 @@ class Checkpoints:
             if not (self.folder / SETTINGS).is_file():
                 storage.write_json(self.folder / SETTINGS, self.settings)
             with storage.replacing(path) as part:
-                np.savez(part, **entries)
+                np.savez(part, **entries)  # type: ignore[arg-type]  # numpy's stub
         except StorageError as error:
             self.say(f"  no checkpoint of step {step} is kept, an earlier one stays: {error}")
             return
@@ -195,7 +195,7 @@ def _of_first(found: Checkpoint | None) -> Checkpoint | None:
         return found
     file = io.BytesIO()
     if found is not None:
-        np.savez(file, **_entries(found))
+        np.savez(file, **_entries(found))  # type: ignore[arg-type]
     data = collectives.broadcast(file.getvalue())
     return _parse(io.BytesIO(data)) if data else None
 

@@ -107,7 +107,7 @@ def _digest(model: keras.Model) -> str:
     # A backbone without pretrained weights is another one with every seed.
     digest = hashlib.blake2b(digest_size=12)
     for values in model.get_weights():
-        digest.update(np.ascontiguousarray(values))
+        digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()
 
 

@@ -66,12 +66,15 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
     assert clean.commit.sha in json.loads(clean.text)["cells"][0]["source"]
 
 
-def test_the_first_cell_states_package_version_parameters_and_hash(repository):
+def test_the_first_cell_states_package_version_parameters_and_hash(repository, monkeypatch):
+    monkeypatch.setenv("KERNELKIT_PROJECT_VERSION", "of this test's process")
     built = build(repository, files=7)
     names = {}
     head = json.loads(built.text)["cells"][0]["source"]
     exec(head, names)
-    assert names["BUNDLE"]["packages"] == {"blossom": "1.2"}
+    assert names["BUNDLE"]["packages"] == ["blossom"]
+    assert names["BUNDLE"]["version"] == "1.2"
+    assert names["os"].environ["KERNELKIT_PROJECT_VERSION"] == "1.2"
     assert names["BUNDLE"]["parameters"] == {"files": 7}
     assert names["BUNDLE"]["content"] == f"sha256:{built.content}"
     assert names["BUNDLE"]["git"] == {"commit": "", "dirty": True}

@@ -26,7 +26,7 @@ def score(submission: Path, solution: Path) -> SubmissionScores:
     are no whole numbers.
     """
     # Half a second that a push without a submission is spared.
-    from sklearn.metrics import f1_score  # type: ignore[import-untyped]
+    from sklearn.metrics import f1_score
 
     answers = _read(solution)
     guesses = _read(submission)

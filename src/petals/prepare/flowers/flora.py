@@ -161,9 +161,10 @@ open     5 1 heart   .56 pink            white   plain  pink    stamens  gold   
 def _traits(row: str) -> Traits:
     fields = row.split(maxsplit=13)
     form, petals, layers, outline, width = fields[:5]
-    return Traits(
+    return Traits(  # type: ignore[misc]  # mypy takes *fields for all that is left
         form, int(petals), int(layers), outline, float(width),
-        *fields[5:11], radius=float(fields[11]), leaf=fields[12], name=fields[13],
+        *fields[5:11],  # type: ignore[arg-type]
+        radius=float(fields[11]), leaf=fields[12], name=fields[13],
     )  # fmt: skip
 
 
