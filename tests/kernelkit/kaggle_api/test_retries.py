@@ -58,7 +58,8 @@ def test_it_comes_back_no_sooner_than_told():
     clock = Waits()
     throttle = Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)
     Retries(clock=clock).call(failing(2, throttle))
-    assert all(pause >= 45 for pause in clock.slept)
+    assert len(clock.slept) == 2
+    assert min(clock.slept) >= 45
 
 
 def test_it_gives_up_after_its_attempts():
@@ -72,7 +73,7 @@ def test_it_begins_no_pause_that_ends_too_late():
     clock = Waits()
     with pytest.raises(Failure):
         Retries(clock=clock, first=10).call(failing(100, SERVER), until=35.0)
-    assert clock.time <= 35
+    assert 10 <= clock.time <= 35
 
 
 def test_what_will_not_pass_is_asked_once():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 
 import psutil
 import pytest
@@ -47,13 +48,20 @@ def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
         post(url, key, "SaveKernel", **save)
         while post(url, key, "GetKernelSessionStatus", **LONG_ONE).get("status") != "RUNNING":
             pass
-    children = psutil.Process().children(recursive=True)
-    assert not [p for p in children if "script.py" in " ".join(p.cmdline())]
+        while not scripts():
+            time.sleep(0.02)
+    assert not scripts()
     with LocalKaggle(tmp_path, limits=limits) as second:
         assert second.key() == key
         answer = post(second.url, key, "GetKernelSessionStatus", **LONG_ONE)
     assert answer["status"] == "ERROR"
     assert "local Kaggle was stopped" in answer["failureMessage"]
+
+
+def scripts() -> list[psutil.Process]:
+    """The processes of this one that run a kernel's script."""
+    children = psutil.Process().children(recursive=True)
+    return [p for p in children if "script.py" in " ".join(p.cmdline())]
 
 
 LONG_ONE = {"userName": "tester", "kernelSlug": "long-one"}

@@ -25,6 +25,7 @@ SCHEDULES = int(os.environ.get("FUZZ_SCHEDULES", "20"))
 JOURNAL = os.environ.get("FUZZ_JOURNAL")
 FILES = 9
 LONGEST = 60.0  # seconds of the wall for one push, with every pause and hang in it
+EAGER = (0, 5)  # seeds whose faults come early enough to meet every push
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +51,7 @@ def test_outputs_arrive_whole_or_the_command_says_why(repository, tmp_path, seed
     took = time.monotonic() - began
     note(seed, ended, faults, took)
 
+    assert faults.fired or seed not in EAGER
     assert took < LONGEST
     assert ended is None or isinstance(ended, NetworkError | OutputsError), faults
     assert sessions_started(server.root) <= 1

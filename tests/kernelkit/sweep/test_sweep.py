@@ -46,6 +46,7 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert "8 of 8 runs done" in sweeps.message
 
     before = {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")}
+    assert len(before) == 8
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
     assert "8 runs, 8 done, 0 to run" in sweeps.message
     sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)

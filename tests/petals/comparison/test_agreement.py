@@ -37,12 +37,20 @@ def test_equal_splits_may_be_chance():
     assert agreement(0, 10).chance == pytest.approx(2 / 1024)
 
 
-def test_the_rival_knows_what_the_best_does_not(write_run, read, monkeypatch):
-    for name, skill in (("best", 0.95), ("alike", 0.9), ("other", 0.7)):
-        write_run(name, skill)
-    best, rival = agreement_module.most_complementary(read())
-    gains = {r.name: (r.right & ~best.right).sum() for r in read() if r.name != best.name}
-    assert gains[rival.name] == max(gains.values())
+def test_the_rival_knows_what_the_best_does_not(write_run, read, tmp_path):
+    def wrong_at(name, *positions):
+        folder = write_run(name)
+        stored = dict(np.load(folder / "val_predictions.npz"))
+        answers = np.arange(60) % 3
+        answers[list(positions)] = (answers[list(positions)] + 1) % 3
+        stored["probabilities"] = np.eye(3, dtype=np.float32)[answers]
+        np.savez(folder / "val_predictions.npz", **stored)
+
+    wrong_at("best", 0, 1, 2, 3)
+    wrong_at("alike", 0, 1, 2, 3, 4)  # right nowhere where the best is wrong
+    wrong_at("other", 3, *range(10, 40))  # worse in all, and right in three of the best's four
+    wrong_at("half", 2, 3, *range(10, 20))
+    assert [run.name for run in agreement_module.most_complementary(read())] == ["best", "other"]
 
 
 def test_one_run_has_no_rival(write_run, read):

@@ -50,6 +50,7 @@ def test_instructive_images_are_sure_mistakes_then_unsure_successes():
     probabilities = certain(GUESSES)
     probabilities[2] = certain(np.array([1]), sure=0.9)[0]
     chosen = instructive(LABELS, probabilities, most=4)
+    assert len(chosen) == 4
     assert chosen[0] == 2
     assert set(chosen[:2]) <= {1, 2, 4}
     assert (GUESSES[chosen[2:]] == LABELS[chosen[2:]]).all()
