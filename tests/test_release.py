@@ -1,9 +1,14 @@
 """What is handed out: one version, a whole wheel, and what stands beside the code."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -35,3 +40,57 @@ def test_hooks_and_workflow_call_what_is_there():
     assert len(jobs) == 1
     assert ".ci/run" in [step.get("run") for step in jobs["ci"]["steps"]]
     assert (ROOT / ".ci/run").stat().st_mode & 0o111
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with what the wheel installs, away from the checkout."""
+    here = tmp_path_factory.mktemp("wheel")
+    checkout = here / "checkout"
+    shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(here), str(checkout))
+    (wheel,) = here.glob("*.whl")
+    shutil.rmtree(checkout)
+    pip("install", "--no-deps", "--target", str(here / "installed"), str(wheel))
+    return here / "installed"
+
+
+def pip(command, *arguments):
+    options = ["--no-index", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", command, *options, *arguments], check=True)
+
+
+@pytest.mark.long
+def test_the_wheel_holds_every_file_of_the_packages(installed):
+    sources = {p for p in (ROOT / "src").glob("*/**/*") if p.is_file()}
+    wanted = {p.relative_to(ROOT / "src").as_posix() for p in sources if p.suffix != ".pyc"}
+    wanted = {name for name in wanted if ".egg-info/" not in name}
+    assert "kernelkit/py.typed" in wanted
+    assert len({Path(name).suffix for name in wanted}) > 4
+    assert [name for name in sorted(wanted) if not (installed / name).is_file()] == []
+
+
+@pytest.mark.long
+def test_the_wheel_makes_reports_away_from_the_checkout(installed, tmp_path):
+    runs = shutil.copytree(ROOT / "tests/fixtures/b6ef335/runs", tmp_path / "runs")
+    for name in ("tiny.py", "tiny.yaml"):
+        shutil.copy(ROOT / "tests/fixtures/b6ef335" / name, tmp_path)
+    for tool, *arguments in (["report", "runs", "--index"], ["sweep", "tiny.yaml", "--no-report"]):
+        code = (ROOT / "tools" / f"{tool}.py").read_text()
+        (tmp_path / f"{tool}_tool.py").write_text(code)
+        done = subprocess.run(
+            [sys.executable, f"{tool}_tool.py", *arguments], cwd=tmp_path, capture_output=True,
+            text=True, env={**os.environ, "PYTHONPATH": str(installed),
+                            "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"},
+        )  # fmt: skip
+        assert done.returncode == (6 if tool == "sweep" else 0), done.stderr
+    assert "macro F1" in (runs / "home/report.html").read_text()
+    for page in (runs / "index.html", runs / "tiny/index.html"):
+        assert "<style>" in page.read_text()
+    where = "import kernelkit; print(kernelkit.__file__)"
+    command = [sys.executable, "-c", where]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(installed)})  # fmt: skip
+    assert done.stdout.startswith(str(installed))
