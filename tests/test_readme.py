@@ -11,7 +11,7 @@ from kernelkit import errors
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("*.py"))
+TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("[!_]*.py"))
 
 
 def exit_codes(text: str) -> dict[int, str]:
@@ -87,7 +87,10 @@ def options(command: click.Command) -> set[str]:
 @pytest.fixture(scope="module")
 def known():
     """The options of each tool."""
-    return {tool: options(runpy.run_path(str(ROOT / f"tools/{tool}.py"))["main"]) for tool in TOOLS}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tools"))
+        mains = {tool: runpy.run_path(str(ROOT / f"tools/{tool}.py"))["main"] for tool in TOOLS}
+    return {tool: options(main) for tool, main in mains.items()}
 
 
 def test_options_it_calls_a_tool_with_exist(known):

@@ -77,6 +77,7 @@ def test_the_wheel_makes_reports_away_from_the_checkout(installed, tmp_path):
     runs = shutil.copytree(ROOT / "tests/fixtures/b6ef335/runs", tmp_path / "runs")
     for name in ("tiny.py", "tiny.yaml"):
         shutil.copy(ROOT / "tests/fixtures/b6ef335" / name, tmp_path)
+    shutil.copy(ROOT / "tools/_python.py", tmp_path)
     for tool, *arguments in (["report", "runs", "--index"], ["sweep", "tiny.yaml", "--no-report"]):
         code = (ROOT / "tools" / f"{tool}.py").read_text()
         (tmp_path / f"{tool}_tool.py").write_text(code)

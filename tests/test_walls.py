@@ -36,7 +36,7 @@ SOURCES = {
     for path in sorted((ROOT / "src").rglob("*.py"))
 }  # fmt: skip
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
-TOOLS = sorted((ROOT / "tools").glob("*.py"))
+TOOLS = sorted((ROOT / "tools").glob("[!_]*.py"))
 
 
 def imports(path: Path) -> set[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _python  # noqa: F401 - before what a wrong Python lacks
+
+# isort: split
 import inspect
 import json
 import os

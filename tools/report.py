@@ -5,6 +5,9 @@ PATH is an executed notebook or a run folder, and with --index also a folder of 
 
 from __future__ import annotations
 
+import _python  # noqa: F401 - before what a wrong Python lacks
+
+# isort: split
 from pathlib import Path
 
 import click
