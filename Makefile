@@ -29,10 +29,10 @@ run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, 
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
 	$(BIN)/python tools/push_kernel.py
 
-test: .venv/installed lint ## lint, types and the tests (under 10 minutes)
+test: .venv/installed lint ## lint, types and the tests (six minutes on two cores)
 	$(BIN)/python -m pytest -n 2
 
-test-long: .venv/installed ## the tests that take half a minute and more each
+test-long: .venv/installed ## the tests that take more than five seconds each
 	$(BIN)/python -m pytest -n 2 -m long
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
@@ -49,7 +49,7 @@ PARITY_TESTS ?= tests/petals tests/kernelkit/test_run_notebook.py tests/kernelki
 	@touch $@
 
 test-parity: .venv-parity/installed ## what runs in a session, on the versions of Kaggle's images
-	$(PARITY) -m pytest -n 2 -p no:cacheprovider $(PARITY_TESTS)
+	$(PARITY) -m pytest -n 2 -m "long or not long" -p no:cacheprovider $(PARITY_TESTS)
 
 fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv

@@ -55,7 +55,6 @@ def test_a_dry_run_runs_nothing(folder):
     assert not (folder / "runs").exists()
 
 
-@pytest.mark.slow
 def test_failed_runs_end_in_6_with_a_list(folder):
     done = sweep("bad.yaml", "--no-report", cwd=folder)
 

@@ -16,8 +16,6 @@ from kernelkit.kaggle_api.types import Kernel
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.server import LocalKaggle
 
-pytestmark = pytest.mark.slow
-
 ONCE = Retries(attempts=1)
 KERNEL = Kernel("tester", "blossom-train")
 

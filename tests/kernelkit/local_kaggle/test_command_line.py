@@ -11,8 +11,6 @@ import pytest
 
 from kernelkit.local_kaggle.limits import ServerLimits
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def limits() -> ServerLimits:

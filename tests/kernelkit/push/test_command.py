@@ -26,8 +26,6 @@ from kernelkit.push.context import PushContext
 from kernelkit.push.follow import follow
 from kernelkit.push.ledger import Ledger
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def sessions(request):

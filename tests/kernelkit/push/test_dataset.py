@@ -11,8 +11,6 @@ from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push.dataset import push_dataset
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def kaggle(tmp_path):

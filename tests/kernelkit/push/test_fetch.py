@@ -12,8 +12,6 @@ from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push import fetch as fetch_module
 
-pytestmark = pytest.mark.slow
-
 KERNEL = Kernel("tester", "blossom-train")
 FILES = 30
 

@@ -79,7 +79,6 @@ def test_what_kaggle_may_write_is_read():
     assert [e.text for e in logs.decode(log)] == ["", "a", ""]
 
 
-@pytest.mark.slow
 def test_each_entry_is_told_once_though_the_stream_breaks(
     repository, notebook_code, tmp_path, timing, quick_sessions
 ):
@@ -96,7 +95,6 @@ def test_each_entry_is_told_once_though_the_stream_breaks(
     assert [line.split()[-1] for line in told] == [str(n) for n in range(12)]
 
 
-@pytest.mark.slow
 def test_a_live_log_can_be_left_at_any_time(tmp_path, timing):
     with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
         kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)

@@ -27,8 +27,6 @@ FILES = 9
 LONGEST = 60.0  # seconds of the wall for one push, with every pause and hang in it
 EAGER = (0, 5)  # seeds whose faults come early enough to meet every push
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def sessions(quick_sessions):

@@ -14,8 +14,6 @@ from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push import plan
 from kernelkit.push.save import save_once, twins
 
-pytestmark = pytest.mark.slow
-
 KERNEL = Kernel("tester", "blossom-train")
 
 

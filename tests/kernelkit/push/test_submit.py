@@ -11,8 +11,6 @@ from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push import submit as submission
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def server(tmp_path):

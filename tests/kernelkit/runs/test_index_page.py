@@ -89,7 +89,6 @@ def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
     assert index_page.render([cells], "macro F1")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
 def test_it_sorts_and_filters_in_a_browser(page, tmp_path):
     steps = """<script>

@@ -18,8 +18,6 @@ from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
 from kernelkit.sweep.workers import launching
 
-pytestmark = pytest.mark.slow
-
 
 def table(sweeps):
     with (sweeps.runs / "results.csv").open(newline="") as lines:

@@ -73,7 +73,6 @@ def message(tmp_path, number):
     return (tmp_path / f"log-{number}").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("through", ["jax", pytest.param("tensorflow", marks=pytest.mark.long)])
 def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
     rehearsal, count = ALONE[through]
@@ -102,7 +101,6 @@ def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
     assert len(runs) == 2, "the other host writes elsewhere"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "through, dying",
     [
@@ -156,7 +154,6 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
     assert cluster.here() == Hosts()
 
 
-@pytest.mark.slow
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
         "from petals import errors, hosts\nfrom petals.accelerators.cluster import Invitation\n"

@@ -31,7 +31,6 @@ def run(folder, inputs):
     return int(there), hit == "True"
 
 
-@pytest.mark.slow
 def test_what_was_compiled_is_found_in_the_folder_and_among_inputs(tmp_path):
     nothing = tmp_path / "nothing"
     earlier = tmp_path / "inputs/notebooks/me/mine"

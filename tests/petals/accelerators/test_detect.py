@@ -111,7 +111,6 @@ def test_without_tf_keras_there_is_no_tpu_strategy(monkeypatch):
         detect.detect("tpu")
 
 
-@pytest.mark.slow
 def test_jax_that_hangs_ends_the_run_and_the_process():
     done = run(
         "import time, jax; from jax._src import xla_bridge\n"
@@ -122,7 +121,6 @@ def test_jax_that_hangs_ends_the_run_and_the_process():
     assert "TPU through JAX: no answer within 2 s" in done.stderr
 
 
-@pytest.mark.slow
 def test_a_tpu_node_that_does_not_answer_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = run(
@@ -133,7 +131,6 @@ def test_a_tpu_node_that_does_not_answer_ends_the_run():
     assert "does not answer within" in done.stderr
 
 
-@pytest.mark.slow
 def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
     done = run(
         "import tensorflow as tf\n"
@@ -149,7 +146,6 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
     assert "TPU through JAX          RuntimeError" in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("early", "named"),
     [("from tensorflow import keras", "by __main__:"), ("import early_bird", "by early_bird:")],
@@ -165,7 +161,6 @@ def test_keras_imported_too_early_is_named(tmp_path, early, named):
     assert named in done.stderr
 
 
-@pytest.mark.slow
 def test_a_rehearsal_after_tensorflow_was_at_work():
     done = run(
         "import tensorflow as tf; tf.zeros(1); "

@@ -26,7 +26,7 @@ RUNTIMES = {
 }  # fmt: skip
 OTHERS = [name for name in RUNTIMES if name != "plain"]
 AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes an hour")
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.long
 
 
 def start(arguments: list, runtime: str, cache: Path, timeout: float) -> str:

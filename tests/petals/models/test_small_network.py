@@ -42,7 +42,6 @@ assert losses[-1] < 0.6 * losses[0], losses
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "needs"),
     [({"KERAS_BACKEND": "jax"}, "jax"), ({"TF_USE_LEGACY_KERAS": "1"}, "tf_keras"), ({}, "keras")],

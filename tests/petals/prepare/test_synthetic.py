@@ -247,7 +247,6 @@ def test_drawing_needs_neither_tensorflow_nor_keras():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.slow
 def test_colours_alone_do_not_tell_the_classes():
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.metrics import f1_score

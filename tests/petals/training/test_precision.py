@@ -48,7 +48,6 @@ def test_elsewhere_nothing_is_measured(monkeypatch, device):
     assert (asked, policy()) == ([], "float32")
 
 
-@pytest.mark.slow
 def test_the_measurement_leaves_the_policy_alone(monkeypatch):
     monkeypatch.setattr(precision, "SECONDS", 0.2)
     assert 0.01 < precision.speedup("SmallNet", 32) < 100

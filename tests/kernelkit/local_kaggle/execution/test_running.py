@@ -7,8 +7,6 @@ import pytest
 
 from kernelkit.local_kaggle.limits import ServerLimits
 
-pytestmark = pytest.mark.slow
-
 LOOK = """
 import os, subprocess, sys
 from pathlib import Path

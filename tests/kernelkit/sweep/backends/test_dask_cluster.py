@@ -13,8 +13,6 @@ import pytest
 from kernelkit.errors import NetworkError, ParameterError, RunFailedError
 
 pytest.importorskip("distributed", reason="the extra `sweep` is not installed")
-pytestmark = pytest.mark.slow
-
 SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
 WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny"]
 

@@ -9,8 +9,6 @@ import pytest
 from kernelkit.errors import ParameterError
 from kernelkit.sweep.backends import on_kaggle
 
-pytestmark = pytest.mark.slow
-
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook", "title": "Tiny notebook", "code_file": "tiny.ipynb",
     "language": "python", "kernel_type": "notebook", "is_private": True,

@@ -21,8 +21,6 @@ FLAGS = [
     *("--disable-sync", "--disable-background-networking", "--disable-component-update"),
 ]
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def written(sweeps, tmp_path):
