@@ -56,6 +56,7 @@ def test_the_ledger_is_listed(desk):
     assert " queued " in left
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("begun", [False, True], ids=["not-fetched", "half-fetched"])
 def test_a_push_that_was_left_is_taken_up(desk, tmp_path, begun):
     from kernelkit.local_kaggle.server import LocalKaggle

@@ -73,7 +73,8 @@ def message(tmp_path, number):
     return (tmp_path / f"log-{number}").read_text()
 
 
-@pytest.mark.parametrize("through", ["jax", pytest.param("tensorflow", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("through", ["jax", "tensorflow"])
 def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
     rehearsal, count = ALONE[through]
     alone = start({"KAGGLE_REHEARSAL": rehearsal, **devices(count)}, dataset, tmp_path / "one", 2)
@@ -101,13 +102,8 @@ def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
     assert len(runs) == 2, "the other host writes elsewhere"
 
 
-@pytest.mark.parametrize(
-    "through, dying",
-    [
-        ("jax", 0),
-        *(pytest.param(*case, marks=pytest.mark.long) for case in (("jax", 1), ("tensorflow", 1))),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("through, dying", [("jax", 0), ("jax", 1), ("tensorflow", 1)])
 def test_a_host_that_dies_ends_the_other_with_a_word(through, dying, dataset, tmp_path, start):
     pair = [start(variables, dataset, tmp_path / "two", 2, dying) for variables in told(through)]
     assert pair[dying].wait(timeout=200) == -signal.SIGKILL, message(tmp_path, dying)

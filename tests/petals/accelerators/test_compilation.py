@@ -31,6 +31,7 @@ def run(folder, inputs):
     return int(there), hit == "True"
 
 
+@pytest.mark.long
 def test_what_was_compiled_is_found_in_the_folder_and_among_inputs(tmp_path):
     nothing = tmp_path / "nothing"
     earlier = tmp_path / "inputs/notebooks/me/mine"

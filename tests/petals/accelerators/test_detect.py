@@ -121,6 +121,7 @@ def test_jax_that_hangs_ends_the_run_and_the_process():
     assert "TPU through JAX: no answer within 2 s" in done.stderr
 
 
+@pytest.mark.long
 def test_a_tpu_node_that_does_not_answer_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = run(
@@ -131,6 +132,7 @@ def test_a_tpu_node_that_does_not_answer_ends_the_run():
     assert "does not answer within" in done.stderr
 
 
+@pytest.mark.long
 def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
     done = run(
         "import tensorflow as tf\n"
@@ -146,6 +148,7 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
     assert "TPU through JAX          RuntimeError" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("early", "named"),
     [("from tensorflow import keras", "by __main__:"), ("import early_bird", "by early_bird:")],
@@ -161,6 +164,7 @@ def test_keras_imported_too_early_is_named(tmp_path, early, named):
     assert named in done.stderr
 
 
+@pytest.mark.long
 def test_a_rehearsal_after_tensorflow_was_at_work():
     done = run(
         "import tensorflow as tf; tf.zeros(1); "

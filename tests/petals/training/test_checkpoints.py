@@ -68,9 +68,8 @@ def assert_same(one, other):
     assert all((a == b).all() for a, b in zip(one[1], other[1], strict=True))
 
 
-@pytest.mark.parametrize(
-    ("by_hand", "cache"), [(False, True), pytest.param(True, False, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("by_hand", "cache"), [(False, True), (True, False)])
 def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_hand, cache):
     options = {"by_hand": by_hand, "cache": cache}
     cut_at(None)
@@ -85,6 +84,7 @@ def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_ha
     assert "fine-tune, step 9" in message[0]  # the tenth was being saved with its epoch's scores
 
 
+@pytest.mark.long
 def test_out_of_time_is_gone_on_from(splits, tmp_path):
     alone = tune(splits, tmp_path / "alone")
     short, _ = tune(splits, tmp_path / "short", deadline=time.monotonic())
@@ -92,6 +92,7 @@ def test_out_of_time_is_gone_on_from(splits, tmp_path):
     assert_same(tune(splits, tmp_path / "short"), alone)
 
 
+@pytest.mark.long
 def test_what_had_ended_is_only_scored_again(splits, tmp_path):
     first = tune(splits, tmp_path)
     assert_same(tune(splits, tmp_path, deadline=time.monotonic()), first)
