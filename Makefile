@@ -39,7 +39,7 @@ test-long: .venv/installed ## the tests that take more than five seconds each
 PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
-PARITY_TESTS ?= tests/petals tests/kernelkit/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
+PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
 
 .venv-parity/installed: requirements-kaggle.lock
 	@echo 'making .venv-parity from requirements-kaggle.lock (a few minutes the first time) ...'
@@ -53,7 +53,7 @@ test-parity: .venv-parity/installed ## what runs in a session, on the versions o
 
 fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/test_push_faults.py
+	FUZZ_SCHEDULES=200 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy

@@ -39,6 +39,14 @@ def test_every_file_it_names_is_there():
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
+def test_every_path_of_the_makefile_is_there():
+    named = re.findall(
+        r"(?<![\w./-])((?:src|tools|tests|notebooks)/[\w./-]+)", (ROOT / "Makefile").read_text()
+    )
+    assert len(named) > 3
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_every_tool_is_mentioned():
     assert len(TOOLS) > 5
     assert [tool for tool in TOOLS if f"tools/{tool}.py" not in README] == []

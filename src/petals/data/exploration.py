@@ -106,9 +106,9 @@ def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
 def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> dict[str, float]:
     """Images a second through each kind of input pipeline, in wall time on this machine.
 
-    "decoding" only reads and decodes in order. The others are `petals.data.pipeline.training`: streamed
-    from the files at three levels of augmentation, and, where the decoded images fit into memory,
-    from memory after one pass. Each is measured for about `seconds`.
+    "decoding" only reads and decodes in order. The others are `petals.data.pipeline.training`:
+    streamed from the files at three levels of augmentation, and, where the decoded images fit into
+    memory, from memory after one pass. Each is measured for about `seconds`.
     """
     batch_size = min(batch_size, split.count)
 
