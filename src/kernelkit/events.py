@@ -14,11 +14,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-from kernelkit.bundle.secret_scan import SHORTEST
-
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
 PLAIN_PROGRESS_SECONDS = 300.0
+SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
 LABEL = 9  # columns for the event's name
 
 
@@ -55,7 +54,7 @@ class Reporter:
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Never print these from here on."""
-        self._secrets += [secret for secret in secrets if len(secret) >= SHORTEST]
+        self._secrets += [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
 
     def clear(self, text: str) -> str:
         """The text with every secret replaced."""

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernelkit.events import SHORTEST_SECRET
+
 _SHAPES = {
     "a Kaggle API token": r"\bKGAT_[A-Za-z0-9]{16,}",
     # Only where it is named key or so: a hash of 32 digits may stand under any other name.
@@ -68,7 +70,6 @@ class Leak:
 
 
 OWN = "your own Kaggle key or token"
-SHORTEST = 8  # characters of a secret worth looking for
 
 
 def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[Leak]:
@@ -77,7 +78,7 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
     A file whose very name is that of a credentials file is one whatever it holds. `secrets`
     are the client's own, which need no shape to be known.
     """
-    secrets = [secret for secret in secrets if len(secret) >= SHORTEST]
+    secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
     for file, text in texts:
         if _FILES.search(file):
             yield Leak(file, 1, "a file of credentials")

@@ -71,7 +71,7 @@ def fetch(
         sizes = _sizes(kaggle, kernel, version, until)
     except Failure as failure:
         raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
-    record = kit_folder.Record(folder, session_of(outputs.log))
+    record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
     record.begin()
     parts = kit_folder.path(folder, kit_folder.PARTS)
     parts.mkdir(exist_ok=True)
@@ -151,7 +151,7 @@ class _Download:
         session: requests.Session,
         links: _Links,
         folder: Path,
-        record: kit_folder.Record,
+        record: kit_folder.FetchedFiles,
         until: float | None,
     ) -> None:
         self._kaggle, self._session, self._links = kaggle, session, links

@@ -41,7 +41,7 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
     return frozenset(str(line["name"]) for line in _lines(record)) if record.is_file() else None
 
 
-class Record:
+class FetchedFiles:
     """The files that came home from one session; what is not on it is fetched again.
 
     `session` identifies the session; where it is empty nothing that lies there is trusted.

@@ -82,7 +82,7 @@ def test_a_broken_report_does_not_cost_the_run(tmp_path):
 
 def fetched(folder, **files):
     """A folder into which a push fetched these files."""
-    record = kit_folder.Record(folder, "a session")
+    record = kit_folder.FetchedFiles(folder, "a session")
     record.begin()
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text)
