@@ -21,7 +21,7 @@
 # from whichever that is. What the runs cannot show is said rather than guessed.
 
 # %% tags=["parameters"]
-runs = "runs/*"  # globs of run folders, several with commas between them
+runs = "auto"  # globs of run folders with commas between; auto = runs/*, on Kaggle all attached
 data = ""  # where the photos are, for the pictures; empty = where the best run had them
 most = 8  # [1, 64]: pictures of each kind of disagreement
 repeats = 10  # [2, 1000]: halvings of the validation set that judge the ensemble

@@ -1,13 +1,14 @@
 """`kernel-metadata.json`: what is pushed, on which machine, with which data.
 
-It is the one source of a kernel's settings. The owner in its `id` may be a placeholder,
-which the credentials fill.
+It is the one source of a kernel's settings. The owner in its `id` and in its sources may be a
+placeholder, which the credentials fill. The file of this name serves one notebook; another
+notebook has its own beside it, `NOTEBOOK.kernel-metadata.json`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -89,10 +90,24 @@ class Metadata:
         return [str(source) for source in found] if isinstance(found, list) else []
 
     def owned_by(self, username: str) -> Metadata:
-        """The same kernel with the placeholder in its id replaced by `username`."""
-        if self.owner or not username:
+        """The same kernel with each placeholder, in id and sources, replaced by `username`."""
+        if not username:
             return self
-        return replace(self, values={**self.values, "id": f"{username}/{self.slug}"})
+        values = dict(self.values)
+        if not self.owner:
+            values["id"] = f"{username}/{self.slug}"
+        for kind in ("dataset", "kernel", "model"):
+            if sources := self.sources(kind):
+                values[f"{kind}_sources"] = [_of(PLACEHOLDERS, username, s) for s in sources]
+        return replace(self, values=values)
+
+    def anyones(self) -> Metadata:
+        """The same kernel with placeholders for its owner, in its kernel sources too."""
+        anyone = PLACEHOLDERS[0]
+        values = {**self.values, "id": f"{anyone}/{self.slug}"}
+        if sources := self.sources("kernel"):
+            values["kernel_sources"] = [_of((self.owner.upper(),), anyone, s) for s in sources]
+        return replace(self, values=values)
 
     @property
     def continues(self) -> bool:
@@ -111,6 +126,17 @@ class Metadata:
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
         values = {**self.values, **flags, "machine_shape": machine.shape}
         return replace(self, values=values)
+
+
+def _of(owners: Sequence[str], username: str, source: str) -> str:
+    """A source with `username` for its owner, where that is one of the `owners` (capitals)."""
+    owner, slash, rest = source.partition("/")
+    return f"{username}{slash}{rest}" if owner and owner.upper() in owners else source
+
+
+def own_file(notebook: Path) -> Path:
+    """Where a notebook's own metadata stands, whether or not it is there."""
+    return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 
 def load(path: Path) -> Metadata:

@@ -52,8 +52,7 @@ class Plan:
         """The same plan with the placeholder owner filled, or `whoever` it is replaced."""
         kernel = self.metadata
         if whoever:
-            anyone = {**kernel.values, "id": f"{metadata.PLACEHOLDERS[0]}/{kernel.slug}"}
-            kernel = replace(kernel, values=anyone)
+            kernel = kernel.anyones()
         return replace(self, request=replace(self.request, metadata=kernel.owned_by(username)))
 
     def continuing(self) -> Plan:
@@ -101,8 +100,14 @@ def make(
 
 
 def locate(start: Path) -> Path:
-    """The nearest `kernel-metadata.json` at or above a file or folder."""
+    """A notebook's own metadata, else the nearest `kernel-metadata.json` at or above it.
+
+    `start` may be a folder as well. Raises `PreflightError` when there is neither.
+    """
     start = Path(start).resolve()
+    own = metadata.own_file(start)
+    if own.is_file():
+        return own
     for folder in [start, *start.parents]:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
@@ -131,7 +136,8 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
     if not explicit:
         raise PreflightError(
             f"{notebook.name} is not the code_file of {kernel.path}, and would become a version "
-            f"of {kernel.slug}: give it metadata of its own with --metadata FILE"
+            f"of {kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
+            "beside it, or with --metadata FILE"
         )
     return replace(kernel, values={**kernel.values, "code_file": str(notebook)})
 

@@ -19,9 +19,11 @@ import numpy as np
 
 from petals.errors import DataError
 from petals.evaluation.metrics import Scores
+from petals.kaggle import mounts, on_kaggle
 from petals.tables import Table
 
 LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz", "history.csv")
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,12 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     """The runs in all folders that match, best first, and a line on each that cannot be read.
 
     `pattern`: globs of run folders, several with commas between them; `**` reaches any depth.
+    "auto" means `runs/*` at home, and on Kaggle every attached output that holds a run.
     Folders without any of a run's files are passed over. Raises `DataError` when no run is
     left, or when the runs were not validated on the same images.
     """
+    if pattern == AUTO:
+        pattern = f"{mounts()}/**" if on_kaggle() else "runs/*"
     folders = sorted(
         {Path(match) for part in pattern.split(",")
          for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
@@ -93,9 +98,15 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
         raise DataError(
             f"no run to read in {pattern!r} (from {Path.cwd()})"
             + "".join(f"\n  {line}" for line in skipped)
-            + "\n  make one with tools/run_notebook.py notebooks/02_train.py"
+            + f"\n  {_how_to_get_one()}"
         )
     return sorted(aligned(runs), key=lambda run: -run.macro_f1), skipped
+
+
+def _how_to_get_one() -> str:
+    if on_kaggle():
+        return "attach kernels whose last version left a run: kernel_sources in the metadata"
+    return "make one with tools/run_notebook.py notebooks/02_train.py"
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:

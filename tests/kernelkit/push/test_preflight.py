@@ -172,6 +172,41 @@ def test_another_notebook_takes_metadata_of_its_own(repository, notebook_code):
     )
 
 
+def test_a_notebooks_own_metadata_comes_before_the_default(repository):
+    other = repository.notebook.with_name("other.ipynb")
+    other.write_text(repository.notebook.read_text())
+    own = other.with_name("other.kernel-metadata.json")
+    values = {"id": "INSERT_USERNAME/blossom-other", "title": "Blossom other",
+              "code_file": "other.ipynb"}  # fmt: skip
+    own.write_text(json.dumps({**repository.values, **values}))
+
+    for half in (other, other.with_suffix(".py")):
+        planned = plan.make(half, (), None, None, None)
+        assert planned.metadata.path == own
+        assert planned.metadata.code_file == other
+        assert not [f for f in planned.findings if f.level == "error"]
+    assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
+
+
+def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
+    repository.describe(
+        kernel_sources=["INSERT_USERNAME/blossom-sweep", "other/kernel"],
+        dataset_sources=["your_username/weights"],
+        model_sources=["INSERT_USERNAME/m/keras/base/1"],
+    )
+    planned = plan.make(None, (), repository.metadata, None, None)
+
+    request = planned.owned_by("me").request
+
+    assert request["slug"] == "me/blossom-train"
+    assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]
+    assert request["dataset_data_sources"] == ["me/weights"]
+    assert request["model_data_sources"] == ["me/m/keras/base/1"]
+    rehearsed = planned.owned_by("me").owned_by("tester", whoever=True).request
+    assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
+    assert rehearsed["dataset_data_sources"] == ["me/weights"]
+
+
 def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
     repository.cells(
         notebook_code("files = 1", ["parameters"]),

@@ -40,6 +40,24 @@ def test_several_globs_and_any_depth(write_run, tmp_path):
     assert [run.name for run in comparison.read(f"{tmp_path}/runs/a")[0]] == ["a"]
 
 
+def test_auto_takes_what_is_at_home_and_on_kaggle_what_is_attached(
+    write_run, tmp_path, monkeypatch
+):
+    write_run("a")
+    monkeypatch.chdir(tmp_path)
+    assert [run.name for run in comparison.read("auto")[0]] == ["a"]
+
+    mounts = tmp_path / "input"
+    monkeypatch.setenv("PETALS_INPUT_ROOT", str(mounts))
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    mounts.mkdir()
+    with pytest.raises(DataError, match="kernel_sources"):
+        comparison.read("auto")
+    (tmp_path / "runs" / "a").rename(mounts / "a")
+    write_run("b").rename(mounts / "b")
+    assert sorted(run.path.name for run in comparison.read("auto")[0]) == ["a", "b"]
+
+
 def no_file(folder):
     (folder / "val_predictions.npz").unlink()
 

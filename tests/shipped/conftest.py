@@ -1,0 +1,73 @@
+"""A rehearsal's competition of a few noisy pictures, in every size of the real one."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+SIZES = (192, 224, 331, 512)
+COUNTS = {"train": (9, 9), "val": (9,), "test": (6,)}
+COLOURS = ((40, 60, 220), (220, 50, 40), (230, 210, 40))
+
+
+def jpeg(label: int, seed: int, size: int) -> bytes:
+    """A noisy picture of one colour."""
+    rng = np.random.default_rng(seed)
+    noise = rng.integers(-60, 60, (16, 16, 3)) + np.array(COLOURS[label])
+    buffer = io.BytesIO()
+    picture = Image.fromarray(noise.clip(0, 255).astype(np.uint8)).resize((size, size))
+    picture.save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="session")
+def competition(tmp_path_factory) -> Path:
+    """The competition's folder: three classes, 18 train, 9 val and 6 test images a size."""
+    from petals import storage
+    from petals.data import classes, tfrecords
+
+    root = tmp_path_factory.mktemp("competition")
+    ids: list[str] = []
+    for size in SIZES:
+        seed = 0
+        for split, counts in COUNTS.items():
+            for number, count in enumerate(counts):
+                examples = []
+                for _ in range(count):
+                    label = None if split == "test" else seed % 3
+                    name = f"{seed:09x}"
+                    ids += [name] if label is None and size == SIZES[0] else []
+                    image = jpeg(seed % 3, seed, size)
+                    examples.append(tfrecords.Example(image, name, label))
+                    seed += 1
+                shard = tfrecords.shard_name(number, size, count)
+                folder = Path(tfrecords.folder(root, size, split))
+                tfrecords.write_shard(folder / shard, examples)
+    storage.write_json(root / classes.FILE_NAME, ["blue", "red", "yellow"])
+    (root / "sample_submission.csv").write_text("id,label\n" + "".join(f"{n},0\n" for n in ids))
+    return root
+
+
+@pytest.fixture
+def runs(tmp_path, competition) -> Path:
+    """A folder of runs whose local Kaggle has the competition already."""
+    place = tmp_path / "runs" / "local_kaggle" / "catalogue" / "competitions"
+    place.mkdir(parents=True)
+    (place / "tpu-getting-started").symlink_to(competition)
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def message():
+    """What a stream of JSON events holds: those of one kind."""
+
+    def events(stream: io.StringIO, kind: str) -> list[dict]:
+        found = [json.loads(line) for line in stream.getvalue().splitlines()]
+        return [event for event in found if event["event"] == kind]
+
+    return events

@@ -1,0 +1,65 @@
+"""The three notebooks, pushed to a local Kaggle as a reader would push them."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kernelkit.push import plan
+from kernelkit.push.command import push_kernel
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+NAMES = ("01_explore", "02_train", "03_compare")
+QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2", "batch_size=4")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+def rehearse(name, runs, *parameters, **options):
+    stream = io.StringIO()
+    notebook = NOTEBOOKS / f"{name}.ipynb"
+    try:
+        return push_kernel(notebook, parameters, local=True, runs=runs, stream=stream, **options)
+    except Exception:
+        print(stream.getvalue())
+        raise
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_that_ships_has_nothing_that_stops_its_push(name):
+    planned = plan.make(NOTEBOOKS / f"{name}.py", (), None, None, None)
+
+    assert planned.metadata.code_file.samefile(NOTEBOOKS / f"{name}.ipynb")
+    assert [found.text for found in planned.findings if found.level == "error"] == []
+
+
+def test_each_notebook_is_a_kernel_of_its_own():
+    kernels = {plan.make(NOTEBOOKS / f"{n}.ipynb", (), None, None, None).metadata.slug
+               for n in NAMES}  # fmt: skip
+
+    assert len(kernels) == len(NAMES)
+
+
+@pytest.mark.long
+def test_explore_is_rehearsed(runs):
+    home = rehearse("01_explore", runs, "seconds=0.2")
+
+    assert json.loads((home / "exploration.json").read_text())["images"]["train"] == 18
+
+
+@pytest.mark.long
+def test_train_is_rehearsed_and_compare_reads_what_it_left(runs):
+    trained = rehearse("02_train", runs, *QUICK, accelerator="cpu")
+    compared = rehearse("03_compare", runs)
+
+    score = json.loads((trained / "metrics.json").read_text())["macro_f1"]
+    found = json.loads((compared / "comparison.json").read_text())
+    assert [run["macro_f1"] for run in found["runs"]] == pytest.approx([score])
+    assert found["left_out"] == []
+    assert (compared / "submission.csv").read_text() == (trained / "submission.csv").read_text()
