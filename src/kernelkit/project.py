@@ -5,7 +5,9 @@ packages = ["mypackage"]               # what rides inside a pushed notebook
 
 [tool.kernelkit.needs]                 # parameter values that need something of Kaggle
 internet = ["weights=imagenet"]
+download = ["weights=auto"]            # the internet, or a dataset, model or kernel attached
 competition = ["data=competition"]
+desk = ["data=drawn"]                  # what works at the desk only
 
 [tool.kernelkit.shown]                 # what pages and lines tell of a run first
 score = "f1"                           # of metrics.json: what runs are ranked by
@@ -27,6 +29,7 @@ from kernelkit.errors import (
     PreflightError,
 )
 
+NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
@@ -111,6 +114,10 @@ def _read(root: Path, file: Path) -> Project:
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = message.get("tool", {}).get("kernelkit", {})
     needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}
+    if unknown := sorted(set(needs) - set(NEEDS)):
+        raise PreflightError(
+            f"{file}: [tool.kernelkit.needs] has no {unknown[0]!r}: it takes {', '.join(NEEDS)}"
+        )
     return Project(
         root,
         packages=tuple(kit.get("packages", ())),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -53,21 +56,47 @@ def competition(tmp_path_factory) -> Path:
     return root
 
 
-@pytest.fixture
-def runs(tmp_path, competition) -> Path:
-    """A folder of runs whose local Kaggle has the competition already."""
-    place = tmp_path / "runs" / "local_kaggle" / "catalogue" / "competitions"
-    place.mkdir(parents=True)
-    (place / "tpu-getting-started").symlink_to(competition)
-    return tmp_path / "runs"
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Checkout:
+    """A copy of the repository to push from, whose local Kaggle has the competition already."""
+
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def catalogue(self) -> Path:
+        return self.runs / "local_kaggle" / "catalogue"
+
+    def attach(self, dataset: Path, name: str) -> None:
+        """Offer a folder as a dataset, and attach it to what the default metadata pushes."""
+        place = self.catalogue / "datasets" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(dataset)
+        file = self.root / "kernel-metadata.json"
+        values = json.loads(file.read_text()) | {"dataset_sources": [name]}
+        file.write_text(json.dumps(values))
 
 
 @pytest.fixture
-def message():
-    """What a stream of JSON events holds: those of one kind."""
+def checkout(tmp_path, competition) -> Checkout:
+    root = tmp_path / "checkout"
+    shutil.copytree(ROOT / "notebooks", root / "notebooks")
+    (root / "src").symlink_to(ROOT / "src")
+    for name in ("pyproject.toml", "kernel-metadata.json"):
+        shutil.copy(ROOT / name, root / name)
+    found = Checkout(root)
+    (found.catalogue / "competitions").mkdir(parents=True)
+    (found.catalogue / "competitions" / "tpu-getting-started").symlink_to(competition)
+    return found
 
-    def events(stream: io.StringIO, kind: str) -> list[dict]:
-        found = [json.loads(line) for line in stream.getvalue().splitlines()]
-        return [event for event in found if event["event"] == kind]
 
-    return events
+@pytest.fixture(autouse=True)
+def own_python(monkeypatch):
+    """Kernels are those of this environment, wherever the tests have their home."""
+    monkeypatch.setenv("JUPYTER_PATH", str(Path(sys.prefix) / "share" / "jupyter"))

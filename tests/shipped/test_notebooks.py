@@ -21,11 +21,11 @@ pytestmark = [
 ]
 
 
-def rehearse(name, runs, *parameters, **options):
+def rehearse(name, checkout, *parameters, **options):
     stream = io.StringIO()
-    notebook = NOTEBOOKS / f"{name}.ipynb"
+    notebook = checkout.root / "notebooks" / f"{name}.ipynb"
     try:
-        return push_kernel(notebook, parameters, local=True, runs=runs, stream=stream, **options)
+        return push_kernel(notebook, parameters, local=True, stream=stream, **options)
     except Exception:
         print(stream.getvalue())
         raise
@@ -47,16 +47,16 @@ def test_each_notebook_is_a_kernel_of_its_own():
 
 
 @pytest.mark.long
-def test_explore_is_rehearsed(runs):
-    home = rehearse("01_explore", runs, "seconds=0.2")
+def test_explore_is_rehearsed(checkout):
+    home = rehearse("01_explore", checkout, "seconds=0.2")
 
     assert json.loads((home / "exploration.json").read_text())["images"]["train"] == 18
 
 
 @pytest.mark.long
-def test_train_is_rehearsed_and_compare_reads_what_it_left(runs):
-    trained = rehearse("02_train", runs, *QUICK, accelerator="cpu")
-    compared = rehearse("03_compare", runs)
+def test_train_is_rehearsed_and_compare_reads_what_it_left(checkout):
+    trained = rehearse("02_train", checkout, *QUICK, accelerator="cpu")
+    compared = rehearse("03_compare", checkout)
 
     score = json.loads((trained / "metrics.json").read_text())["macro_f1"]
     found = json.loads((compared / "comparison.json").read_text())

@@ -57,6 +57,7 @@ def push_kernel(
     stream: TextIO | None = None,
     timing: Timing | None = None,
     project: Project | None = None,
+    starts: Sequence[Mapping[str, Any]] = (),
 ) -> Path | None:
     """Push a notebook, wait for its run and bring its outputs home; returns their folder.
 
@@ -74,6 +75,8 @@ def push_kernel(
     as_json      one JSON object an event
     runs         the folder of runs and ledger; default `runs` at the project's root
     project      what rides along, where that is not what pyproject.toml says
+    starts       the parameters of each run that the notebook starts, which the preflight is to
+                 check as it checks the notebook's own
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with the exit code that the tool ends with.
@@ -104,7 +107,7 @@ def push_kernel(
             return resuming.resume(context, resume, output, accelerator, submit)
         if output:
             claims.check_free(output)
-        planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project)
+        planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
         how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
         return _push(context, planned, output, submit, **how)
     except KernelkitError as error:

@@ -67,10 +67,12 @@ def make(
     accelerator: str | None,
     timeout_minutes: float | None,
     project_here: Project | None = None,
+    starts: Sequence[Mapping[str, Any]] = (),
 ) -> Plan:
     """Work out a push and run the offline preflight over it, without stopping at its errors.
 
-    `project_here`: what rides along, where that is not what the metadata's own project says.
+    `project_here`: what rides along, where that is not what the metadata's own project says;
+    `starts`: the parameters of each run that the notebook itself starts.
 
     Raises `ParameterError` or `NotebookError` for what the notebook does not take,
     `PreflightError` where there is no metadata or no such machine.
@@ -95,6 +97,7 @@ def make(
         project=here,
         parameters=defaults | values,
         timeout_minutes=timeout_minutes,
+        starts=tuple(starts),
     )
     return Plan(request, tuple(preflight.offline(request)))
 

@@ -21,13 +21,15 @@ from kernelkit.push import image_packages
 from kernelkit.push.checks import Finding, error, in_metadata, warning
 from kernelkit.push.metadata import Metadata
 
+OUTPUT = "output"  # where a run writes
+
 
 @dataclass(frozen=True)
 class PushRequest:
     """What is asked of a push besides its metadata.
 
-    `parameters` are all of the notebook's, the defaults among them; `timeout_minutes` is
-    None where none was asked for.
+    `parameters` are all of the notebook's, the defaults among them, and `starts` those of each
+    run that it starts in turn; `timeout_minutes` is None where none was asked for.
     """
 
     metadata: Metadata
@@ -35,6 +37,13 @@ class PushRequest:
     project: Project
     parameters: Mapping[str, Any]
     timeout_minutes: float | None
+    starts: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def values(self) -> Iterator[tuple[str, Any]]:
+        """Each parameter's name and value, of the notebook and of every run that it starts."""
+        for parameters in (self.parameters, *self.starts):
+            yield from parameters.items()
 
 
 def offline(request: PushRequest) -> list[Finding]:
@@ -43,6 +52,7 @@ def offline(request: PushRequest) -> list[Finding]:
         *in_metadata(request.metadata),
         *_session(request),
         *_needs(request),
+        *_paths(request),
         *_bundle(request.bundle),
         *_modules(request),
         *leaking(request),
@@ -75,27 +85,44 @@ def _session(request: PushRequest) -> Iterator[Finding]:
 
 
 def _needs(request: PushRequest) -> Iterator[Finding]:
-    """Internet and competition data: what the parameters ask for against what is switched on."""
+    """Internet, files and data: what the parameters ask for against what is switched on."""
     online = request.metadata.values.get("enable_internet", True)
-    wants = _asked(request, "internet")
+    wants, download = _asked(request, "internet"), _asked(request, "download")
+    attached = any(request.metadata.sources(kind) for kind in ("dataset", "model", "kernel"))
     if wants and not online:
         yield error(f"{wants} needs the internet, which is off: set enable_internet to true")
-    if online and not wants:
+    if download and not online and not attached:
+        yield error(
+            f"{download} downloads what is not attached, and the internet is off: set "
+            "enable_internet to true, or add the dataset or model that holds it"
+        )
+    if online and not (wants or download):
         yield warning("enable_internet is on though no parameter needs it: set it to false")
-    if online and wants:
+    if online and (wants or (download and not attached)):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
     wants = _asked(request, "competition")
     if wants and not request.metadata.sources("competition"):
         yield error(f"{wants} reads the competition's files: add it to competition_sources")
+    if wants := _asked(request, "desk"):
+        yield error(f"{wants} works at the desk only: what it needs does not travel")
 
 
 def _asked(request: PushRequest, need: str) -> str:
-    """The first `name=value` of the project's needs that the parameters match."""
-    for pair in request.project.needs.get(need, ()):
-        name, _, value = pair.partition("=")
-        if name in request.parameters and str(request.parameters[name]) == value:
-            return pair
-    return ""
+    """The first `name=value` of the project's needs that a parameter matches."""
+    has = {f"{name}={value}" for name, value in request.values}
+    return next((pair for pair in request.project.needs.get(need, ()) if pair in has), "")
+
+
+def _paths(request: PushRequest) -> Iterator[Finding]:
+    """Files and folders of this machine, which a session does not have."""
+    told = {(name, value) for name, value in request.values
+            if isinstance(value, str) and "/" in value and name != OUTPUT}  # fmt: skip
+    for name, value in sorted(told):
+        if Path(value).expanduser().exists():
+            yield error(
+                f"{name}={value} is on this machine only: attach what it holds (python "
+                "tools/push_dataset.py FOLDER) and name it as the notebook finds it there"
+            )
 
 
 def _bundle(bundle: Bundle) -> Iterator[Finding]:

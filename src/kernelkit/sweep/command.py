@@ -20,6 +20,7 @@ from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimi
 from kernelkit.sweep.workers.launching import launcher
 
 RUNS = "runs"
+KAGGLE, REHEARSAL = "kaggle-{}", "rehearsal-{}"  # a sweep's folder, where it ran elsewhere
 
 
 def sweep(
@@ -44,25 +45,30 @@ def sweep(
 ) -> Path:
     """Run a sweep, or what is left of it; returns its folder.
 
-    parameters    `name=value` strings that replace base values
+    parameters    `name=value` strings that replace base values and axes; a list replaces an
+                  axis's values, as in `image_size=[192,224]`
     workers       runs at a time; default the file's `workers`, then one for every two cores
-    output        the sweep's folder; default runs/<file's name>
-    dry_run       show the runs and how they stand, and run nothing
+    output        the sweep's folder; default runs/<file's name>, on Kaggle runs/kaggle-<name>,
+                  rehearsed runs/rehearsal-<name>
+    dry_run       show the runs and how they stand, with `kaggle` the preflight of the push too,
+                  and run nothing
     retry_failed  run again what failed or took too long
     force         run everything again
     yes           a grid past 1,000 runs is meant
     report        a report.html for every run
     time_limit    minutes a run may take, in place of the file's
     dask          the address of a Dask scheduler whose workers are to run them
-    kaggle        in one Kaggle session, on the `metadata`'s machine or the `accelerator` given,
-                  for at most `timeout` minutes; `local` rehearses that at the desk
+    kaggle        in one Kaggle session, with the file's `kaggle:` block over the rest of it, on
+                  the `metadata`'s machine or the `accelerator` given, for at most `timeout`
+                  minutes; `local` rehearses that at the desk
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
     list when runs failed; the others are done then.
     """
     _check(workers, dask=dask, kaggle=kaggle, local=local)
-    asked = specification.read(file, parameters, many=yes)
-    folder = SweepFolder(output or Path(RUNS) / asked.name)
+    asked = specification.read(file, parameters, many=yes, kaggle=kaggle)
+    name = _place(local=local).format(asked.name) if kaggle else asked.name
+    folder = SweepFolder(output or Path(RUNS) / name)
     workers = workers or asked.workers or max(1, (os.cpu_count() or 2) // 2)
     minutes = asked.time_limit if time_limit is None else time_limit
     limits = WorkerLimits(workers, 60 * minutes, int(asked.memory * 1e9))
@@ -81,9 +87,16 @@ def sweep(
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
         table = results.gather(folder, asked, asked.runs)
         click.echo(preview(table, workers, len(left)), file=stream)
+        if kaggle:
+            from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
+
+            sweep_report = SweepReport(
+                asked, folder, asked.runs, len(left), report=report, stream=stream
+            )
+            run_on_kaggle(sweep_report, left, local, metadata, accelerator, timeout, dry_run=True)
         return folder.path
     with folder.locked():
-        folder.claim(asked.name, asked.notebook.name)
+        folder.claim(name, asked.notebook.name)
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
         for run in left if force else ():
             folder.forget(run)
@@ -103,6 +116,12 @@ def sweep(
                 _run_here(sweep_report, left, limits, retry_failed=retry_failed, force=force)
         sweep_report.conclude()
     return folder.path
+
+
+def _place(*, local: bool) -> str:
+    """What a rehearsal leaves must never count as done on Kaggle."""
+    rehearses = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
+    return REHEARSAL if rehearses else KAGGLE
 
 
 def _check(workers: int, *, dask: str | None, kaggle: bool, local: bool) -> None:

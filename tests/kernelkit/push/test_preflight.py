@@ -126,6 +126,67 @@ def test_needs_of_parameters_are_held_against_the_switches(repository):
     assert "without a verified phone" in warnings_of(repository, "files=7")[0]
 
 
+NEEDS = (
+    '[tool.kernelkit]\npackages = ["blossom"]\n'
+    '[tool.kernelkit.needs]\ninternet = ["files=7"]\ndownload = ["files=6"]\n'
+    'competition = ["files=8"]\ndesk = ["files=9"]\n'
+)
+
+
+def of_runs(repository, *starts):
+    planned = plan.make(None, (), repository.metadata, None, None, None, starts)
+    return [f"{finding.level}: {finding.text}" for finding in planned.findings]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (7, "error: files=7 needs the internet"),
+        (6, "error: files=6 downloads what is not attached"),
+        (8, "error: files=8 reads the competition's files"),
+        (9, "error: files=9 works at the desk only"),
+    ],
+)
+def test_the_needs_of_each_run_that_a_notebook_starts_are_checked(repository, value, message):
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+
+    assert of_runs(repository, {"files": 1}, {"files": 2}) == []
+    (found,) = of_runs(repository, {"files": 1}, {"files": value})
+    assert found.startswith(message)
+
+
+def test_the_internet_is_on_for_something_when_one_run_needs_it(repository):
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+    repository.describe(enable_internet=True)
+
+    assert "no parameter needs it" in of_runs(repository, {"files": 1})[0]
+    assert not any("no parameter needs it" in t for t in of_runs(repository, {"files": 6}))
+
+
+def test_what_is_downloaded_may_be_attached(repository):
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+    repository.describe(dataset_sources=["me/weights"])
+
+    assert findings(repository, "files=6") == ()
+
+
+def test_a_need_that_is_misspelt_is_an_error(repository):
+    (repository.root / "pyproject.toml").write_text('[tool.kernelkit.needs]\ninternt = ["a=1"]\n')
+
+    with pytest.raises(errors.PreflightError, match="no 'internt': it takes internet, download"):
+        findings(repository)
+
+
+def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
+    cell = 'weights = ""  # a file\noutput = ""  # where to'
+    repository.cells(notebook_code(cell, ["parameters"]))
+    (file := repository.root / "w.h5").touch()
+
+    assert f"weights={file} is on this machine only" in errors_of(repository, f"weights={file}")[0]
+    assert not errors_of(repository, "weights=/kaggle/input/w.h5")
+    assert not errors_of(repository, f"output={repository.root}")
+
+
 def test_metadata_of_a_pulled_notebook_is_left_behind_with_a_word(repository, notebook_code):
     repository.cells(notebook_code("print(1)"), kaggle={"isGpuEnabled": True})
     assert "metadata.kaggle" in warnings_of(repository)[0]

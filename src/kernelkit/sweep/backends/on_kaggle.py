@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,8 @@ from kernelkit.sweep.store import records
 CARRIED = (  # of kernelkit itself: what runs a sweep, and nothing that talks to Kaggle
     "__init__", "atomic", "errors", "notebooks", "packages", "parameters", "project", "reports",
     "run_notebook", "sweep/__init__", "sweep/engine", "sweep/execute", "sweep/forked_kernel",
-    "sweep/identity", "sweep/in_session", "sweep/launching", "sweep/nursery", "sweep/preview",
-    "sweep/processes", "sweep/records", "sweep/results", "sweep/specification",
+    "sweep/identity", "sweep/in_session", "sweep/launching", "sweep/nursery", "sweep/points",
+    "sweep/preview", "sweep/processes", "sweep/records", "sweep/results", "sweep/specification",
     "sweep/yaml_file",
 )  # fmt: skip
 ENDED = (records.DONE, *records.ENDED_BADLY)
@@ -57,39 +58,44 @@ def run_on_kaggle(
     accelerator: str | None,
     timeout: float | None,
     timing: Timing | None = None,
+    *,
+    dry_run: bool = False,
 ) -> None:
     """Push one session for the runs that are left, wait, and take its runs in.
 
     `timeout`: the session's minutes, by default all that Kaggle gives to its machine. The same
-    call goes on with what the time did not allow for. Raises what `push_kernel` raises, with
-    what came home taken in before.
+    call goes on with what the time did not allow for. `dry_run` checks what would be pushed and
+    sends nothing. Raises what `push_kernel` raises, with what came home taken in before.
     """
     if not left:
         return
     base = kernel_metadata.load(metadata or plan.locate(sweep_report.asked.notebook))
     if accelerator:
         base = base.on(machines.named(accelerator))
-    place = sweep_report.folder.path / ("rehearsal" if local else "kaggle")
-    number = len(list(place.glob("session-*"))) + 1
-    home = place / f"session-{number}"
-    file = _write_kernel(sweep_report, left, place, base)
-    minutes = timeout or 60 * machines.LIMITS[base.machine.kind].hours_per_session
-    spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
-    try:
-        push_kernel(
-            parameters={"time_limit": round(minutes - spare, 4)},
-            metadata=file,
-            timeout=timeout,
-            output=home,
-            local=local,
-            runs=project.find_project(sweep_report.asked.notebook).root / "runs",
-            stream=sweep_report.stream,
-            timing=timing,
-            project=_carrying(sweep_report.asked.notebook),
-            continues=any(map(claims.was_pushed, place.glob("session-*"))),
-        )
-    finally:
-        bring_home(sweep_report, left, home / FOLDER)
+    with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
+        place = sweep_report.folder.path / ("rehearsal" if local else "kaggle")
+        number = len(list(place.glob("session-*"))) + 1
+        home = place / f"session-{number}"
+        file = _write_kernel(sweep_report, left, Path(scratch) if dry_run else place, base)
+        minutes = timeout or 60 * machines.LIMITS[base.machine.kind].hours_per_session
+        spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
+        try:
+            push_kernel(
+                parameters={"time_limit": round(minutes - spare, 4)},
+                metadata=file,
+                timeout=timeout,
+                output=home,
+                local=local,
+                runs=project.find_project(sweep_report.asked.notebook).root / "runs",
+                stream=sweep_report.stream,
+                timing=timing,
+                project=_carrying(sweep_report.asked.notebook),
+                starts=[run.values for run in left],
+                continues=any(map(claims.was_pushed, place.glob("session-*"))),
+                dry_run=dry_run,
+            )
+        finally:
+            bring_home(sweep_report, left, home / FOLDER)
 
 
 def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path) -> int:

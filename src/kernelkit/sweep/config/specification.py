@@ -13,14 +13,13 @@ memory: 4                           # GB a run may take; 0 = what the machine be
 score: accuracy                     # the measure of metrics.json that runs are ranked by
 minimize: false                     # whether a lower score is better
 warm: [tensorflow]                  # imported once, before runs are forked off
+kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session
 """
 
 from __future__ import annotations
 
 import difflib
-import itertools
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,18 +28,18 @@ from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
+from kernelkit.sweep import points
 from kernelkit.sweep.config import yaml_file
 from kernelkit.sweep.config.identity import Fingerprint, fingerprint
+from kernelkit.sweep.points import Values
 
 KEYS: dict[str, type | tuple[type, ...]] = {
     "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
     "seeds": (list, int), "search": dict, "workers": int, "time_limit": (int, float),
-    "memory": (int, float), "score": str, "minimize": bool, "warm": list,
+    "memory": (int, float), "score": str, "minimize": bool, "warm": list, "kaggle": dict,
 }  # fmt: skip
-SEED, OUTPUT = "seed", "output"
-MANY = 1000  # runs past which a grid is more likely a slip than a wish
-
-Values = dict[str, Any]
+KAGGLE_KEYS = ("base", "grid", "runs", "exclude", "seeds", "search", "time_limit", "memory")
+OUTPUT = "output"
 
 
 @dataclass(frozen=True)
@@ -79,16 +78,22 @@ class Specification:
         return _run(self.known, self.code, {**self.base, **given})
 
 
-def read(path: Path, overrides: Iterable[str] = (), *, many: bool = False) -> Specification:
-    """The sweep in a YAML file; `overrides` are `name=value` strings that replace base values.
+def read(
+    path: Path, overrides: Iterable[str] = (), *, many: bool = False, kaggle: bool = False
+) -> Specification:
+    """The sweep in a YAML file.
 
-    Raises `ParameterError` or `NotebookError` in one line for anything that no run could
-    take, and for more than `MANY` runs unless `many`.
+    `overrides`: `name=value` strings that replace base values and axes; `kaggle`: as it is in a
+    Kaggle session. Raises `ParameterError` or `NotebookError` in one line for anything that no
+    run could take, and for more than `points.MANY` runs unless `many`.
     """
     path = Path(path)
     asked = yaml_file.load(path)
     try:
-        return _checked(path, asked, overrides, many)
+        _check_keys(asked, tuple(KEYS), "a sweep")
+        block = asked.pop("kaggle", None) or {}
+        _check_keys(block, KAGGLE_KEYS, "kaggle")
+        return _checked(path, points.on_kaggle(asked, block) if kaggle else asked, overrides, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 
@@ -96,14 +101,16 @@ def read(path: Path, overrides: Iterable[str] = (), *, many: bool = False) -> Sp
 def _checked(
     path: Path, asked: Mapping[str, Any], overrides: Iterable[str], many: bool
 ) -> Specification:
-    _check_keys(asked)
     if "notebook" not in asked:
         raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
     notebook = (path.parent / asked["notebook"]).resolve()
     source = document.read(notebook)
     known = parameters.declared(document.parameters_cell(source).source)
-    set_here = parameters.resolve(known, overrides)
-    base = parameters.resolve(known, _names(asked.get("base"), "base")) | set_here
+    given = ("runs", "search", "seeds")
+    if "grid" not in asked and not any(asked.get(key) not in (None, {}) for key in given):
+        raise ParameterError("nothing to run: give grid, runs, seeds or search")
+    asked = points.override(asked, known, overrides)
+    base = parameters.resolve(known, points.names(asked.get("base"), "base"))
     code = fingerprint(notebook, source)
     search = asked.get("search") or {}
     runs: tuple[PlannedRun, ...] = ()
@@ -112,8 +119,8 @@ def _checked(
             raise ParameterError("search takes the place of grid and runs: keep one of them")
         _reject_output(base)
     else:
-        points = list(_points(asked, known, set_here, many))
-        runs = tuple(_run(known, code, {**base, **point}) for point in points)
+        found = points.points(asked, known, many)
+        runs = tuple(_run(known, code, {**base, **point}) for point in found)
         _reject_twins(runs)
     return Specification(
         path.stem, notebook, known, base, code, runs,
@@ -133,75 +140,16 @@ def _score(asked: Mapping[str, Any], notebook: Path) -> str:
     return str(score)
 
 
-def _check_keys(asked: Mapping[str, Any]) -> None:
+def _check_keys(asked: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
     for key, value in asked.items():
-        if key not in KEYS:
-            near = difflib.get_close_matches(str(key), KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(KEYS)}"
-            raise ParameterError(f"a sweep has no key {key!r}: {hint}")
+        if key not in keys:
+            near = difflib.get_close_matches(str(key), keys, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(keys)}"
+            raise ParameterError(f"{what} has no key {key!r}: {hint}")
         empty = value is None and key != "notebook"
         truth = isinstance(value, bool) == (KEYS[key] is bool)  # Python's True is an int too
         if not empty and not (isinstance(value, KEYS[key]) and truth):
             raise ParameterError(f"{key} has the wrong type: {value!r}")
-
-
-def _points(
-    asked: Mapping[str, Any], known: Mapping[str, Parameter], set_here: Values, many: bool
-) -> Iterator[Values]:
-    """What each run sets on top of the base, seeds multiplied out."""
-    grid = _grid(asked, known)
-    singles = [parameters.resolve(known, _names(run, "a run")) for run in asked.get("runs") or []]
-    seeds = _seeds(asked, known)
-    for name in set_here:
-        if name in grid or any(name in single for single in singles):
-            raise ParameterError(f"-p {name} would replace what the runs differ in")
-    if not grid and not singles and not seeds:
-        raise ParameterError("nothing to run: give grid, runs, seeds or search")
-    combinations = math.prod(len(values) for values in grid.values()) if grid else 0
-    count = (combinations + len(singles) or 1) * max(1, len(seeds))
-    if count > MANY and not many:
-        raise ParameterError(f"{count:,} runs: make it fewer, or say --yes")
-    listed = (dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values()))
-    points = [*(listed if grid else ()), *singles] or [{}]
-    kept = _without(points, asked.get("exclude") or [], known)
-    if not kept:
-        raise ParameterError("nothing to run: exclude takes every run out")
-    for point in kept:
-        yield from ({**point, SEED: seed} for seed in seeds) if seeds else [point]
-
-
-def _grid(asked: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, list[Any]]:
-    if "grid" in asked and not asked["grid"]:
-        raise ParameterError("the grid is empty: give each axis as `name: [value, value]`")
-    grid: dict[str, list[Any]] = {}
-    for name, values in (asked.get("grid") or {}).items():
-        if not isinstance(values, list) or not values:
-            raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
-        grid[name] = [parameters.resolve(known, {str(name): value})[name] for value in values]
-    return grid
-
-
-def _seeds(asked: Mapping[str, Any], known: Mapping[str, Parameter]) -> list[int]:
-    seeds = asked.get("seeds")
-    if seeds is None:
-        return []
-    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
-    if not seeds:
-        raise ParameterError("seeds is empty: give a count or a list")
-    return [parameters.resolve(known, {SEED: seed})[SEED] for seed in seeds]
-
-
-def _without(
-    points: Sequence[Values], excluded: Sequence[Any], known: Mapping[str, Parameter]
-) -> list[Values]:
-    kept = list(points)
-    for rule in excluded:
-        pairs = parameters.resolve(known, _names(rule, "exclude")).items()
-        left = [p for p in kept if not all(p.get(name) == value for name, value in pairs)]
-        if len(left) == len(kept):
-            raise ParameterError(f"exclude: no run has {dict(pairs)}")
-        kept = left
-    return kept
 
 
 def _run(known: Mapping[str, Parameter], code: Fingerprint, given: Values) -> PlannedRun:
@@ -223,14 +171,6 @@ def _reject_twins(runs: Sequence[PlannedRun]) -> None:
             message = ", ".join(f"{name}={value}" for name, value in run.given.items())
             raise ParameterError(f"the same run twice: {message}")
         seen.add(run.id)
-
-
-def _names(value: Any, where: str) -> Values:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ParameterError(f"{where} must give names and values, not {value!r}")
-    return {str(name): given for name, given in value.items()}
 
 
 def _at_least(asked: Mapping[str, Any], key: str, least: int) -> Any:

@@ -60,6 +60,17 @@ def load(path: Path) -> dict[str, Any]:
     return found
 
 
+def flow_list(text: str) -> list[Any]:
+    """The values of a list as YAML writes it on a line, `[VGG16, 224]`; raises `ParameterError`."""
+    try:
+        found = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader, as above
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, list) or not found:
+        raise ParameterError(f"{text} is not a list: write it as [value, value]")
+    return found
+
+
 def _others(folder: Path) -> str:
     found = sorted(path.name for path in folder.glob("*.yaml")) if folder.is_dir() else []
     return f"; {folder} holds {', '.join(found)}" if found else ""

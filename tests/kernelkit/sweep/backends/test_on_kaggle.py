@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.sweep.backends import on_kaggle
 
 METADATA = {
@@ -42,6 +42,37 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert "were done in an earlier session" in sweeps.message
     assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 4
     assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03", "0.04"]
+
+
+def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
+    needs = '[tool.kernelkit]\npackages = []\n[tool.kernelkit.needs]\ninternet = ["kind=y"]\n'
+    (sweeps.folder / "pyproject.toml").write_text(needs)
+
+    sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True, dry_run=True)
+    assert "nothing was sent" in sweeps.message
+    with pytest.raises(PreflightError, match="kind=y needs the internet"):
+        sweeps.run("grid: {kind: [x, y]}", kaggle=True, local=True, dry_run=True)
+    assert not list(sweeps.runs.glob("rehearsal*"))
+
+
+def test_what_was_rehearsed_is_not_done_on_kaggle(sweeps, monkeypatch):
+    from kernelkit.sweep import command
+
+    asked = []
+    monkeypatch.setattr(
+        on_kaggle, "run_on_kaggle", lambda sweep_report, *_: asked.append(sweep_report)
+    )
+    monkeypatch.chdir(sweeps.folder)
+    file = sweeps.write("grid: {a: [1]}")
+
+    command.sweep(file, kaggle=True, local=True)
+    command.sweep(file, kaggle=True)
+    monkeypatch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
+    command.sweep(file, kaggle=True)
+
+    names = [sweep_report.folder.path.name for sweep_report in asked]
+    assert names == ["rehearsal-tiny", "kaggle-tiny", "rehearsal-tiny"]
 
 
 def test_a_rehearsal_of_nothing_is_refused(sweeps):

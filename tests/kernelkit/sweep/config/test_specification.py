@@ -1,5 +1,7 @@
 """A sweep is checked whole before its first run."""
 
+import re
+
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
@@ -79,12 +81,24 @@ def test_a_grid_past_a_thousand_runs_has_to_be_meant(sweeps):
     assert len(read(sweeps, text, many=True).runs) == 1002
 
 
-def test_the_command_line_replaces_base_values_and_no_axis(sweeps):
-    text = "base: {kind: x}\ngrid: {a: [1]}"
+def test_an_empty_kaggle_block_changes_nothing(sweeps):
+    text = "base: {kind: x}\ngrid: {a: [1]}\nkaggle: {}"
 
-    assert read(sweeps, text, "kind=y").runs[0].values["kind"] == "y"
-    with pytest.raises(ParameterError, match="-p a would replace what the runs differ in"):
-        read(sweeps, text, "a=2")
+    assert read(sweeps, text, kaggle=True) == read(sweeps, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kaggle: {notebook: x.py}", "kaggle has no key 'notebook'"),
+        ("kaggle: {bse: {a: 1}}", "kaggle has no key 'bse': did you mean base?"),
+        ("kaggle: {base: [1]}", "base has the wrong type"),
+        ("kaggle: [1]", "kaggle has the wrong type"),
+    ],
+)
+def test_a_slip_in_the_kaggle_block_is_found_at_home(sweeps, text, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        read(sweeps, f"grid: {{a: [1]}}\n{text}")
 
 
 def test_a_notebook_without_a_parameters_cell_is_refused(sweeps):
