@@ -25,7 +25,7 @@
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-backbone = "EfficientNetB0"  # a name of petals.models.backbones.BACKBONES
+backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES: what looks at the photos
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
 head_epochs = 30  # >= 0: passes over the stored features

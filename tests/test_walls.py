@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from rooms import ROOMS, UPWARD
 
+from kernelkit import project
 from kernelkit.notebooks import document, parameters
 
 ROOT = Path(__file__).parents[1]
@@ -170,7 +171,8 @@ def test_a_notebook_is_an_article(path):
             for node in ast.walk(ast.parse(cell.source)):
                 if isinstance(node, ast.FunctionDef):
                     assert node.end_lineno - node.lineno < 10, node.name
-    declared = parameters.declared(document.parameters_cell(notebook).source)
+    cell = document.parameters_cell(notebook).source
+    declared = parameters.declared(cell, project.find_project(path))
     assert all(p.comment for p in declared.values()), "every parameter has its comment"
     for parameter in declared.values():
         parameter.check(parameter.default)

@@ -18,7 +18,9 @@ from kernelkit.cli import reports_errors
     "done), 12 cannot write, 130 interrupted; with --kaggle also those of push_kernel.py."
 )
 @click.argument("file", metavar="SWEEP.yaml", type=click.Path(path_type=Path))
-@click.option("-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value.")
+@click.option(
+    "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
+)
 @click.option("--workers", type=int, default=0, metavar="N", help="Runs at a time.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Default runs/NAME.")
 @click.option("--dry-run", is_flag=True, help="Show the runs and how they stand; run nothing.")

@@ -13,6 +13,8 @@ desk = ["data=drawn"]                  # what works at the desk only
 score = "f1"                           # of metrics.json: what runs are ranked by
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
+[tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
+"data=competition" = {image_size = [192, 224]}
 """
 
 from __future__ import annotations
@@ -20,14 +22,12 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import (
-    PreflightError,
-)
+from kernelkit.errors import PreflightError
+from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
@@ -35,38 +35,11 @@ SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variabl
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a project wants shown of its runs first.
-
-    score       the measure of `metrics.json` that runs are ranked by; "" where none is named
-    parameters  those that tell runs apart in a table
-    measures    {name in `metrics.json`: what people call it}, the most telling first
-    """
-
-    score: str = ""
-    parameters: tuple[str, ...] = ()
-    measures: Mapping[str, str] = field(default_factory=dict)
-
-    def as_json(self) -> str:
-        """The same as text, for the variable `SHOWN` of a session."""
-        return json.dumps(asdict(self))
-
-    def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
-        """{name: (label, value)} of the measures that `metrics` has.
-
-        Where the project names no measures these are all plain numbers, in the file's order.
-        """
-        labels = self.measures or {name: name.replace("_", " ") for name in metrics}
-        return {
-            name: (label, value)
-            for name, label in labels.items()
-            if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
-        }
-
-
-@dataclass(frozen=True)
 class Project:
-    """A repository: its root and version, the packages it bundles, what parameter values need."""
+    """A repository: its root, the packages it bundles, what parameter values need and allow.
+
+    `offers`: {"name=value": {other name: its choices}}, of what is pushed.
+    """
 
     root: Path
     packages: tuple[str, ...] = ()
@@ -75,6 +48,7 @@ class Project:
     leave_out: tuple[str, ...] = ()
     shown: Shown = field(default_factory=Shown)
     version: str = ""
+    offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -109,10 +83,10 @@ def find_project(start: Path) -> Project:
 
 def _read(root: Path, file: Path) -> Project:
     try:
-        message = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise PreflightError(f"{file} is not TOML: {error}") from None
-    kit = message.get("tool", {}).get("kernelkit", {})
+    kit = content.get("tool", {}).get("kernelkit", {})
     needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}
     if unknown := sorted(set(needs) - set(NEEDS)):
         raise PreflightError(
@@ -124,22 +98,28 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
-        shown=_shown(kit.get("shown", {})),
-        version=str(message.get("project", {}).get("version", "")),
+        shown=Shown.read(kit.get("shown", {})),
+        version=str(content.get("project", {}).get("version", "")),
+        offers=_offers(file, kit.get("offers", {})),
     )
 
 
 def shown(start: Path) -> Shown:
     """What to show of runs under `start`: as the session says, its project, or the present one."""
     if told := os.environ.get(SHOWN):
-        return _shown(json.loads(told))
+        return Shown.read(json.loads(told))
     own = find_project(start).shown
     return own if own != Shown() else find_project(Path.cwd()).shown
 
 
-def _shown(settings: Mapping[str, Any]) -> Shown:
-    return Shown(
-        score=str(settings.get("score", "")),
-        parameters=tuple(settings.get("parameters", ())),
-        measures=dict(settings.get("measures", {})),
-    )
+def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    offers: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for pair, choices in written.items():
+        lists = isinstance(choices, dict) and all(isinstance(c, list) for c in choices.values())
+        if "=" not in pair or not lists:
+            raise PreflightError(
+                f"{file}: [tool.kernelkit.offers] takes lines like "
+                '"data=competition" = {image_size = [192, 224]}'
+            )
+        offers[pair] = {name: tuple(values) for name, values in choices.items()}
+    return offers

@@ -14,8 +14,9 @@ from kernelkit.push.command import push_kernel
 from kernelkit.push.save import SavingPolicy
 from kernelkit.push.timing import Timing
 from kernelkit.push.wait import PollPolicy
+from kernelkit.shown import Shown
 
-SHOWN = project.Shown(
+SHOWN = Shown(
     "macro_f1", ("backbone", "image_size"),
     {"macro_f1": "macro F1", "accuracy": "accuracy", "seconds": "seconds"},
 )  # fmt: skip

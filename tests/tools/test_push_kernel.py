@@ -96,6 +96,26 @@ def test_what_goes_wrong_has_its_code_and_one_message(kernel, arguments, code, m
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("backbone=VGG99", "is not in petals.models.backbones.BACKBONES: did you mean VGG19?"),
+        ("image_size=128", "is not what data=auto offers (192, 224, 331, 512): did you mean 192?"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["push_kernel", "sweep"])
+def test_what_can_be_known_without_tensorflow_is_known_at_the_desk(tool, value, message):
+    command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--dry-run", "-p", value]
+    if tool == "sweep":
+        command += [str(ROOT / "notebooks" / "sweeps" / "schedule.yaml"), "--kaggle"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+
+
 def test_the_help_names_every_exit_code():
     from kernelkit import errors
 

@@ -6,11 +6,14 @@ A line of that cell is a whole declaration:
     accelerator = "auto"   # auto | tpu | gpu | cpu: what to run on
     fine_tune = "none"     # none | all | last:N | block:NAME: what is trained after the head
     epochs = 0             # >= 0: epochs of fine-tuning
+    backbone = "VGG16"     # in blossom.networks.NETWORKS: what looks at the photos
 
 The literal gives the type. What stands before the comment's first colon may give a range
-(`[a, b]`, `[a, b)`, `> a`, `>= a`) or the choices (`a | b`), in which N stands for a whole
-number and a word in capitals for any text. Papermill only warns of a name that it does not
-know; here that is an error before anything runs.
+(`[a, b]`, `[a, b)`, `> a`, `>= a`), the choices (`a | b`), in which N stands for a whole number and
+a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`):
+a tuple, list, set or dict of one of the project's packages, written out in its source, which is
+read and not imported (`kernelkit.constants`). Papermill only warns of a name that it does not know;
+here that is an error before anything runs.
 """
 
 from __future__ import annotations
@@ -22,17 +25,20 @@ import json
 import math
 import re
 import tokenize
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kernelkit import constants
 from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
+_CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {
     ">=": lambda value, bound: value >= bound,
     ">": lambda value, bound: value > bound,
@@ -43,11 +49,15 @@ _COMPARE = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a notebook: its default and what its comment says of it."""
+    """One parameter of a notebook: its default and what its comment says of it.
+
+    `choices` are those of the constant that the comment names, None where it names none.
+    """
 
     name: str
     default: Value
     comment: str = ""
+    choices: tuple[Value, ...] | None = None
 
     @property
     def type(self) -> type:
@@ -59,12 +69,21 @@ class Parameter:
         """The range or the choices, as written; empty when the comment declares none."""
         head = re.split(r":\s", self.comment + " ", maxsplit=1)[0].strip()
         is_range = _INTERVAL.fullmatch(head) or _BOUND.fullmatch(head)
-        return head if is_range or " | " in head else ""
+        return head if is_range or " | " in head or _CONSTANT.fullmatch(head) else ""
+
+    @property
+    def constant(self) -> str:
+        """The constant that holds the choices, `package.module.NAME`; empty without one."""
+        named = _CONSTANT.fullmatch(self.rule)
+        return named[1] if named else ""
 
     def check(self, value: Value) -> Value:
         """`value` in the parameter's type; raises `ParameterError` if it does not fit."""
         value = self._typed(value)
-        if self.rule and not _allowed(self.rule, value):
+        if self.choices is not None and value not in self.choices:
+            message = f"{self.name}={value!r} is not in {self.constant}"
+            raise ParameterError(f"{message}: {nearest(value, self.choices)}")
+        if self.rule and not self.constant and not _allowed(self.rule, value):
             raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {self.rule}")
         return value
 
@@ -98,10 +117,12 @@ class Parameter:
         return value
 
 
-def declared(cell_source: str) -> dict[str, Parameter]:
+def declared(cell_source: str, project: Project | None = None) -> dict[str, Parameter]:
     """The parameters that a cell's source declares, in its order.
 
-    Raises `NotebookError` for anything in the cell that is not `name = literal`.
+    `project`: whose modules hold the constants that comments name; without one those choices
+    are not looked up. Raises `NotebookError` for anything in the cell that is not
+    `name = literal`, and for a constant that the project does not have.
     """
     try:
         body = ast.parse(cell_source).body
@@ -114,7 +135,38 @@ def declared(cell_source: str) -> dict[str, Parameter]:
         if name in found:
             raise NotebookError(f"the parameters cell assigns {name} twice")
         found[name] = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
+        if project and (constant := found[name].constant):
+            choices = constants.members(project, constant)
+            found[name] = replace(found[name], choices=choices)
     return found
+
+
+def check_offers(
+    values: Mapping[str, Value], offers: Mapping[str, Mapping[str, Sequence[Value]]]
+) -> None:
+    """Hold values against what a project's inputs offer, as `Project.offers` has it.
+
+    Raises `ParameterError` for one that is not among the choices.
+    """
+    for pair, choices in offers.items():
+        name, _, wanted = pair.partition("=")
+        if name not in values or str(values[name]) != wanted:
+            continue
+        for other, allowed in choices.items():
+            if other in values and values[other] not in allowed:
+                raise ParameterError(
+                    f"{other}={values[other]!r} is not what {pair} offers "
+                    f"({', '.join(map(str, allowed))}): {nearest(values[other], allowed)}"
+                )
+
+
+def nearest(value: Value, choices: Sequence[Value]) -> str:
+    """What to say of a value that is not among the choices: the likeliest one, or all."""
+    numbers = [c for c in choices if isinstance(c, int | float)]
+    if isinstance(value, int | float) and numbers:
+        return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
+    near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    return f"did you mean {near[0]}?" if near else f"it takes {', '.join(map(str, choices))}"
 
 
 def resolve(

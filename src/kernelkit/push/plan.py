@@ -85,9 +85,11 @@ def make(
         raise NotebookError(f"no notebook at {kernel.code_file}: correct code_file in {file}")
     here = project_here or project.find_project(kernel.path)
     source = parameters_source(read_json(kernel.code_file))
-    declared = parameters.declared(source) if source else {}
+    declared = parameters.declared(source, here) if source else {}
     values = parameters.resolve(declared, given)
     defaults = {name: parameter.default for name, parameter in declared.items()}
+    for each in (defaults | values, *starts):
+        parameters.check_offers(each, here.offers)
     if ACCELERATOR in declared:
         values = _told_machine(values, kernel)
     minutes = _session_minutes(kernel, timeout_minutes)

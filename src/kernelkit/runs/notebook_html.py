@@ -14,7 +14,7 @@ from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
-from kernelkit.project import Shown
+from kernelkit.shown import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
 INJECTED_TAG = "injected-parameters"

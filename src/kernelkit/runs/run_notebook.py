@@ -91,7 +91,9 @@ def check(
     Raises `ParameterError` or `NotebookError`.
     """
     source = document.read(Path(notebook))
-    known = parameters.declared(document.parameters_cell(source).source)
+    known = parameters.declared(
+        document.parameters_cell(source).source, project.find_project(Path(notebook))
+    )
     return source, known, parameters.resolve(known, given)
 
 

@@ -62,40 +62,57 @@ def _notop(stem: str) -> str:
     return f"{stem}_weights_tf_dim_ordering_tf_kernels_notop.h5"
 
 
-def _table() -> dict[str, Backbone]:
-    entries = [
-        Backbone(SMALL, "tf"),
-        Backbone("VGG16", "caffe", _notop("vgg16")),
-        Backbone("VGG19", "caffe", _notop("vgg19")),
-        Backbone("ResNet50V2", "tf", _notop("resnet50v2")),
-        Backbone("Xception", "tf", _notop("xception")),
-        Backbone("InceptionV3", "tf", _notop("inception_v3")),
-        Backbone("DenseNet121", "torch", _notop("densenet121")),
-        Backbone("DenseNet201", "torch", _notop("densenet201")),
-        Backbone("MobileNet", "tf", "mobilenet_1_0_{size}_tf_no_top.h5", sizes=SIZES),
-        Backbone("MobileNetV2", "tf", sizes=(96, *SIZES),
-                 weights_file="mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_{size}_no_top.h5"),
-    ]  # fmt: skip
-    for alpha, width in (("0.25", "2_5"), ("0.5", "5_0"), ("0.75", "7_5")):
-        entries.append(
-            Backbone(f"MobileNet-{alpha}", "tf", f"mobilenet_{width}_{{size}}_tf_no_top.h5",
-                     "MobileNet", {"alpha": float(alpha)}, sizes=SIZES)
-        )  # fmt: skip
-    for kind in ("Small", "Large"):
-        file = f"weights_mobilenet_v3_{kind.lower()}_224_1.0_float_no_top_v2.h5"
-        entries.append(Backbone(f"MobileNetV3{kind}", "inside", file))
-    for n in range(8):
-        entries.append(Backbone(f"EfficientNetB{n}", "inside", f"efficientnetb{n}_notop.h5"))
-    for kind in ("B0", "B1", "B2", "B3", "S", "M", "L"):
-        file = f"efficientnetv2-{kind.lower()}_notop.h5"
-        entries.append(Backbone(f"EfficientNetV2{kind}", "inside", file))
-    for kind in ("Tiny", "Small", "Base"):
-        file = f"convnext_{kind.lower()}_notop.h5"
-        entries.append(Backbone(f"ConvNeXt{kind}", "inside", file))
-    return {entry.name: entry for entry in entries}
+def _narrow(width: str, written: str) -> Backbone:
+    file = f"mobilenet_{written}_{{size}}_tf_no_top.h5"
+    arguments = {"alpha": float(width)}
+    return Backbone(f"MobileNet-{width}", "tf", file, "MobileNet", arguments, SIZES)
 
 
-BACKBONES: dict[str, Backbone] = _table()
+# Written out: the desk reads these names, and cannot import TensorFlow for them.
+BACKBONES: dict[str, Backbone] = {
+    "SmallNet": Backbone(SMALL, "tf"),
+    "VGG16": Backbone("VGG16", "caffe", _notop("vgg16")),
+    "VGG19": Backbone("VGG19", "caffe", _notop("vgg19")),
+    "ResNet50V2": Backbone("ResNet50V2", "tf", _notop("resnet50v2")),
+    "Xception": Backbone("Xception", "tf", _notop("xception")),
+    "InceptionV3": Backbone("InceptionV3", "tf", _notop("inception_v3")),
+    "DenseNet121": Backbone("DenseNet121", "torch", _notop("densenet121")),
+    "DenseNet201": Backbone("DenseNet201", "torch", _notop("densenet201")),
+    "MobileNet": Backbone("MobileNet", "tf", "mobilenet_1_0_{size}_tf_no_top.h5", sizes=SIZES),
+    "MobileNetV2": Backbone(
+        "MobileNetV2",
+        "tf",
+        "mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_{size}_no_top.h5",
+        sizes=(96, *SIZES),
+    ),
+    "MobileNet-0.25": _narrow("0.25", "2_5"),
+    "MobileNet-0.5": _narrow("0.5", "5_0"),
+    "MobileNet-0.75": _narrow("0.75", "7_5"),
+    "MobileNetV3Small": Backbone(
+        "MobileNetV3Small", "inside", "weights_mobilenet_v3_small_224_1.0_float_no_top_v2.h5"
+    ),
+    "MobileNetV3Large": Backbone(
+        "MobileNetV3Large", "inside", "weights_mobilenet_v3_large_224_1.0_float_no_top_v2.h5"
+    ),
+    "EfficientNetB0": Backbone("EfficientNetB0", "inside", "efficientnetb0_notop.h5"),
+    "EfficientNetB1": Backbone("EfficientNetB1", "inside", "efficientnetb1_notop.h5"),
+    "EfficientNetB2": Backbone("EfficientNetB2", "inside", "efficientnetb2_notop.h5"),
+    "EfficientNetB3": Backbone("EfficientNetB3", "inside", "efficientnetb3_notop.h5"),
+    "EfficientNetB4": Backbone("EfficientNetB4", "inside", "efficientnetb4_notop.h5"),
+    "EfficientNetB5": Backbone("EfficientNetB5", "inside", "efficientnetb5_notop.h5"),
+    "EfficientNetB6": Backbone("EfficientNetB6", "inside", "efficientnetb6_notop.h5"),
+    "EfficientNetB7": Backbone("EfficientNetB7", "inside", "efficientnetb7_notop.h5"),
+    "EfficientNetV2B0": Backbone("EfficientNetV2B0", "inside", "efficientnetv2-b0_notop.h5"),
+    "EfficientNetV2B1": Backbone("EfficientNetV2B1", "inside", "efficientnetv2-b1_notop.h5"),
+    "EfficientNetV2B2": Backbone("EfficientNetV2B2", "inside", "efficientnetv2-b2_notop.h5"),
+    "EfficientNetV2B3": Backbone("EfficientNetV2B3", "inside", "efficientnetv2-b3_notop.h5"),
+    "EfficientNetV2S": Backbone("EfficientNetV2S", "inside", "efficientnetv2-s_notop.h5"),
+    "EfficientNetV2M": Backbone("EfficientNetV2M", "inside", "efficientnetv2-m_notop.h5"),
+    "EfficientNetV2L": Backbone("EfficientNetV2L", "inside", "efficientnetv2-l_notop.h5"),
+    "ConvNeXtTiny": Backbone("ConvNeXtTiny", "inside", "convnext_tiny_notop.h5"),
+    "ConvNeXtSmall": Backbone("ConvNeXtSmall", "inside", "convnext_small_notop.h5"),
+    "ConvNeXtBase": Backbone("ConvNeXtBase", "inside", "convnext_base_notop.h5"),
+}
 
 
 def find_backbone(name: str) -> Backbone:

@@ -177,6 +177,32 @@ def test_a_need_that_is_misspelt_is_an_error(repository):
         findings(repository)
 
 
+@pytest.mark.parametrize(("value", "nearest"), [(5, 4), (100, 8)])
+def test_what_the_inputs_do_not_offer_is_an_error_in_one_line(repository, value, nearest):
+    offers = '[tool.kernelkit.offers]\n"fail=True" = {files = [2, 4, 8]}\n'
+    (repository.root / "pyproject.toml").write_text(offers)
+    planned = ["fail=true", f"files={value}"]
+
+    with pytest.raises(errors.ParameterError) as caught:
+        findings(repository, *planned)
+
+    assert str(caught.value) == (
+        f"files={value} is not what fail=True offers (2, 4, 8): did you mean {nearest}?"
+    )
+    with pytest.raises(errors.ParameterError):
+        of_runs(repository, {"fail": True, "files": 2}, {"fail": True, "files": 5})
+    findings(repository, "files=5")
+    findings(repository, "fail=true", "files=4")
+
+
+@pytest.mark.parametrize("line", ['"fail" = {files = [1]}', '"fail=True" = {files = 1}'])
+def test_offers_that_say_nothing_are_an_error(repository, line):
+    (repository.root / "pyproject.toml").write_text(f"[tool.kernelkit.offers]\n{line}\n")
+
+    with pytest.raises(errors.PreflightError, match="takes lines like"):
+        findings(repository)
+
+
 def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
     cell = 'weights = ""  # a file\noutput = ""  # where to'
     repository.cells(notebook_code(cell, ["parameters"]))

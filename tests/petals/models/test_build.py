@@ -30,6 +30,10 @@ def pixels(size=8) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (2, size, size, 3)).astype(np.uint8)
 
 
+def test_each_backbone_is_registered_under_its_own_name():
+    assert [entry.name for entry in BACKBONES.values()] == list(BACKBONES)
+
+
 @pytest.mark.parametrize("name", [n for n in BACKBONES if n != backbones.SMALL])
 def test_preprocessing_is_kerass_own(name):
     theirs = importlib.import_module(f"keras.applications.{module_of(name)}").preprocess_input

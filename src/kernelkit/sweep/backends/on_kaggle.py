@@ -28,11 +28,11 @@ from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
 
 CARRIED = (  # of kernelkit itself: what runs a sweep, and nothing that talks to Kaggle
-    "__init__", "atomic", "errors", "notebooks", "packages", "parameters", "project", "reports",
-    "run_notebook", "sweep/__init__", "sweep/engine", "sweep/execute", "sweep/forked_kernel",
-    "sweep/identity", "sweep/in_session", "sweep/launching", "sweep/nursery", "sweep/points",
-    "sweep/preview", "sweep/processes", "sweep/records", "sweep/results", "sweep/specification",
-    "sweep/yaml_file",
+    "__init__", "atomic", "constants", "errors", "notebooks", "packages", "parameters", "project",
+    "reports", "run_notebook", "sweep/__init__", "sweep/engine", "sweep/execute",
+    "sweep/forked_kernel", "sweep/identity", "sweep/in_session", "sweep/launching",
+    "sweep/nursery", "sweep/points", "sweep/preview", "sweep/processes", "sweep/records",
+    "sweep/results", "sweep/specification", "sweep/yaml_file",
 )  # fmt: skip
 ENDED = (records.DONE, *records.ENDED_BADLY)
 TITLE_LENGTH = 50  # Kaggle's longest
@@ -178,13 +178,8 @@ def _carrying(notebook: Path) -> Project:
         for path in root.rglob("*")
         if path.is_file() and not _rides(path.relative_to(root).as_posix(), kept)
     ]
-    return _Carrying(
-        own.root,
-        packages=(*own.packages, kernelkit.__name__),
-        needs=own.needs,
-        catalogue=own.catalogue,
-        leave_out=(*own.leave_out, *others),
-    )
+    packages = (*own.packages, kernelkit.__name__)
+    return _Carrying(**vars(own) | {"packages": packages, "leave_out": (*own.leave_out, *others)})
 
 
 def _rides(name: str, kept: set[str]) -> bool:

@@ -105,7 +105,9 @@ def _checked(
         raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
     notebook = (path.parent / asked["notebook"]).resolve()
     source = document.read(notebook)
-    known = parameters.declared(document.parameters_cell(source).source)
+    known = parameters.declared(
+        document.parameters_cell(source).source, project.find_project(notebook)
+    )
     given = ("runs", "search", "seeds")
     if "grid" not in asked and not any(asked.get(key) not in (None, {}) for key in given):
         raise ParameterError("nothing to run: give grid, runs, seeds or search")

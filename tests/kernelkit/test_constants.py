@@ -1,0 +1,88 @@
+"""Choices that a parameter's comment names, read from source that is never run."""
+
+import pytest
+
+from kernelkit import constants
+from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.notebooks import parameters
+from kernelkit.project import Project
+
+SOURCE = """\
+import a_library_that_nobody_has
+
+raise RuntimeError("imported")
+
+NAMES = ("rose", "tulip")
+SIZES: list[int] = [1, 2]
+KINDS = {"red": open, "blue": lambda: 1}
+SET = {1.5, 2.5}
+TABLE = dict(a=1)
+MIXED = ("rose", TABLE)
+MERGED = {**KINDS, "green": 1}
+"""
+
+
+@pytest.fixture
+def garden(tmp_path):
+    (tmp_path / "src" / "garden" / "beds").mkdir(parents=True)
+    (tmp_path / "src" / "garden" / "__init__.py").write_text("TOP = ('a',)")
+    (tmp_path / "src" / "garden" / "plants.py").write_text(SOURCE)
+    (tmp_path / "src" / "garden" / "beds" / "__init__.py").write_text("NAMES = ['b']")
+    (tmp_path / "src" / "garden" / "broken.py").write_text("NAMES = (")
+    return Project(tmp_path, packages=("garden",))
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("plants.NAMES", {"rose", "tulip"}),
+        ("plants.SIZES", {1, 2}),
+        ("plants.KINDS", {"red", "blue"}),
+        ("plants.SET", {1.5, 2.5}),
+        ("beds.NAMES", {"b"}),
+        ("TOP", {"a"}),
+    ],
+)
+def test_members_are_read_and_nothing_is_imported(garden, name, members):
+    assert set(constants.members(garden, f"garden.{name}")) == members
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("other.NAMES", "other is not among the packages"),
+        ("garden.plans.NAMES", "there is no module garden.plans"),
+        ("garden.plants.NAME", "src/garden/plants.py assigns no NAME"),
+        ("garden.plants.TABLE", "is no tuple, list, set or dict that is written out"),
+        ("garden.plants.MERGED", "is no tuple, list, set or dict that is written out"),
+        ("garden.plants.MIXED", "holds more than plain literals"),
+        ("garden.broken.NAMES", "broken.py, line 1"),
+    ],
+)
+def test_a_constant_that_cannot_be_read_is_an_error_in_one_line(garden, name, message):
+    with pytest.raises(NotebookError, match=message) as caught:
+        constants.members(garden, name)
+    assert "\n" not in str(caught.value)
+
+
+def test_outside_of_a_project_nothing_is_looked_up(tmp_path):
+    assert constants.members(Project(tmp_path), "garden.plants.NAMES") is None
+
+
+def test_a_parameter_takes_what_its_constant_holds(garden):
+    cell = (
+        'plant = "rose"  # in garden.plants.NAMES: what grows\nsize = 1  # in garden.plants.SIZES'
+    )
+    known = parameters.declared(cell, garden)
+
+    assert parameters.resolve(known, ["plant=tulip", "size=2"]) == {"plant": "tulip", "size": 2}
+    with pytest.raises(ParameterError) as caught:
+        parameters.resolve(known, ["plant=tulp"])
+    assert str(caught.value) == "plant='tulp' is not in garden.plants.NAMES: did you mean tulip?"
+    assert caught.value.exit_code == 2
+    with pytest.raises(ParameterError, match="it takes rose, tulip"):
+        parameters.resolve(known, ["plant=xxxxxx"])
+    with pytest.raises(ParameterError, match="did you mean 2"):
+        parameters.resolve(known, ["size=9"])
+    anything = parameters.resolve(parameters.declared(cell), ["plant=tulp"])  # as in a session
+    assert anything == {"plant": "tulp"}
