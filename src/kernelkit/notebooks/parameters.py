@@ -6,14 +6,14 @@ A line of that cell is a whole declaration:
     accelerator = "auto"   # auto | tpu | gpu | cpu: what to run on
     fine_tune = "none"     # none | all | last:N | block:NAME: what is trained after the head
     epochs = 0             # >= 0: epochs of fine-tuning
-    backbone = "VGG16"     # in blossom.networks.NETWORKS: what looks at the photos
+    network = "VGG16"      # in blossom.networks.NETWORKS: what looks at the photos
 
 The literal gives the type. What stands before the comment's first colon may give a range
 (`[a, b]`, `[a, b)`, `> a`, `>= a`), the choices (`a | b`), in which N stands for a whole number and
 a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`):
 a tuple, list, set or dict of one of the project's packages, written out in its source, which is
-read and not imported (`kernelkit.constants`). Papermill only warns of a name that it does not know;
-here that is an error before anything runs.
+read and not imported. Papermill only warns of a name that it does not know; here that is an error
+before anything runs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelkit import constants
 from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.notebooks import constants
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these

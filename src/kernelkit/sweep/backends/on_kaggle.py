@@ -27,13 +27,6 @@ from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
 
-CARRIED = (  # of kernelkit itself: what runs a sweep, and nothing that talks to Kaggle
-    "__init__", "atomic", "constants", "errors", "notebooks", "packages", "parameters", "project",
-    "reports", "run_notebook", "sweep/__init__", "sweep/engine", "sweep/execute",
-    "sweep/forked_kernel", "sweep/identity", "sweep/in_session", "sweep/launching",
-    "sweep/nursery", "sweep/points", "sweep/preview", "sweep/processes", "sweep/records",
-    "sweep/results", "sweep/specification", "sweep/yaml_file",
-)  # fmt: skip
 ENDED = (records.DONE, *records.ENDED_BADLY)
 TITLE_LENGTH = 50  # Kaggle's longest
 SPARE_SHARE, SPARE_MINUTES = 0.15, 10.0  # of a session, kept for what is saved at its end
@@ -170,17 +163,6 @@ class _Carrying(Project):
 
 
 def _carrying(notebook: Path) -> Project:
+    """The notebook's project, this package among what rides: imports say how much of it."""
     own = project.find_project(notebook)
-    root = Path(kernelkit.__file__).parent
-    kept = {f"{name}.py" for name in CARRIED}
-    others = [
-        f"{root.name}/{path.relative_to(root).as_posix()}"
-        for path in root.rglob("*")
-        if path.is_file() and not _rides(path.relative_to(root).as_posix(), kept)
-    ]
-    packages = (*own.packages, kernelkit.__name__)
-    return _Carrying(**vars(own) | {"packages": packages, "leave_out": (*own.leave_out, *others)})
-
-
-def _rides(name: str, kept: set[str]) -> bool:
-    return name in kept or name.startswith("templates/report/")
+    return _Carrying(**vars(own) | {"packages": (*own.packages, kernelkit.__name__)})

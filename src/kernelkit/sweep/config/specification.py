@@ -28,10 +28,9 @@ from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
-from kernelkit.sweep import points
-from kernelkit.sweep.config import yaml_file
+from kernelkit.sweep.config import points, yaml_file
 from kernelkit.sweep.config.identity import Fingerprint, fingerprint
-from kernelkit.sweep.points import Values
+from kernelkit.sweep.config.points import Values
 
 KEYS: dict[str, type | tuple[type, ...]] = {
     "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,

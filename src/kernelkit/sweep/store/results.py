@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
+from kernelkit.sweep.config.points import SEED
 from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.points import SEED
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
 

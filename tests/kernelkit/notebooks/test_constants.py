@@ -2,9 +2,8 @@
 
 import pytest
 
-from kernelkit import constants
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebooks import parameters
+from kernelkit.notebooks import constants, parameters
 from kernelkit.project import Project
 
 SOURCE = """\
