@@ -29,16 +29,17 @@ backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES: what looks 
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
 head_epochs = 30  # >= 0: passes over the stored features
-views = 1  # >= 1: views of each photo for the head; from the second on augmented
+views = 1  # >= 1: views of each photo for the head; from the second on as augment says
 epochs = 5  # >= 0: passes over the photos while fine-tuning
 batch_size = 32  # >= 1: images for each replica
-augment = "light"  # none | flip | light | strong: what fine-tuning does to photos
+augment = "light"  # none | flip | light | strong: change of photos to fine-tune on, and of views
 mix = "none"  # none | mixup | cutmix: blending photos and their labels
 dropout = 0.3  # [0, 1): share of the features left out while training
 label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
 weight_decay = 0.0  # >= 0: AdamW's decay of weights
 schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate's shape
-learning_rate = 0.0  # >= 0: its peak for one replica; 0 = what suits the phase
+learning_rate = 0.0  # >= 0: its peak; 0 = what suits the phase and the schedule
+scale_rate = True  # whether fine-tuning on N replicas multiplies the rate by N
 tta = 1  # >= 1: views averaged at prediction time
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
@@ -53,12 +54,26 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.accelerators.detect import detect
+    from petals.settings import check
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
         "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
     ) from None
+
+settings = {
+    "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
+    "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
+    "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
+    "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
+    "learning_rate": learning_rate, "scale_rate": scale_rate, "tta": tta,
+    "accelerator": accelerator, "dtype": dtype, "custom_loop": custom_loop,
+    "on_corrupt": on_corrupt, "seed": seed, "limit": limit, "time_limit": time_limit,
+    "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
+}  # fmt: skip
+check(settings)  # a parameter that would not act is refused here
+
+from petals.accelerators.detect import detect
 
 device = detect(accelerator, dtype)
 print(device)
@@ -136,16 +151,6 @@ run.figure(plots.class_balance(balance, names), "classes")
 # scores as one left alone.
 
 # %%
-settings = {
-    "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
-    "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
-    "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
-    "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
-    "learning_rate": learning_rate, "tta": tta, "accelerator": accelerator, "dtype": dtype,
-    "custom_loop": custom_loop, "on_corrupt": on_corrupt, "seed": seed, "limit": limit,
-    "time_limit": time_limit, "resume": resume, "checkpoint_minutes": checkpoint_minutes,
-    "output": output,
-}  # fmt: skip
 facts = {"images": train.fingerprint(), "precision": device.dtype}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
@@ -161,6 +166,7 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 # %%
 with device.scope():
     classifier = build(backbone, image_size, len(names), weights=weights, dropout=dropout)
+set_trainable(classifier, fine_tune)  # layers that are not there are refused here
 set_trainable(classifier, "none")
 total, trainable = parameter_counts(classifier.model)
 print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
@@ -173,7 +179,7 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 
 # %%
 extract = features.extractor(
-    classifier, device, seed=seed, progress=Progress(),
+    classifier, device, level=augment, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
 if kept.phase == "head":
@@ -217,10 +223,9 @@ if tuning:
     set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
     trainable = parameter_counts(classifier.model)[1]
     steps = max(1, train.count // batch_size_all)
-    rates = schedules.rates(
-        schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
-    )
-    print(f"{trainable:,} parameters learn, {steps} steps an epoch")
+    scale = device.replicas if scale_rate else 1
+    rates = schedules.rates(schedule, epochs, steps, learning_rate=learning_rate, replicas=scale)
+    print(f"{trainable:,} parameters learn, {steps} steps an epoch, at {rates.max():.2g} at most")
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %%

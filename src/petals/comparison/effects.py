@@ -16,7 +16,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "backbone": ("backbone", "fine_tune"),
     "augmentation": ("augment", "mix", "views", "tta"),
     "regularisation": ("dropout", "label_smoothing", "weight_decay"),
-    "learning rate": ("schedule", "learning_rate"),
+    "learning rate": ("schedule", "learning_rate", "scale_rate"),
 }
 # A difference in these is no difference in the recipe
 NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "time_limit",

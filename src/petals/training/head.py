@@ -18,7 +18,6 @@ from petals.training.compile import compile_model
 from petals.training.features import Features
 
 HEAD_BATCH = 64  # features; large batches of so few numbers only lose steps
-HEAD_RATE = 1e-2
 
 
 @collectives.local_devices_only
@@ -54,7 +53,8 @@ def train_head(
     replicas = keras_backend.replicas(head)
     batch = max(replicas, min(HEAD_BATCH, len(values)) // replicas * replicas)
     steps = max(1, len(values) // batch)
-    rates = schedules.rates(schedule, epochs, steps, learning_rate=learning_rate or HEAD_RATE)
+    peak = learning_rate or schedules.find(schedule).head_peak
+    rates = schedules.rates(schedule, epochs, steps, learning_rate=peak)
     compile_model(
         head,
         rates,

@@ -21,11 +21,15 @@ RAMP_FROM, RAMP_TO, RAMP_EPOCHS, HOLD_EPOCHS, DECAY = 1e-5, 5e-5, 5, 0, 0.8
 
 @dataclass(frozen=True)
 class Schedule:
-    """A name, its default peak rate for one replica, and its shape: (epoch, epochs) -> share."""
+    """A name, its default peak rates, and its shape: (epoch, epochs) -> share of the peak.
+
+    `peak` is for fine-tuning on one replica, `head_peak` for a head on stored features.
+    """
 
     name: str
     peak: float
     shape: Callable[[np.ndarray, float], np.ndarray]
+    head_peak: float = 1e-2
 
 
 def _ramp_hold_decay(epoch: np.ndarray, epochs: float) -> np.ndarray:
@@ -55,10 +59,17 @@ SCHEDULES = {
     for s in (
         Schedule("ramp", RAMP_TO, _ramp_hold_decay),
         Schedule("cosine", 1e-4, _cosine),
-        Schedule("exponential", 0.005, _exponential),
+        Schedule("exponential", 0.005, _exponential, head_peak=0.005),
         Schedule("constant", 1e-4, _constant),
     )
 }
+
+
+def find(name: str) -> Schedule:
+    """The schedule of that name; raises `SettingError` that lists them."""
+    if name not in SCHEDULES:
+        raise SettingError(f"schedule {name!r}: one of {', '.join(SCHEDULES)}")
+    return SCHEDULES[name]
 
 
 def rates(
@@ -75,14 +86,12 @@ def rates(
     `replicas`, as the global batch is. Raises `SettingError` for an unknown name or values
     out of range.
     """
-    if name not in SCHEDULES:
-        raise SettingError(f"schedule {name!r}: one of {', '.join(SCHEDULES)}")
+    schedule = find(name)
     if epochs < 1 or steps_per_epoch < 1 or replicas < 1 or learning_rate < 0:
         raise SettingError(
             f"a schedule needs epochs, steps and replicas of at least 1 and a rate of at least 0, "
             f"not {epochs}, {steps_per_epoch}, {replicas} and {learning_rate}"
         )
-    schedule = SCHEDULES[name]
     epoch = np.arange(1, epochs * steps_per_epoch + 1) / steps_per_epoch
     peak = (learning_rate or schedule.peak) * replicas
     return (peak * schedule.shape(epoch, float(epochs))).astype(np.float32)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from petals.accelerators.detect import detect
 from petals.data import augment, pipeline, shards
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
@@ -126,6 +127,25 @@ def test_runs_repeat_to_the_bit(splits):
             b[k] for k in ("loss", "val_loss", "val_macro_f1")
         ]
     assert all((a == b).all() for a, b in zip(weights, again, strict=True))
+
+
+@pytest.mark.parametrize(("schedule", "peak"), [("exponential", 0.005), ("constant", 0.01)])
+def test_the_heads_rate_is_the_schedules_own(splits, schedule, peak):
+    _, watch = trained_head(splits, schedule=schedule, epochs=4)
+    decay = 0.01 ** (2 / 4) if schedule == "exponential" else 1.0  # one step an epoch: the next one
+    assert np.isclose(watch.history[0]["learning_rate"], peak * decay, rtol=0.01)
+    _, watch = trained_head(splits, schedule=schedule, epochs=4, learning_rate=0.03)
+    assert np.isclose(watch.history[0]["learning_rate"], 0.03 * decay, rtol=0.01)
+
+
+def test_views_are_augmented_as_asked(splits):
+    model, device = classifier(), detect("cpu")
+    found = {
+        level: features.extractor(model, device, key="small", level=level)(splits[1], views=2)
+        for level in ("flip", "strong")
+    }
+    assert np.allclose(found["flip"].values[:, 0], found["strong"].values[:, 0])
+    assert not np.allclose(found["flip"].values[:, 1], found["strong"].values[:, 1])
 
 
 def tune(model, splits, level="flip", epochs=2, **settings):
