@@ -17,28 +17,36 @@ class Progress:
     def __init__(self, every: float = 5.0, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
         self.every = 0.2 if self.stream.isatty() else every
-        self._what, self._begun, self._told = "", 0.0, 0.0
+        self._what, self._done, self._total = "", 0, 0
+        self._begun, self._before, self._told = 0.0, 0, 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` steps of `what` are behind us."""
+        """`done` of `total` steps of `what` are behind us.
+
+        Another `what` or `total`, and a `done` that goes back, begin something new with a clock of
+        its own. The clock starts with the first call, so what was done by then has no rate.
+        """
         now = time.monotonic()
-        if what != self._what:
-            self._what, self._begun, self._told = what, now, now
+        over = self._done >= self._total
+        if over or done < self._done or (what, total) != (self._what, self._total):
+            self._what, self._total = what, total
+            self._begun, self._before, self._told = now, done, now
+        self._done = done
         if done < total and now - self._told < self.every:
             return
         elapsed, spoken = now - self._begun, self._told > self._begun
         self._told = now
         if self.stream.isatty():
             end = "\n" if done >= total else ""
-            self.stream.write(f"\r\x1b[K  {self._line(done, total, elapsed)}{end}")
+            self.stream.write(f"\r\x1b[K  {self._line(elapsed)}{end}")
         elif done < total or spoken:
-            self.stream.write(f"  {self._line(done, total, elapsed)}\n")
+            self.stream.write(f"  {self._line(elapsed)}\n")
         self.stream.flush()
 
-    def _line(self, done: int, total: int, elapsed: float) -> str:
-        rate = done / max(elapsed, 1e-9)
-        left = (total - done) / max(rate, 1e-9)
-        return (
-            f"{self._what} {done:,} of {total:,}  {rate:,.0f} a second  "
-            f"{int(left // 60)}:{int(left % 60):02d} left"
-        )
+    def _line(self, elapsed: float) -> str:
+        message = f"{self._what} {self._done:,} of {self._total:,}"
+        if self._done == self._before or not elapsed:
+            return message
+        rate = (self._done - self._before) / elapsed
+        left = (self._total - self._done) / rate
+        return f"{message}  {rate:,.0f} a second  {int(left // 60)}:{int(left % 60):02d} left"

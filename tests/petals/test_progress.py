@@ -1,0 +1,91 @@
+"""Rates and times left on a clock that the tests move."""
+
+import io
+import time
+
+import numpy as np
+import pytest
+
+from petals.data import shards
+from petals.progress import Progress
+from petals.training import features
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def follow(clock, stream, *passes, every=5.0):
+    """Each pass: (images, images a step, seconds a step, seconds before the first step)."""
+    progress = Progress(every, stream)
+    for images, step, seconds, before in passes:
+        clock[0] += before
+        for done in range(step, images + 1, step):
+            clock[0] += seconds
+            progress("features", done, images)
+    return stream.getvalue().splitlines()
+
+
+def test_a_second_split_has_a_clock_of_its_own(clock):
+    lines = follow(clock, io.StringIO(), (1000, 100, 10.0, 0), (200, 20, 10.0, 500))
+    assert lines[0] == "  features 200 of 1,000  10 a second  1:20 left"
+    second = lines[9:]
+    assert second[0] == "  features 40 of 200  2 a second  1:20 left"
+    assert all("  2 a second  " in line for line in second)
+
+
+@pytest.mark.parametrize("sizes", [(1000, 1000), (100, 100), (200, 1000)])
+def test_a_second_split_is_known_by_its_beginning_whatever_its_size(clock, sizes):
+    first, second = sizes
+    stream = Terminal()
+    follow(clock, stream, (first, 100, 10.0, 0), (second, 100, 20.0, 900))
+    told = stream.getvalue().split("\n", 1)[1].strip().split("\r\x1b[K")
+    rates = [line.split("  ")[2:3] for line in told if line]
+    assert rates == ([["5 a second"]] * 9 if second > 100 else [[]])
+
+
+def test_what_was_done_before_the_clock_began_does_not_count(clock):
+    # The first batch holds the compiling of the program: its time is not that of the others.
+    lines = follow(clock, io.StringIO(), (400, 100, 10.0, 60))
+    assert lines[0] == "  features 200 of 400  10 a second  0:20 left"
+    assert lines[-1] == "  features 400 of 400  10 a second  0:00 left"
+
+
+def test_what_is_over_before_a_line_is_due_is_not_told(clock):
+    assert follow(clock, io.StringIO(), (100, 50, 1.0, 0), (100, 50, 1.0, 0)) == []
+
+
+def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_path):
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
+    told = []
+    model = type("Model", (), {"compute_dtype": "float32", "get_weights": lambda self: []})()
+
+    def run(dataset, tell):
+        for number, batch in enumerate(dataset.as_numpy_iterator(), 1):
+            clock[0] += 10
+            tell(number)
+            yield np.zeros((len(batch), 2))
+
+    monkeypatch.setattr(features, "frozen", lambda model, batch_size: run)
+    stream = io.StringIO()
+    watch = Progress(5.0, stream)
+    for split in splits[:2]:
+        features.extract(
+            model, split, key="k", views=2, batch_size=10,
+            progress=lambda *step: (told.append(step), watch(*step)),
+        )  # fmt: skip
+    assert [step for step in told if step[1] == step[2]] == [
+        ("features", 100, 100),
+        ("features", 42, 42),
+    ]
+    assert "1 a second" in stream.getvalue()
+    assert not any("  0 a second" in line for line in stream.getvalue().splitlines())
+    assert shards.labels_and_ids(splits[0])[0].shape == (50,)
