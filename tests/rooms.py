@@ -8,15 +8,6 @@ PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
     "errors", "files", "events", "locks", "processes", "machines", "project", "shown",
 ]  # fmt: skip
-    "errors",
-    "files",
-    "events",
-    "locks",
-    "processes",
-    "machines",
-    "project",
-    "shown",
-]
 
 
 def _below(package: str, rooms: dict[str, str]) -> dict[str, frozenset[str]]:

@@ -16,7 +16,8 @@ from kernelkit.cli import reports_errors
 @click.command(
     epilog="Exit codes: 0 complete, 2 usage or parameters, 3 preflight, 4 credentials, 5 refused "
     "or no capacity, 6 the run failed, 7 deadline passed with the run alive, 8 network gave up, "
-    "9 outputs incomplete, 10 not the accelerator asked for, 12 cannot write, 130 interrupted."
+    "9 outputs incomplete, 10 not the accelerator asked for, 11 data or weights missing, "
+    "12 cannot write, 130 interrupted."
 )
 @click.argument("notebook", type=click.Path(path_type=Path), required=False)
 @click.option("-p", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter's value.")

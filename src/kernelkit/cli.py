@@ -16,7 +16,7 @@ INTERRUPTED = 130
 CANNOT_WRITE = 12
 UNWRITABLE = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
-    errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
+    errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG,
 )  # fmt: skip
 
 
@@ -44,7 +44,8 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             code = getattr(error, "exit_code", None)
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
-            click.echo(f"error: {error}", err=True)
+            if not getattr(error, "told", False):
+                click.echo(f"error: {error}", err=True)
             sys.exit(code)
 
     return wrapper

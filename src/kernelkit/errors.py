@@ -16,15 +16,23 @@
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written |
 | 130 | interrupted |
+
+A notebook says by an exception's name why it ended, and the command ends with the code of that
+name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
+`WeightsError` and `CheckpointError` 11, `StorageError` 12. Any other exception is code 6.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
 
 
 class KernelkitError(Exception):
     """Base of all errors raised on purpose; the message says what to do next."""
 
     exit_code = 1
+    told = False  # whether an event has said it already, so that nothing else need
 
 
 class ParameterError(KernelkitError):
@@ -67,6 +75,12 @@ class RunFailedError(KernelkitError):
     exit_code = 6
 
 
+class DataError(RunFailedError):
+    """Data or weights that the run needs are missing or damaged."""
+
+    exit_code = 11
+
+
 class DeadlineError(KernelkitError):
     """The deadline passed while the run was alive; it goes on without us."""
 
@@ -95,3 +109,30 @@ class StorageError(KernelkitError):
     """A file could not be written: the disk is full or the folder read-only."""
 
     exit_code = 12
+
+
+OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {
+    "AcceleratorError": AcceleratorMismatchError,
+    "CheckpointError": DataError,
+    "DataError": DataError,
+    "SettingError": ParameterError,
+    "StorageError": StorageError,
+    "WeightsError": DataError,
+}
+_EXCEPTION = re.compile(r"(?:\w+\.)*(\w+(?:Error|Exception|Interrupt|Exit))\b")
+
+
+def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
+    """The error that a notebook's traceback stands for, and the lines that say it."""
+    lines = traceback.strip().splitlines()
+    for number in reversed(range(len(lines))):
+        if found := _EXCEPTION.match(lines[number]):
+            message = "\n".join(lines[number:])
+            return OF_NOTEBOOKS.get(found[1], RunFailedError), message
+    return RunFailedError, lines[-1] if lines else ""
+
+
+def of_exit_code(code: int | None) -> type[KernelkitError]:
+    """The error that a run stands for which ended another process with this code."""
+    kinds = {kind.exit_code: kind for kind in OF_NOTEBOOKS.values()}
+    return kinds.get(code or 0, RunFailedError)

@@ -7,6 +7,40 @@ import os
 import tempfile
 from pathlib import Path
 
+from kernelkit.errors import StorageError
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder and those above it; returns `path`.
+
+    Raises `StorageError` where there can be none: what users name with --output is not always
+    a place where a folder can be.
+    """
+    path = Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"cannot make the folder {path} ({error.strerror}): choose another one"
+        ) from None
+    return path
+
+
+def check_folder(path: Path) -> None:
+    """Raise `StorageError` unless there can be a folder that can be written; leaves none behind."""
+    made = [place for place in (path, *path.parents) if not os.path.lexists(place)]
+    try:
+        with tempfile.TemporaryFile(dir=make_folder(path)):
+            pass
+    except OSError as error:
+        raise StorageError(
+            f"cannot write in {path} ({error.strerror}): choose another folder"
+        ) from None
+    finally:
+        for place in made:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+
 
 def write_text(path: Path, text: str) -> Path:
     """Write `text` as UTF-8 under `path`, making its folder; returns `path`."""

@@ -116,13 +116,34 @@ def test_what_can_be_known_without_tensorflow_is_known_at_the_desk(tool, value, 
     assert message in line
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["-p", "petal=8"], 2),
+        (["--timeout", "100000"], 3),
+        (["--dry-run", "--timeout", "1e5"], 3),
+        ([], 4),
+    ],
+)
+def test_with_json_an_error_comes_once_and_as_an_event(kernel, arguments, code):
+    done = run("--json", *arguments, cwd=kernel)
+    assert (done.returncode, done.stderr) == (code, "")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["exit_code"] for event in events if event["event"] == "error"] == [code]
+
+
+def test_without_json_an_error_of_the_preflight_comes_once(kernel):
+    done = run("--timeout", "100000", cwd=kernel)
+    assert (done.stdout + done.stderr).count("past the 12 hours") == 1
+
+
 def test_the_help_names_every_exit_code():
     from kernelkit import errors
 
     message = run("--help").stdout
     listed = {int(line.split("|")[1]) for line in (errors.__doc__ or "").splitlines()
               if line.startswith("| ") and line.split("|")[1].strip().isdigit()}  # fmt: skip
-    for code in listed - {1, 11}:
+    for code in listed - {1}:
         assert f" {code} " in message.replace("\n", " "), code
 
 

@@ -120,7 +120,9 @@ def _end(context: PushContext, error: KernelkitError) -> NoReturn:
     if context.report.as_json:
         context.report("error", message, exit_code=error.exit_code)
     message = f"[rehearsal] {message}" if context.report.rehearsal else message
-    raise type(error)(message) from None
+    cleared = type(error)(message)
+    cleared.told = context.report.as_json
+    raise cleared from None
 
 
 def _push(
@@ -187,7 +189,8 @@ def _show(context: PushContext, planned: Plan) -> None:
         message = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
         context.report("set", message)
     for finding in planned.findings:
-        context.report(finding.level, finding.text)
+        if finding.level != "error":  # these end the push, which says them
+            context.report(finding.level, finding.text)
 
 
 def _met(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from kernelkit import machines, project
 from kernelkit.errors import (
-    AcceleratorMismatchError,
     NetworkError,
     OutputsError,
     ParameterError,
     RefusedError,
     RunFailedError,
+    of_traceback,
 )
 from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
@@ -29,8 +29,6 @@ from kernelkit.runs import claims, run_folder
 from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import failure as failure_in
 
-ACCELERATOR_ERROR = "AcceleratorError: "  # what a notebook ends with that misses its accelerator
-
 
 def follow(
     context: PushContext,
@@ -43,10 +41,10 @@ def follow(
 ) -> Path:
     """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
 
-    Returns the folder of what came home. Raises `RunFailedError`, `DeadlineError`,
-    `NetworkError`, `RefusedError`, `CredentialsError`, `OutputsError`,
-    `AcceleratorMismatchError`, or what `submissions.submit` raises; in each case with all
-    there is to fetch in the folder.
+    Returns the folder of what came home. Raises `RunFailedError` or one of
+    `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`, `RefusedError`, `CredentialsError`,
+    `OutputsError`, or what `submit.submit` raises; in each case with all there is to fetch in the
+    folder.
     """
     mine = Claim(push.kernel, push.version or 0, claims.source_of(text), push.pushed)
     named = output or context.folder(push)
@@ -139,9 +137,9 @@ def _failed(
     listed: Outputs,
     text: str,
 ) -> None:
-    """Bring home what a failed run left, show where it failed, and raise `RunFailedError`.
+    """Bring home what a failed run left, show where it failed, and raise what it stands for.
 
-    A run that stopped for want of its accelerator raises `AcceleratorMismatchError`.
+    That is `RunFailedError`, or what the name of its exception says (`errors.OF_NOTEBOOKS`).
     """
     try:
         _fetch(context, kaggle, push, folder, listed)
@@ -152,9 +150,9 @@ def _failed(
         context.report("failure", str(found), cell=found.cell, traceback=found.traceback)
     _report(context, push, folder, text)
     why = ended.message or ("see its log" if found else "it left no log, as when it runs too long")
-    if found and ACCELERATOR_ERROR in found.traceback:
-        last = found.traceback.strip().splitlines()[-1]
-        raise AcceleratorMismatchError(f"{push.kernel} version {push.version} stopped: {last}")
+    kind, message = of_traceback(found.traceback) if found else (RunFailedError, "")
+    if kind is not RunFailedError:
+        raise kind(f"{push.kernel} version {push.version} stopped: {message}")
     raise RunFailedError(f"{push.kernel} version {push.version} ended in {ended.state}: {why}")
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.errors import ParameterError, StorageError
+from kernelkit.errors import ParameterError
 from kernelkit.runs import kit_folder
 
 
@@ -60,20 +60,17 @@ def was_pushed(folder: Path) -> bool:
 
 
 def check_free(folder: Path) -> None:
-    """Raise `ParameterError` for a folder that holds anything, `StorageError` for one that
-    cannot be written to: both before a push is sent.
+    """Raise before a push is sent: `ParameterError` for a folder that holds anything.
+
+    Raises `StorageError` for one that cannot be made or written.
     """
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ParameterError(f"{folder} is not empty: choose another folder with --output")
-    existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    probe = existing / f".{kit_folder.NAME}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
     try:
-        probe.mkdir()
-        probe.rmdir()
-    except OSError as error:
-        raise StorageError(
-            f"{folder} cannot be made ({error.strerror}): choose another folder with --output"
-        ) from None
+        used = folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
+    except OSError:  # a name that is too long, a link in a circle
+        used = False
+    if used:
+        raise ParameterError(f"{folder} is not empty: choose another folder with --output")
+    files.check_folder(folder)
 
 
 def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None]:

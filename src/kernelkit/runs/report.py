@@ -23,11 +23,14 @@ def report(paths: Sequence[Path], *, index: bool = False, output: Path | None = 
     newer than itself keeps it.
 
     Raises `ParameterError` for paths that fit neither, and `NotebookError` for a notebook that
-    cannot be read; with `index` such runs are listed without a report instead.
+    cannot be read; with `index` such runs are listed without a report instead. Raises
+    `StorageError` where there can be no `output`.
     """
     missing = [str(path) for path in paths if not path.exists()]
     if missing:
         raise ParameterError(f"nothing at {', '.join(missing)}")
+    if output is not None:
+        files.check_folder(output.parent)
     if index:
         return [_index(paths, output)]
     if output is not None and len(paths) > 1:

@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project
-from kernelkit.errors import NotebookError, RunFailedError
+from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
 from kernelkit.runs import notebook_html
 
@@ -66,8 +66,9 @@ def run_notebook(
     when the notebook has one; on another host than the first, one below it. What the notebook
     prints is shown as it comes unless `quiet`.
 
-    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with
-    the failing cell when it fails; its partial notebook and report are in the folder then.
+    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError`, or one
+    of `errors.OF_NOTEBOOKS` by its exception's name, with the failing cell when it fails; its
+    partial notebook and report are in the folder then.
     """
     source, known, values = check(notebook, given)
     folder = own_folder(output or Path("runs") / run_name(notebook, name))
@@ -114,7 +115,7 @@ def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _begin(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     for name in (EXECUTED, REPORT, METRICS):
         # What an earlier run left under this name must not pass for this one's result.
         (folder / name).unlink(missing_ok=True)
@@ -143,7 +144,8 @@ def _execute(
             extra_arguments=_silence(document.KERNELSPEC["name"]),
         )
     except PapermillExecutionError as error:
-        raise RunFailedError(_what_failed(error, folder)) from None
+        kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
+        raise kind(_what_failed(error, folder)) from None
     except DeadKernelError:
         raise RunFailedError(
             "the notebook's process died, most likely for want of memory, or with another host "

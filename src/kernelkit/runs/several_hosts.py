@@ -19,9 +19,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from kernelkit import processes
+from kernelkit import files, processes
 from kernelkit.cli import reports_errors
-from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.runs import notebook_html
 from kernelkit.runs.run_notebook import HOST_FOLDER, ExecutedRun, check, run_name, run_notebook
 
@@ -42,7 +42,7 @@ def run_on_hosts(
     """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
 
     Host 0 speaks for them; what the others say is in `host-N/log.txt` of the run's folder.
-    Raises `RunFailedError` as soon as one has failed, once the others are ended.
+    Raises what `run_notebook` raises as soon as one has failed, once the others are ended.
     """
     if count < 2:
         raise ParameterError(f"--hosts {count}: two or more; leave it out to run on one")
@@ -55,6 +55,7 @@ def run_on_hosts(
     check(notebook, given)
     folder = output or Path("runs") / run_name(notebook, name)
     request = {"notebook": str(notebook), "given": given, "output": str(folder), "report": report}
+    files.make_folder(folder)
     begun = time.monotonic()
     _start(count, [sys.executable, "-m", __name__, json.dumps(request)], folder)
     return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
@@ -121,7 +122,7 @@ def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
     end = time.monotonic() + GRACE
     while any(host.poll() is None for host in hosts) and time.monotonic() < end:
         time.sleep(POLL_SECONDS)
-    raise RunFailedError(
+    raise of_exit_code(codes[dead])(
         f"host {dead} {_how(codes[dead])}, so the others were ended"
         + (f"; {folder / HOST_FOLDER.format(dead) / LOG} holds its last words" if dead else "")
         + ". The same command goes on from the last checkpoint"

@@ -508,6 +508,26 @@ def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kagg
     assert caught.value.exit_code == 10
 
 
+@pytest.mark.parametrize(("name", "code"), [("DataError", 11), ("WeightsError", 11),
+                                             ("SettingError", 2), ("BudError", 6)])  # fmt: skip
+def test_a_run_says_by_an_exceptions_name_why_it_ended(
+    repository, kaggle, notebook_code, name, code
+):
+    repository.cells(notebook_code(f"class {name}(Exception): pass\nraise {name}('no photos')"))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    with pytest.raises(errors.KernelkitError) as caught:
+        repository.push()
+    assert caught.value.exit_code == code
+    assert "no photos" in repository.message
+    assert ("no photos" in str(caught.value)) == (code != 6)
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_push(repository, kaggle):
+    with pytest.raises(errors.StorageError, match="cannot make the folder"):
+        repository.push(output=Path("/proc/nothing/run"))
+    assert not kaggle.faults.calls
+
+
 def test_interrupting_leaves_the_run_and_says_how_to_come_back(repository, tmp_path):
     # A shell has what it starts in the background ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,11 +2,12 @@
 
 import json
 import os
+from pathlib import Path
 
 import nbformat
 import pytest
 
-from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.errors import NotebookError, ParameterError, StorageError
 from kernelkit.runs.report import report
 
 
@@ -51,6 +52,12 @@ def test_the_page_goes_where_it_is_asked_to(run, tmp_path):
     assert page.is_file()
     with pytest.raises(ParameterError, match="one page"):
         report([tmp_path, tmp_path], output=page)
+
+
+@pytest.mark.parametrize("place", ["/proc/page.html", "/proc/nothing/page.html"])
+def test_a_page_that_cannot_be_there_is_said(run, place):
+    with pytest.raises(StorageError, match="choose another"):
+        report([run("a")], output=Path(place))
 
 
 def test_a_run_without_its_notebook_is_told_from_what_it_left(run):

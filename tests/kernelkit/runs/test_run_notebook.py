@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from kernelkit.errors import NotebookError, ParameterError, RunFailedError
+from kernelkit.errors import KernelkitError, NotebookError, ParameterError, RunFailedError
 from kernelkit.notebooks import document
 from kernelkit.runs import notebook_html
 from kernelkit.runs.run_notebook import run_notebook
@@ -115,6 +116,28 @@ def test_the_tool_ends_with_the_documented_codes(notebook):
     assert "Traceback" not in failed.stderr.replace("Traceback (most recent call last)", "", 1)
     Path("file").write_text("")
     assert tool(str(notebook), "--output", "file/run").returncode == 12
+
+
+@pytest.mark.parametrize(("name", "code"), [("DataError", 11), ("WeightsError", 11),
+                                             ("SettingError", 2), ("Surprise", 6)])  # fmt: skip
+def test_a_notebook_says_by_an_exceptions_name_why_it_ended(notebook, name, code):
+    raising = f"class {name}(Exception): pass\nraise {name}('no photos at nowhere')"
+    notebook.write_text(f"{NOTEBOOK}\n# %%\n{raising}\n")
+    with pytest.raises(KernelkitError, match="no photos at nowhere") as error:
+        run_notebook(notebook, name="first", report=False, quiet=True)
+    assert error.value.exit_code == code
+    assert "cell 5" in str(error.value)
+
+
+def test_an_output_that_cannot_be_is_said_before_anything_runs(notebook, monkeypatch):
+    from click.testing import CliRunner
+
+    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
+    for place in ("/proc/nothing/run", "x" * 300):
+        message = CliRunner().invoke(tool, [str(notebook), "--output", place])
+        assert message.exit_code == 12, message.output
+        assert message.output.startswith("error: cannot make the folder")
+        assert len(message.output.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["study.txt", "broken.ipynb"])

@@ -143,7 +143,7 @@ class SweepFolder:
         """
         from filelock import FileLock, Timeout  # imported here, since `--help` does without
 
-        self.path.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self.path)
         holder = self.path / HOLDER
         try:
             lock = FileLock(self.path / LOCK).acquire(blocking=False)

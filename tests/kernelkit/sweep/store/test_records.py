@@ -4,10 +4,11 @@ import json
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import ParameterError, StorageError
 from kernelkit.sweep.config import specification
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
@@ -25,6 +26,12 @@ def test_a_record_comes_back_as_it_was_written(sweeps, run):
 
     assert folder.record(run) == written
     assert not list(sweeps.runs.rglob("*.part"))
+
+
+def test_a_sweep_needs_a_place_where_a_folder_can_be():
+    folder = SweepFolder(Path("/proc/nothing/sweep"))
+    with pytest.raises(StorageError, match="cannot make the folder"), folder.locked():
+        pass
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"version":1,"state":"odd"}'])

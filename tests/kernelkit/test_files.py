@@ -1,0 +1,45 @@
+"""A folder that users name is there, or cannot be: then in one line."""
+
+import pytest
+
+from kernelkit import files
+from kernelkit.errors import StorageError
+
+IMPOSSIBLE = ["/proc/nothing/run", "file/run", "file", "loop/run", "x" * 300]
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    return tmp_path
+
+
+@pytest.mark.parametrize("take", [files.make_folder, files.check_folder])
+@pytest.mark.parametrize("place", IMPOSSIBLE)
+def test_a_place_where_no_folder_can_be(places, take, place):
+    with pytest.raises(StorageError, match="choose another") as error:
+        take(places / place)
+    assert "\n" not in str(error.value)
+    assert sorted(path.name for path in places.iterdir()) == ["file", "loop"]
+
+
+def test_a_folder_that_cannot_be_written(places, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(StorageError, match="Permission denied"):
+        files.check_folder(places / "deep" / "run")
+    assert not (places / "deep").exists()
+
+
+def test_looking_leaves_things_as_they_were(places):
+    files.check_folder(places / "a" / "b")
+    assert not (places / "a").exists()
+    (places / "full").mkdir()
+    (places / "full" / "thesis.txt").write_text("precious")
+    files.check_folder(places / "full")
+    assert [path.name for path in (places / "full").iterdir()] == ["thesis.txt"]
+    assert files.make_folder(places / "a" / "b").is_dir()
