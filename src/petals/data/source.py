@@ -37,9 +37,11 @@ def find_source(data: str = "auto", size: int = 192, *, competition: str = COMPE
     """The data to work on.
 
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
-    exist; "embedded" for the flowers that the kit draws; or "auto": the Kaggle mounts, a bucket,
-    `./data`, and off Kaggle the embedded data, whichever comes first. On Kaggle, "auto" never
-    falls back on the embedded data. Raises `DataError` that lists what there is.
+    exist; "embedded" for the flowers that the kit draws; or "auto": the competition's mount,
+    another mount (it is said which of several), a bucket, `./data`, and off Kaggle the embedded
+    data, whichever comes first. On Kaggle, "auto" never falls back on the embedded data. A TPU
+    node has Kaggle's bucket of a competition or dataset that is on no mount. Raises `DataError`
+    that lists what there is.
     """
     if data == "embedded":
         return embedded(size)
@@ -101,6 +103,8 @@ def _explicit(data: str) -> Source:
             for inner in folders_below(place, SEARCH_DEPTH):
                 if _holds_records(inner):
                     return Source(str(inner), "mount")
+        if found := _kaggles_bucket(slug):
+            return found
     raise DataError(
         f"no data at {data!r}: neither a folder nor an attached dataset. Mounted: {_listing()}"
     )
@@ -111,16 +115,28 @@ def _mounted(competition: str) -> Source | None:
     for place in (root / "competitions" / competition, root / competition):
         if _holds_records(place):
             return Source(str(place), "mount")
-    for folder in folders_below(root, SEARCH_DEPTH):
-        if _holds_records(folder):
-            return Source(str(folder), "mount")
-    return None
+    found = [folder for folder in folders_below(root, SEARCH_DEPTH) if _holds_records(folder)]
+    if not found:
+        return None
+    own = [folder for folder in found if competition in folder.relative_to(root).parts]
+    taken, *others = own or found
+    if others:
+        print(
+            f"of {len(others) + 1} attached folders with photos data=auto takes {taken}; to take "
+            f"another ({', '.join(map(str, others))}), set data=FOLDER"
+        )
+    return Source(str(taken), "mount")
 
 
 def _bucket(competition: str) -> Source | None:
     configured = os.environ.get(BUCKET)
     if configured:
         return _explicit(configured)
+    return _kaggles_bucket(competition)
+
+
+def _kaggles_bucket(name: str) -> Source | None:
+    """Kaggle's copy of a competition or dataset, by its slug, where the session needs one."""
     # A TPU node reads from a bucket alone; a TPU VM ("local") reads its own mounts.
     if os.environ.get("TPU_NAME", "local") == "local":
         return None
@@ -128,7 +144,13 @@ def _bucket(competition: str) -> Source | None:
         from kaggle_datasets import KaggleDatasets
     except ImportError:
         return None
-    path = KaggleDatasets().get_gcs_path(competition)
+    try:
+        path = str(KaggleDatasets().get_gcs_path(name))
+    except Exception as error:  # Kaggle's client raises kinds of its own, and urllib's
+        raise DataError(
+            f"Kaggle gave no bucket for {name} ({type(error).__name__}: {error}), which a TPU node "
+            "needs: attach it to the kernel, or set data to a gs:// path"
+        ) from None
     return Source(path.rstrip("/"), "bucket") if _holds_records(path) else None
 
 

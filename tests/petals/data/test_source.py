@@ -41,6 +41,31 @@ def test_the_competition_goes_before_what_a_search_finds(mounts):
     assert find_source("auto", 32).root == str(folder)
 
 
+@pytest.mark.parametrize(
+    "place", ["competitions/tpu-getting-started/deep", "datasets/someone/tpu-getting-started/a"]
+)
+def test_the_competition_goes_first_wherever_its_folder_is(mounts, place, capsys):
+    hold(mounts / "aaa")
+    folder = hold(mounts / place)
+    assert find_source("auto", 32).root == str(folder)
+    assert capsys.readouterr().out == ""
+
+
+def test_of_several_folders_the_one_that_was_taken_is_said(mounts, capsys):
+    first, second = hold(mounts / "datasets" / "a" / "one"), hold(mounts / "datasets" / "b" / "two")
+    assert find_source("auto", 32).root == str(first)
+    message = capsys.readouterr().out
+    assert message.startswith(f"of 2 attached folders with photos data=auto takes {first}")
+    assert str(second) in message
+    assert message.endswith("set data=FOLDER\n")
+
+
+def test_one_folder_needs_no_word(mounts, capsys):
+    hold(mounts / "datasets" / "a" / "one")
+    find_source("auto", 32)
+    assert capsys.readouterr().out == ""
+
+
 def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
     (mounts / "competitions" / "titanic").mkdir(parents=True)
     hold(mounts.parent / "data")  # a local folder does not count there
@@ -99,23 +124,47 @@ def test_a_configured_bucket_is_used_after_the_mounts(mounts, monkeypatch):
     assert find_source("auto", 32) == Source("gs://bucket/petals", "bucket")
 
 
-def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch):
+@pytest.fixture
+def tpu_node(monkeypatch):
+    """A session on a TPU node; what Kaggle was asked the bucket of."""
     asked = []
 
     class KaggleDatasets:
         def get_gcs_path(self, name):
             asked.append(name)
-            return "gs://kds-1234"
+            if name == "withdrawn":
+                raise RuntimeError("Backend error")
+            return "gs://kds-1234/"
 
     module = types.SimpleNamespace(KaggleDatasets=KaggleDatasets)
     monkeypatch.setitem(sys.modules, "kaggle_datasets", module)
     monkeypatch.setattr(tfrecords, "sizes", lambda root: [32] if "://" in str(root) else [])
     monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
-    assert find_source("auto", 32) == Source("gs://kds-1234", "bucket")
-    assert asked == ["tpu-getting-started"]
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("data", "name"), [("auto", "tpu-getting-started"), ("someone/flowers", "flowers")]
+)
+def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch, tpu_node, data, name):
+    assert find_source(data, 32) == Source("gs://kds-1234", "bucket")
+    assert tpu_node == [name]
     monkeypatch.setenv("TPU_NAME", "local")  # a TPU VM reads its mounts
     with pytest.raises(DataError):
-        find_source("auto", 32)
+        find_source(data, 32)
+    assert tpu_node == [name]
+
+
+def test_a_dataset_on_a_mount_needs_no_bucket(mounts, monkeypatch, tpu_node):
+    monkeypatch.setattr(tfrecords, "sizes", lambda root: [32])
+    (mounts / "datasets" / "someone" / "flowers").mkdir(parents=True)
+    assert find_source("someone/flowers", 32).kind == "mount"
+    assert tpu_node == []
+
+
+def test_a_bucket_that_kaggle_does_not_give_is_said(mounts, tpu_node):
+    with pytest.raises(DataError, match=r"no bucket for withdrawn \(RuntimeError: Backend error\)"):
+        find_source("someone/withdrawn", 32)
 
 
 def test_an_explicit_bucket_must_hold_records(monkeypatch):
