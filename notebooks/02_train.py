@@ -288,7 +288,7 @@ run.figure(plots.class_scores(rows), "class_scores")
 
 # %%
 matrix = confusion(val_labels, probabilities)
-run.figure(plots.confusion(matrix, names), "confusion")
+display(run.figure(plots.confusion(matrix, names), "confusion"))
 for truth, guess, times in most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth}  taken for  {guess}")
 

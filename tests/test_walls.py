@@ -178,6 +178,24 @@ def test_a_notebook_is_an_article(path):
         parameter.check(parameter.default)
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_every_figure_is_shown_in_its_cell(path):
+    """Jupyter shows a cell's last line alone; any other figure has to be displayed."""
+    for cell in document.read(path).cells:
+        tree = ast.parse(cell.source) if cell.cell_type == "code" else ast.Module([], [])
+        shown = {
+            id(node) for call in ast.walk(tree) if _calls(call, "display") for node in call.args
+        }
+        shown |= {id(node.value) for node in tree.body[-1:] if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            assert not _calls(node, "figure") or id(node) in shown, ast.unparse(node)
+
+
+def _calls(node, name):
+    named = getattr(node, "func", None)
+    return name in (getattr(named, "id", ""), getattr(named, "attr", ""))
+
+
 def _items(text):
     literal = ast.parse(text, mode="eval").body
     return literal.keys, literal.values

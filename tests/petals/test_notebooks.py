@@ -1,5 +1,6 @@
 """The notebooks that explore and compare, executed as a reader would."""
 
+import base64
 import csv
 import json
 from pathlib import Path
@@ -8,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from kernelkit.errors import RunFailedError
+from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.runs.run_notebook import run_notebook
 from petals.data import shards, tfrecords
 
@@ -21,9 +22,9 @@ pytestmark = [
 ]
 
 
-def execute(name, tmp_path, **given):
+def execute(name, tmp_path, report=False, **given):
     return run_notebook(
-        NOTEBOOKS / f"{name}.ipynb", given, output=tmp_path / "out", report=False, quiet=True
+        NOTEBOOKS / f"{name}.ipynb", given, output=tmp_path / "out", report=report, quiet=True
     )
 
 
@@ -39,8 +40,40 @@ def pictures(folder):
     return sum("image/png" in o.get("data", {}) for o in outputs)
 
 
+def lost_figures(run):
+    """Names of the figures in a run's folder that are not in its report."""
+    page = run.report.read_text()
+    figures = sorted(run.folder.rglob("*.png"))
+    assert figures
+    inside = {name: base64.b64encode(name.read_bytes()).decode() in page for name in figures}
+    return [name.stem for name, there in inside.items() if not there]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fine_tune", ["none", "all"])
+def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tune):
+    tuning = {"fine_tune": "all", "epochs": 1, "batch_size": 8} if fine_tune == "all" else {}
+    run = execute("02_train", tmp_path, report=True, data=str(dataset), image_size=32,
+                  backbone="SmallNet", weights="none", head_epochs=2, **tuning)  # fmt: skip
+    assert lost_figures(run) == []
+    names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
+    names |= {"augmentation", "schedule"} if tuning else set()
+    assert {path.stem for path in run.folder.glob("*.png")} == names
+
+
+@pytest.mark.long
+def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(dataset, tmp_path):
+    with pytest.raises(ParameterError, match="no layer's name begins with 'petal'"):
+        execute("02_train", tmp_path, data=str(dataset), image_size=32, backbone="SmallNet",
+                weights="none", fine_tune="block:petal")  # fmt: skip
+    assert not (tmp_path / "out" / "history.csv").exists()
+
+
 def test_explore_tells_what_is_in_the_data(dataset, tmp_path):
-    run = execute("01_explore", tmp_path, data=str(dataset), image_size=32, seconds=0.1)
+    run = execute(
+        "01_explore", tmp_path, report=True, data=str(dataset), image_size=32, seconds=0.1
+    )
+    assert lost_figures(run) == []
     kept = json.loads((run.folder / "exploration.json").read_text())
     assert kept["images"] == {"train": 50, "val": 21, "test": 13}
     assert kept["balance"]["smallest"] == 16
@@ -83,7 +116,8 @@ def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
     write_run("c", 0.7, seed=1, device={"kind": "tpu", "name": "TPU v5e", "replicas": 8}, **own)
     (write_run("broken", **own) / "metrics.json").write_text("{")
 
-    run = execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"), repeats=3)
+    run = execute("03_compare", tmp_path, report=True, runs=str(tmp_path / "runs" / "*"), repeats=3)
+    assert lost_figures(run) == []
     kept = json.loads((run.folder / "comparison.json").read_text())
     assert sorted(row["name"] for row in kept["runs"]) == ["a", "b", "c"]
     assert kept["left_out"][0].startswith("broken: ")
