@@ -31,6 +31,7 @@ ROOMS = {
             "storage": "errors",
             "progress": "",
             "tables": "",
+            "settings": "errors",
             "kaggle": "",
             "accelerators": _ground,
             "data": _ground,
@@ -48,7 +49,7 @@ ROOMS = {
         {
             "": "",
             "errors": "",
-            "files": "",
+            "files": "errors",
             "events": "",
             "locks": "",
             "processes": "",

@@ -132,10 +132,11 @@ def _checked(
 
 
 def _score(asked: Mapping[str, Any], notebook: Path) -> str:
+    """The measure that runs are ranked by; "" where none is named, which only a grid can do."""
     score = asked.get("score") or project.shown(notebook).score
-    if not score:
+    if not score and asked.get("search"):
         raise ParameterError(
-            "no score to rank the runs by: write `score: NAME`, a number of metrics.json, or set "
+            "no score to search by: write `score: NAME`, a number of metrics.json, or set "
             "score in [tool.kernelkit.shown] of pyproject.toml"
         )
     return str(score)
