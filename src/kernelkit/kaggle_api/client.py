@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 PAGE_SIZE = 100
 SOURCES = ("dataset", "competition", "kernel", "model")
+MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
 SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
 
 
@@ -162,7 +163,7 @@ class Kaggle:
     def _pages(
         self, method: str, call: Callable[[Any], Any], request: Any, until: float | None
     ) -> Iterable[Any]:
-        """Every page of a list. Pages may repeat; raises `Failure` if they go in a circle."""
+        """Every page of a list. Pages may repeat; raises `Failure` for a list without an end."""
         request.page_size = PAGE_SIZE
         seen: Counter[str] = Counter()
         token = ""
@@ -176,6 +177,10 @@ class Kaggle:
             seen[token] += 1
             if seen[token] > SAME_PAGE_LIMIT:
                 raise Failure(FailureKind.MALFORMED, method, "its pages go in a circle")
+            if seen.total() >= MOST_PAGES:
+                raise Failure(FailureKind.MALFORMED, method, f"no end after {MOST_PAGES:,} pages")
+            if until is not None and self.retries.clock.now() > until:
+                raise Failure(FailureKind.NETWORK, method, "no end of its pages in time")
 
 
 def _filled(request: Any, fields: Mapping[str, Any]) -> Any:

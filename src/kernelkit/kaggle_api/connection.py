@@ -12,11 +12,13 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import requests
 from requests.adapters import HTTPAdapter
 
+from kernelkit import time_limits
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.failures import Failure, FailureKind
@@ -41,6 +43,8 @@ class Timeouts:
     connect: float = 15.0
     read: float = 60.0
     authenticate: float = 90.0
+    whole: float = 300.0  # for an answer that keeps coming, however slowly
+    slow: float = 30.0  # of a download below `time_limits.SLOWEST` bytes a second
 
 
 class _TimedAdapter(HTTPAdapter):
@@ -52,11 +56,13 @@ class _TimedAdapter(HTTPAdapter):
         self.last = threading.local()
 
     def send(self, request: Any, *arguments: Any, **options: Any) -> requests.Response:
-        """As the base class, but never without a time limit."""
+        """As the base class, but never without a time limit, for the whole answer too."""
         self.last.response = None
         if options.get("timeout") is None:
             options["timeout"] = (self._timeouts.connect, self._timeouts.read)
-        response = super().send(request, *arguments, **options)
+        send = partial(super().send, request, *arguments, **options)
+        streamed = options.get("stream")
+        response = send() if streamed else time_limits.whole(send, self._timeouts.whole)
         self.last.response = response
         return response
 

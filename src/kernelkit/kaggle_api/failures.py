@@ -6,6 +6,7 @@ import datetime
 import email.utils
 import enum
 import json
+import math
 
 from kernelkit.errors import (
     CapacityError,
@@ -14,6 +15,7 @@ from kernelkit.errors import (
     NetworkError,
     RefusedError,
 )
+from kernelkit.events import minutes
 
 
 class FailureKind(enum.Enum):
@@ -75,6 +77,8 @@ class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before an
         """The typed error to end a command with, its next step included."""
         kind = _ERRORS.get(self.kind, NetworkError)
         step = _NEXT_STEP.get(self.kind, "")
+        if self.retry_after:
+            step = f"Kaggle asks to come back in {minutes(self.retry_after)}"
         return kind(f"{self.method}: {self.message}" + (f" ({step})" if step else ""))
 
 
@@ -116,15 +120,24 @@ def message_in(body: str) -> str:
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds in a `Retry-After` header, whether given as seconds or as a date (RFC 9110)."""
+    """Seconds in a `Retry-After` header, whether given as seconds or as a date (RFC 9110).
+
+    None for what is neither, endless times among it.
+    """
     if not header:
         return None
     try:
-        return max(0.0, float(header))
+        seconds = float(header)
     except ValueError:
-        pass
+        seconds = _until(header)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _until(date: str) -> float:
+    """Seconds until an HTTP date, which without a zone is one of UTC; NaN for anything else."""
     try:
-        moment = email.utils.parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return max(0.0, (moment - datetime.datetime.now(datetime.UTC)).total_seconds())
+        moment = email.utils.parsedate_to_datetime(date)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+        return (moment - datetime.datetime.now(datetime.UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return math.nan

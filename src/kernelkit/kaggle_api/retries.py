@@ -12,13 +12,16 @@ from kernelkit.kaggle_api.failures import Failure
 
 T = TypeVar("T")
 
+TOLD = 30.0  # seconds of silence that need an explanation
+
 
 @dataclass(frozen=True)
 class Retries:
     """How often and how late a request that may be repeated is repeated.
 
     Pauses double from `first` to `longest` seconds with up to a quarter of jitter, so that
-    many clients do not come back together. `patience` bounds the sum of the pauses.
+    many clients do not come back together. `patience` bounds the sum of the pauses. `tell` is
+    told of each pause of `TOLD` seconds and more, with the failure that it follows.
     """
 
     attempts: int = 8
@@ -26,6 +29,7 @@ class Retries:
     longest: float = 60.0
     patience: float = 600.0
     clock: Clock = field(default=REAL)
+    tell: Callable[[Failure, float], None] | None = None
 
     def pause(self, attempt: int, failure: Failure) -> float:
         """Seconds to wait after failed attempt number `attempt`, counted from 1."""
@@ -46,9 +50,15 @@ class Retries:
             try:
                 return ask()
             except Failure as failure:
-                pause = self.pause(attempt, failure)
-                late = self.clock.now() + pause > end
-                if not failure.is_transient or attempt >= self.attempts or late:
+                if not failure.is_transient or attempt >= self.attempts:
                     raise
-                self.clock.sleep(pause)
+                self.rest(failure, self.pause(attempt, failure), end)
                 attempt += 1
+
+    def rest(self, failure: Failure, seconds: float, end: float) -> None:
+        """Pause for that long after `failure`; raises it where the pause would pass `end`."""
+        if self.clock.now() + seconds > end:
+            raise failure
+        if self.tell and seconds >= TOLD:
+            self.tell(failure, seconds)
+        self.clock.sleep(seconds)

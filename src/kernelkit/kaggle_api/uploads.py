@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import requests
 
+from kernelkit import time_limits
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 
 METHOD = "upload"
+SLOWEST_UPLOAD = 10_000.0  # bytes a second
 
 
 def send(kaggle: Kaggle, url: str, file: Path) -> None:
@@ -26,13 +29,18 @@ def send(kaggle: Kaggle, url: str, file: Path) -> None:
 def _once(kaggle: Kaggle, url: str, file: Path) -> None:
     timeouts = kaggle.connection.timeouts
     # requests would send an empty file without a length, and wait for an answer to that.
-    headers = {"Content-Length": "0"} if file.stat().st_size == 0 else {}
+    size = file.stat().st_size
+    headers = {"Content-Length": "0"} if size == 0 else {}
     try:
         with file.open("rb") as body:
-            data: Any = body if file.stat().st_size else b""
-            response = requests.put(
-                url, data=data, headers=headers, timeout=(timeouts.connect, timeouts.read)
-            )
+            data: Any = body if size else b""
+            put = partial(
+                requests.put, url, data=data, headers=headers, stream=True,
+                timeout=(timeouts.connect, timeouts.read),
+            )  # fmt: skip
+            # What the answer says beyond its status is not read, so it may not take for ever.
+            with time_limits.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
+                pass
     except requests.exceptions.RequestException as error:
         raise of_network(METHOD, error) from None
     after = failures.retry_after(response.headers.get("Retry-After"))

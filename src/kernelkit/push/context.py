@@ -9,14 +9,15 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelkit import locks
 from kernelkit.errors import KernelkitError
-from kernelkit.events import Reporter
+from kernelkit.events import Reporter, minutes
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.failures import Failure
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.timing import Timing
 
@@ -40,7 +41,12 @@ class PushContext:
 
     def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
-        return connect(self.local, self.timing, self.catalogue)
+        retries = replace(self.timing.retries, tell=self._tell_pause)
+        return connect(self.local, replace(self.timing, retries=retries), self.catalogue)
+
+    def _tell_pause(self, failure: Failure, seconds: float) -> None:
+        self.report("retrying", f"{failure.method} ({failure.kind.value}): "
+                                f"asking again in {minutes(seconds)}")  # fmt: skip
 
     @property
     def ledger(self) -> Ledger:

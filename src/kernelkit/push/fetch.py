@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
+from kernelkit import time_limits
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
@@ -175,6 +176,9 @@ class _Download:
                 part.unlink()
         return received
 
+    def _late(self) -> bool:
+        return self._until is not None and self._kaggle.retries.clock.now() > self._until
+
     def _once(self, name: str, part: Path, size: int | None) -> int:
         url = self._links.url(name)
         timeouts = self._kaggle.connection.timeouts
@@ -189,17 +193,20 @@ class _Download:
                     self._links.renew(name, url)
                     raise Failure(FailureKind.SERVER, METHOD, "its link had expired")
                 _raise_for_status(response)
-                return _receive(response, part, size)
+                chunks = time_limits.chunks(response, CHUNK, timeouts.slow, self._late)
+                return _receive(response, chunks, part, size)
         except requests.exceptions.RequestException as error:
             raise of_network(METHOD, error) from None
 
 
-def _receive(response: requests.Response, part: Path, size: int | None) -> int:
-    """Write the body to `part`, and hold it against every length and hash that is known."""
+def _receive(
+    response: requests.Response, chunks: Iterator[bytes], part: Path, size: int | None
+) -> int:
+    """Write the `chunks` to `part`, and hold them against every length and hash that is known."""
     digest = hashlib.md5(usedforsecurity=False)
     received = 0
     with part.open("wb") as file:
-        for chunk in response.iter_content(CHUNK):
+        for chunk in chunks:
             file.write(chunk)
             digest.update(chunk)
             received += len(chunk)

@@ -85,7 +85,8 @@ def _look(
     clock = kaggle.retries.clock
     rejected = failure.kind is FailureKind.THROTTLED or not failure.is_transient or not failure.sent
     for pause in policy.settle[-1:] if rejected else policy.settle:
-        clock.sleep(max(pause, failure.retry_after or 0.0))
+        end = clock.now() + kaggle.retries.patience
+        kaggle.retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
         for version, stored in _arrived(kaggle, kernel, fields["text"], known):
             return _recovered(kernel, version, stored, fields)
     return None

@@ -123,9 +123,15 @@ class Wait:
                     f"Kaggle has not answered for {minutes(self._patience.silence)}; the run "
                     f"goes on there. {self._resume}"
                 ) from None
-            self._emit("retrying", f"no status ({failure.kind.value}): looking again later")
             self._failed += 1
-            self._not_before = now + (failure.retry_after or 0.0)
+            asked = failure.retry_after or 0.0
+            # However long Kaggle asks to be left alone, no deadline is slept through.
+            end = min(self._answered + self._patience.silence, self._deadline())
+            self._not_before = min(now + asked, end)
+            later = "later"
+            if asked > self._patience.longest:
+                later = f"in {minutes(self._pause())}, though Kaggle says {minutes(asked)}"
+            self._emit("retrying", f"no status ({failure.kind.value}): looking again {later}")
             return Status(self._message or "queued")
         self._answered, self._failed = self._clock.now(), 0
         return status

@@ -55,6 +55,23 @@ def test_retry_after_is_seconds_or_a_date():
     assert 80 < failures.retry_after(email.utils.format_datetime(later, usegmt=True)) <= 90
 
 
+@pytest.mark.parametrize("header", ["inf", "-inf", "nan", "1e999", "Wed, 99 Oct 2015 07:28:00",
+                                    "Wed, 21 Oct 2015 07:28:00 +99999999999999"])  # fmt: skip
+def test_a_retry_after_that_says_nothing_is_none(header):
+    assert failures.retry_after(header) is None
+
+
+def test_a_date_without_zone_is_one_of_utc():
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
+    for zone in ("", " -0000"):
+        assert 80 < failures.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
+
+
+def test_who_is_asked_to_wait_long_is_told_how_long():
+    error = Failure(FailureKind.THROTTLED, "SaveKernel", "too many requests", 86400.0).error()
+    assert "come back in 24 h 00 min" in str(error)
+
+
 @pytest.mark.parametrize(
     ("kind", "error", "code"),
     [

@@ -76,6 +76,22 @@ def test_it_begins_no_pause_that_ends_too_late():
     assert 10 <= clock.time <= 35
 
 
+def test_it_does_not_wait_for_a_day_because_it_is_told_to():
+    clock = Waits()
+    with pytest.raises(Failure):
+        Retries(clock=clock).call(failing(100, Failure(FailureKind.THROTTLED, "Get", "", 86400.0)))
+    assert clock.slept == []
+
+
+def test_a_long_pause_is_told_of():
+    told = []
+    retries = Retries(clock=Waits(), tell=lambda failure, seconds: told.append(seconds))
+    retries.call(failing(1, SERVER))
+    assert told == []
+    retries.call(failing(1, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
+    assert told == [45.0]
+
+
 def test_what_will_not_pass_is_asked_once():
     ask = failing(100, Failure(FailureKind.CREDENTIALS, "GetKernel", "no"))
     with pytest.raises(Failure):

@@ -57,6 +57,13 @@ def test_a_lost_answer_to_the_first_push_is_found(server, save):
     assert server.faults.calls["SaveKernel"] == 1
 
 
+def test_it_does_not_wait_for_a_day_because_it_is_told_to(server, save):
+    with pytest.raises(Failure) as caught:
+        save(Fault("SaveKernel", 0, FaultKind.THROTTLED_RETRY_AFTER, 86400))
+    assert caught.value.retry_after == 86400
+    assert server.faults.calls["SaveKernel"] == 1
+
+
 def test_it_gives_up_after_a_few_sends(server, save):
     with pytest.raises(Failure) as caught:
         save(Fault("SaveKernel", 0, FaultKind.ERROR_500))

@@ -130,6 +130,18 @@ def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
     assert wait.clock.pauses == [15, 100, 30, 60, 120, 15]
 
 
+def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(wait):
+    throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=86400.0)
+    with pytest.raises(errors.NetworkError, match="goes on there"):
+        wait("running", throttle)
+    assert wait.clock.time < 2000
+    assert any("though Kaggle says 24 h" in text for event, text in wait.message
+               if event == "retrying")  # fmt: skip
+    with pytest.raises(errors.DeadlineError):
+        wait("queued", throttle, queue=600.0)
+    assert wait.clock.time < 700
+
+
 def test_credentials_that_end_meanwhile_end_the_wait(wait):
     with pytest.raises(errors.CredentialsError, match=r"goes on at Kaggle\. Come back"):
         wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
