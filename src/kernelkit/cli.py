@@ -10,6 +10,8 @@ from typing import ParamSpec
 
 import click
 
+from kernelkit import terminal
+
 P = ParamSpec("P")
 
 INTERRUPTED = 130
@@ -36,7 +38,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            where = f": {error.filename}" if error.filename else ""
+            where = f": {terminal.one_line(str(error.filename))}" if error.filename else ""
             click.echo(f"error: cannot write{where} ({error.strerror}). "
                        "Free some space or choose another folder.", err=True)  # fmt: skip
             sys.exit(CANNOT_WRITE)
@@ -45,7 +47,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
             if not getattr(error, "told", False):
-                click.echo(f"error: {error}", err=True)
+                click.echo(f"error: {terminal.plain(str(error))}", err=True)
             sys.exit(code)
 
     return wrapper

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
+from kernelkit import terminal
+
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
 PLAIN_PROGRESS_SECONDS = 300.0
@@ -45,10 +47,10 @@ class Reporter:
         if self.as_json:
             self._write_json(event, text, facts)
         elif event == "progress":
-            self._progress(f"{'':<{LABEL}} {text}")
+            self._progress(f"{'':<{LABEL}} {terminal.one_line(terminal.plain(text))}")
         else:
             label = "  |" if event == "log" else f"{event:<{LABEL}}"
-            first, *others = text.rstrip("\n").split("\n")
+            first, *others = terminal.plain(text).rstrip("\n").split("\n")
             indent = label if event == "log" else " " * LABEL
             self._line("\n".join([f"{label} {first}", *(f"{indent} {line}" for line in others)]))
 
@@ -68,7 +70,7 @@ class Reporter:
             message["rehearsal"] = True
         if text:
             message["text"] = text
-        line = json.dumps(message | facts, ensure_ascii=False, default=str)
+        line = json.dumps(message | facts, default=str)
         self.stream.write(self.clear(line) + "\n")
         self.stream.flush()
 

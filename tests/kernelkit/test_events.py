@@ -65,6 +65,28 @@ def test_secrets_are_replaced_wherever_they_stand(as_json):
     assert "short" in stream.getvalue()
 
 
+ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b5n\x1bcwords\x1b[31m in red\nand more\u202e"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("event", ["log", "failure", "progress"])
+def test_no_control_sequence_reaches_the_terminal(as_json, event):
+    stream = Terminal()
+    Reporter(stream, as_json=as_json)(event, ESCAPES, files={ESCAPES: 1})
+    written = stream.getvalue()
+    assert "words" in written
+    assert all(c >= " " or c == "\n" for c in written)
+    assert not set(written) & {chr(n) for n in range(0x7F, 0xA0)}
+    if as_json:
+        assert json.loads(written)["text"] == ESCAPES
+
+
+def test_a_secret_that_is_coloured_in_two_halves_is_found():
+    stream = io.StringIO()
+    Reporter(stream, secrets=["sentinel-0123"])("log", "sentinel\x1b[0m-0123")
+    assert "sentinel" not in stream.getvalue()
+
+
 @pytest.mark.parametrize(
     ("seconds", "message"),
     [(0, "0 s"), (119, "119 s"), (130, "2 min"), (7199, "2 h 00 min"), (32400, "9 h 00 min")],

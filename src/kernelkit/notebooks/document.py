@@ -6,8 +6,9 @@ Jupyter open. Everything here takes either.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelkit.errors import NotebookError
 
@@ -48,9 +49,16 @@ def _others_in(folder: Path) -> str:
     return f"; {folder} holds {', '.join(found)}" if found else ""
 
 
-def has_tag(cell: nbformat.NotebookNode, tag: str) -> bool:
+def tags(cell: Mapping[str, Any]) -> list[str]:
+    """The cell's tags; none where its metadata holds no list of them."""
+    metadata = cell.get("metadata")
+    found = metadata.get("tags") if isinstance(metadata, Mapping) else None
+    return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+
+
+def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
     """Whether the cell carries the tag."""
-    return tag in cell.get("metadata", {}).get("tags", [])
+    return tag in tags(cell)
 
 
 def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -72,8 +80,7 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
     clean = nbformat.v4.new_notebook(metadata={"kernelspec": dict(KERNELSPEC)})
     for number, cell in enumerate(notebook.cells):
-        tags = list(cell.get("metadata", {}).get("tags", []))
-        metadata = {"tags": tags} if tags else {}
+        metadata = {"tags": tags(cell)} if tags(cell) else {}
         make = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
         clean.cells.append(make(cell.source, metadata=metadata, id=f"cell-{number:02d}"))
     return clean

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from kernelkit import machines
+from kernelkit import machines, terminal
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -254,4 +254,4 @@ def _would(context: PushContext, planned: Plan) -> None:
 def list_pushes(runs: Path | None = None) -> str:
     """The ledger of pushes as a table; `runs` defaults to the folder of the present project."""
     where = runs or plan.here(None).root / RUNS
-    return ledgers.table(ledgers.Ledger(where / LEDGER).pushes())
+    return terminal.plain(ledgers.table(ledgers.Ledger(where / LEDGER).pushes()))

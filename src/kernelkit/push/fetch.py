@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
-from kernelkit import time_limits
+from kernelkit import terminal, time_limits
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
@@ -95,7 +95,9 @@ def fetch(
     shutil.rmtree(parts, ignore_errors=True)
     trouble |= {name: "never listed with a link" for name in sizes if name not in running}
     if trouble:
-        listed = "\n".join(f"  - {name}: {why}" for name, why in sorted(trouble.items()))
+        listed = "\n".join(
+            f"  - {terminal.one_line(name)}: {why}" for name, why in sorted(trouble.items())
+        )
         raise OutputsError(
             f"{len(trouble)} of {len(trouble) + len(files)} output files could not be brought "
             f"home; those in {folder} are whole:\n{listed}"

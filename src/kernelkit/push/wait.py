@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelkit import machines
+from kernelkit import machines, terminal
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
 from kernelkit.events import Emit, minutes
 from kernelkit.kaggle_api.client import Kaggle
@@ -16,7 +16,7 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota, Status
 from kernelkit.machines import Kind
 from kernelkit.push.live_log import LiveLog
-from kernelkit.runs.log import ANSI, Entry, decode
+from kernelkit.runs.log import Entry, decode
 
 ENDED = ("complete", "error", "cancel_acknowledged")
 
@@ -252,7 +252,6 @@ class Wait:
         """One piece of the log; of a progress bar that rewrites its line, the last state."""
         if entry.chatter:
             return
-        lines = ANSI.sub("", entry.text).rstrip("\n").split("\n")
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+        text = terminal.plain(entry.text).rstrip("\n")
         if text.strip():
             self._emit("log", text, stream=entry.stream, time=entry.seconds)

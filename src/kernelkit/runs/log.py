@@ -10,10 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+from kernelkit import terminal
+
 # C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
 TRACEBACK_LINES = 40
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,14 @@ def decode(log: str) -> list[Entry]:
     return [_entry(one) for one in found if isinstance(one, dict)]
 
 
+def harmless(log: str) -> str:
+    """A finished session's log as Kaggle keeps it, each control character as a JSON escape."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", log)
+
+
 def text(entries: list[Entry]) -> str:
-    """The log as a person reads it: no colours, no chatter."""
-    return ANSI.sub("", "".join(entry.text for entry in entries if not entry.chatter))
+    """The log as a person reads it: no colours, no other control sequences, no chatter."""
+    return terminal.plain("".join(entry.text for entry in entries if not entry.chatter))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:

@@ -12,7 +12,7 @@ import nbformat
 
 from kernelkit import files, project
 from kernelkit.errors import NotebookError
-from kernelkit.notebooks import parameters
+from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 from kernelkit.shown import Shown
 
@@ -38,18 +38,30 @@ def write_report(
     except Exception as error:  # nbformat raises a dozen kinds
         raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
     folder = folder or notebook.parent
-    page = render(content, metrics_of(folder), project.shown(folder))
+    page = render(content, metrics_of(folder), project.shown(folder), folder)
     files.write_text(html, clear(page))
     return html
 
 
-def render(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any], shown: Shown) -> str:
-    """The page's HTML for an executed notebook and the run's metrics (may be empty)."""
+def render(
+    notebook: nbformat.NotebookNode,
+    metrics: Mapping[str, Any],
+    shown: Shown,
+    folder: Path | None = None,
+) -> str:
+    """The page's HTML for an executed notebook and the run's metrics (may be empty).
+
+    `folder`: where the pictures lie that the notebook's text shows. Nothing that the notebook
+    or its outputs bring runs in the page, or loads anything from elsewhere.
+    """
     import nbconvert
     from traitlets.config import Config
 
-    kept = nbformat.v4.new_notebook(metadata=notebook.metadata)
-    kept.cells = [cell.copy() for cell in notebook.cells if not _is_machinery(cell)]
+    from kernelkit import safe_html
+
+    # Whatever else stands in metadata may end in the page's markup.
+    kept = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
+    kept.cells = [_shown_cell(cell) for cell in notebook.cells if not _is_machinery(cell)]
     facts = _facts(notebook, metrics, shown)
     for cell in kept.cells:
         if cell.cell_type == "markdown" and f"# {facts['title']}\n" in cell.source + "\n":
@@ -62,20 +74,30 @@ def render(notebook: nbformat.NotebookNode, metrics: Mapping[str, Any], shown: S
                 "HTMLExporter": {
                     "extra_template_basedirs": [str(TEMPLATES)],
                     "template_name": "report",
-                    "embed_images": True,
+                    "embed_images": folder is not None,
+                    "sanitize_html": True,
                     "mathjax_url": "",
                     "require_js_url": "",
                 }
             }
-        )
+        ),
+        filters={"clean_html": safe_html.clean},
     )
-    page, _ = exporter.from_notebook_node(kept, resources={"report": facts})
+    where = {"path": "" if folder is None else str(folder)}
+    message = {"report": facts | {"policy": safe_html.POLICY}, "metadata": where}
+    page, _ = exporter.from_notebook_node(kept, resources=message)
     return str(page)
 
 
 def _is_machinery(cell: nbformat.NotebookNode) -> bool:
     """Whether a cell says nothing to a reader: the bundle's files, the parameters shown above."""
-    return any(tag in HIDDEN_TAGS for tag in cell.get("metadata", {}).get("tags", []))
+    return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
+
+
+def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    cell = cell.copy()
+    cell.metadata = nbformat.from_dict({"tags": document.tags(cell)})
+    return cell
 
 
 def _facts(

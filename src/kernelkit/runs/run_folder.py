@@ -30,7 +30,7 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Clear = str) -> None:
     """
     if log:
         log = clear(log)
-        files.write_text(kit_folder.path(folder, kit_folder.LOG), log)
+        files.write_text(kit_folder.path(folder, kit_folder.LOG), logs.harmless(log))
         # Once more: what was printed in two pieces is one text only here.
         text = clear(logs.text(logs.decode(log)))
         files.write_text(kit_folder.path(folder, kit_folder.LOG_TEXT), text)

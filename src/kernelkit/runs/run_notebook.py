@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project
+from kernelkit import files, project, terminal
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
 from kernelkit.runs import notebook_html
@@ -24,7 +23,6 @@ EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 TRACEBACK_LINES = 12
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ def _keep(part: Path, executed: Path) -> None:
 
 def _what_failed(error: Any, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
-    lines = _ANSI.sub("", "\n".join(error.traceback)).rstrip().splitlines()
+    lines = terminal.plain("\n".join(error.traceback)).rstrip().splitlines()
     shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
     return (
         f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"

@@ -73,6 +73,15 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
     assert "macro F1" in run_folder.report(tmp_path, "a run", pushed).read_text()
 
 
+def test_the_log_is_kept_without_control_sequences(tmp_path):
+    log = json.dumps([{"data": "\x1b]0;title\x07\x1b[31mred\x1b[0m\x9b5n\n"}], ensure_ascii=False)
+    run_folder.keep_log(tmp_path, log)
+    assert (tmp_path / "log.txt").read_text() == "red\n"
+    kept = (tmp_path / "log.json").read_text()
+    assert all(c == "\n" or " " <= c < "\x7f" for c in kept)
+    assert json.loads(kept) == json.loads(log)
+
+
 def test_a_broken_report_does_not_cost_the_run(tmp_path):
     (tmp_path / "run.ipynb").write_text('{"cells": 3}')
     path, why = run_folder.report_or_why(tmp_path, "title")

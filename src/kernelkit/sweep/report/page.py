@@ -21,8 +21,8 @@ def write(path: Path, table: ResultTable) -> Path:
 def render(table: ResultTable) -> str:
     """The page's HTML, with style, script and data inside it and nothing to fetch."""
     shell = (TEMPLATE / "page.html").read_text(encoding="utf-8")
-    # "</" would end the script element, wherever in a string it stands.
-    data = json.dumps(_finite(results.as_json(table))).replace("</", "<\\/")
+    # "</" would end the script element, wherever in a string it stands, and "<!--" its reading.
+    data = json.dumps(_finite(results.as_json(table))).replace("<", "\\u003c")
     parts = {
         "{{title}}": html.escape(table.name),
         "{{style}}": (TEMPLATE / "page.css").read_text(encoding="utf-8"),

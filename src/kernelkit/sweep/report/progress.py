@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
+from kernelkit import terminal
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record
@@ -60,7 +61,7 @@ class SweepProgress:
             self.label(run),
             record.reason,
         ]
-        line = "  ".join(part for part in parts if part)
+        line = terminal.plain("  ".join(part for part in parts if part))
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)
         else:
