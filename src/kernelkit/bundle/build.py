@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelkit import syntax
 from kernelkit.bundle import cells as bundle_cells
 from kernelkit.bundle import packages, provenance, secret_scan
 from kernelkit.bundle.cells import Cell
@@ -22,7 +23,7 @@ from kernelkit.bundle.imports import needed, reached
 from kernelkit.bundle.packages import File
 from kernelkit.bundle.provenance import Commit
 from kernelkit.errors import NotebookError, PreflightError
-from kernelkit.notebooks.document import KERNELSPEC
+from kernelkit.notebooks.document import KERNELSPEC, PARAMETERS_TAG, has_tag, tags
 from kernelkit.project import Project
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
@@ -47,6 +48,7 @@ class Bundle:
     texts: tuple[tuple[str, str], ...]  # all that it says, by file or cell, to look for secrets
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
+    broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
     @property
@@ -102,6 +104,7 @@ def build(
             *secret_scan.beside(name, cells),
         ),
         imports=needed([*_texts(name, cells, "code"), *_python(files)]),
+        broken=tuple(filter(None, _broken(name, cells, files))),
         traces=tuple(sorted(set(source.get("metadata", {})) & {"kaggle", "papermill", "widgets"})),
         unnamed=tuple(unnamed),
     )
@@ -143,11 +146,18 @@ def read_json(notebook: Path) -> dict[str, Any]:
 
 
 def parameters_source(source: Mapping[str, Any]) -> str:
-    """The text of the cell tagged `parameters`, empty when there is none."""
-    for cell in source["cells"]:
-        if "parameters" in cell.get("metadata", {}).get("tags", []):
-            return _joined(cell)
-    return ""
+    """The text of the cell tagged `parameters`, empty when there is none.
+
+    Raises `NotebookError` for several: what is set in one would be undone in the next.
+    """
+    found = [cell for cell in source["cells"] if _takes_parameters(cell)]
+    if len(found) > 1:
+        raise NotebookError(f"the notebook has {len(found)} cells tagged 'parameters': keep one")
+    return _joined(found[0]) if found else ""
+
+
+def _takes_parameters(cell: Mapping[str, Any]) -> bool:
+    return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 
 def parameters_cell(parameters: Mapping[str, Any]) -> str:
@@ -170,11 +180,10 @@ def check_size(bundle: Bundle) -> str:
 
 def _clean(cell: Mapping[str, Any], number: int) -> Cell:
     """The cell with nothing but its source and tags, and an id that does not vary."""
-    tags = list(cell.get("metadata", {}).get("tags", []))
     clean: Cell = {
         "cell_type": cell["cell_type"],
         "id": f"cell-{number:03d}",
-        "metadata": {"tags": tags} if tags else {},
+        "metadata": {"tags": tags(cell)} if tags(cell) else {},
         "source": _joined(cell),
     }
     if cell["cell_type"] == "code":
@@ -185,12 +194,12 @@ def _clean(cell: Mapping[str, Any], number: int) -> Cell:
 
 
 def _injected(cell: Mapping[str, Any]) -> bool:
-    return INJECTED_TAG in cell.get("metadata", {}).get("tags", [])
+    return has_tag(cell, INJECTED_TAG)
 
 
 def _inject(cells: list[Cell], parameters: Mapping[str, Any], name: str) -> list[Cell]:
     for place, cell in enumerate(cells):
-        if "parameters" in cell["metadata"].get("tags", []):
+        if _takes_parameters(cell):
             injected = bundle_cells.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
             injected["id"] = INJECTED_TAG
             return [*cells[: place + 1], injected, *cells[place + 1 :]]
@@ -212,11 +221,21 @@ def _joined(cell: Mapping[str, Any]) -> str:
 
 
 def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]]:
+    """Each cell's place and source; cells count as in the notebook at the desk."""
+    own = [cell for cell in cells if not _injected(cell)]
+    places = {id(cell): f"{name}[cell {n}]" for n, cell in enumerate(own, start=1)}
     return [
-        (f"{name}[cell {n}]", cell["source"])
-        for n, cell in enumerate(cells, start=1)
+        (places.get(id(cell), f"{name}[parameters]"), cell["source"])
+        for cell in cells
         if cell["cell_type"].startswith(kind)
     ]
+
+
+def _broken(name: str, cells: list[Cell], files: list[packages.File]) -> Iterator[str]:
+    for place, source in _texts(name, cells, "code"):
+        yield syntax.broken_cell(place, source)
+    for path, source in _python(files):
+        yield syntax.broken(path, source)
 
 
 def _python(files: list[packages.File]) -> list[tuple[str, str]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernelkit.bundle.packages import File
 
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 _INSTALLS = re.compile(r"^\s*[%!]\s*(?:uv )?pip3? install (.+)$", re.MULTILINE)
@@ -39,14 +42,11 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def parsed(source: str) -> ast.Module:
     """The source's tree; of a cell that is not Python, what there is of it in import lines."""
-    try:
-        return ast.parse(source)
-    except SyntaxError:
-        pass
-    try:
-        return ast.parse(_MAGIC.sub(r"\1pass", source))
-    except SyntaxError:
-        return ast.Module(list(_import_lines(source)), [])
+    for text in (source, _MAGIC.sub(r"\1pass", source)):
+        with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    return ast.Module(list(_import_lines(source)), [])
 
 
 def _import_lines(source: str) -> Iterator[ast.stmt]:
@@ -54,7 +54,7 @@ def _import_lines(source: str) -> Iterator[ast.stmt]:
         if line.strip().startswith(("import ", "from ")) and "(" not in line:
             try:
                 tree = ast.parse(line.strip())
-            except SyntaxError:
+            except UNREADABLE:
                 continue
             yield from (ast.increment_lineno(statement, number - 1) for statement in tree.body)
 

@@ -126,6 +126,7 @@ def _paths(request: PushRequest) -> Iterator[Finding]:
 
 
 def _bundle(bundle: Bundle) -> Iterator[Finding]:
+    yield from map(error, bundle.broken)
     try:
         message = check_size(bundle)
     except PreflightError as raised:

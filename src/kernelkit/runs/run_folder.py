@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import AcceleratorMismatchError
-from kernelkit.notebooks.document import KERNELSPEC
+from kernelkit.notebooks.document import KERNELSPEC, has_tag
 from kernelkit.runs import kit_folder
 from kernelkit.runs import log as logs
 from kernelkit.shown import Shown
@@ -153,7 +153,7 @@ def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
 
 
 def _rides(cell: Mapping[str, Any]) -> bool:
-    return "bundle" in cell["metadata"].get("tags", [])
+    return has_tag(cell, "bundle")
 
 
 def _markdown(source: str) -> dict[str, Any]:

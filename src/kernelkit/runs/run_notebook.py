@@ -90,6 +90,8 @@ def check(
     Raises `ParameterError` or `NotebookError`.
     """
     source = document.read(Path(notebook))
+    # What papermill left from an earlier run would set its values once more.
+    source.cells = [c for c in source.cells if not document.has_tag(c, notebook_html.INJECTED_TAG)]
     known = parameters.declared(
         document.parameters_cell(source).source, project.find_project(Path(notebook))
     )

@@ -44,6 +44,11 @@ def test_what_code_can_do_without_is_not(source):
     assert "numpy" not in needed([("cell", source)])
 
 
+@pytest.mark.parametrize("source", ["import json\nx = '\0'", "import json\nx = " + "(" * 10**5])
+def test_what_cannot_be_read_is_read_as_far_as_it_goes(source):
+    assert list(needed([("cell", source)])) == ["json"]
+
+
 def test_the_first_place_is_told():
     assert needed([("a", "\n\nimport numpy"), ("b", "import numpy")]) == {"numpy": "a, line 3"}
     assert needed([("a", "!x y\nno python\nimport numpy")]) == {"numpy": "a, line 3"}

@@ -334,6 +334,61 @@ def test_a_carried_file_is_read_for_its_imports(repository):
     assert "xgboost (blossom/petals.py, line 3)" in warnings_of(repository)[0]
 
 
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("x = 1\ndef wither(:\n    pass", 2),
+        ("\n\nx = (1,\n", 3),
+        ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
+        ("return 3", 1),
+        ("for x in y:\nprint(x)", 2),
+        ("print 'hello'", 1),
+    ],
+)
+def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source, line):
+    cells = [notebook_code("files = 3", ["parameters"]), notebook_code("import json")]
+    repository.cells(*cells, notebook_code(source))
+    for given in ((), ("files=4",)):  # which puts a cell in between
+        (message,) = errors_of(repository, *given)
+        assert message.startswith(f"notebooks/train.ipynb[cell 3], line {line}: ")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%matplotlib inline\n!pip list\nfiles = !ls\nwhere = %pwd\nx = 1",
+        "%%bash\nif true; then echo 'a'; fi",
+        "\n%%time\nx = 1",
+        "import json?",
+        "json??\n?json",
+        "await petals()",
+        "if True:\n    %cd ..\n    !ls {x}",
+        ">>> x = 1\n... y = 2",
+        "pattern = '\\d'",
+        "",
+    ],
+)
+def test_what_ipython_understands_is_no_error(repository, notebook_code, source):
+    repository.cells(notebook_code(source))
+    assert not errors_of(repository)
+
+
+def test_a_carried_module_that_is_not_python_is_an_error(repository):
+    (repository.package / "petals.py").write_text("F1 = 0.75\n\ndef wither(:\n    pass\n")
+    (message,) = errors_of(repository)
+    assert message.startswith("blossom/petals.py, line 3: ")
+    (repository.package / "unused.py").write_text("F1 = = 1\n")  # does not ride
+    assert len(errors_of(repository)) == 1
+
+
+def test_two_cells_of_parameters_are_refused(repository, notebook_code):
+    cells = [notebook_code(f"n = {n}", ["parameters"]) for n in (1, 2)]
+    repository.cells(*cells)
+    for given in ((), ("n=7",)):
+        with pytest.raises(errors.NotebookError, match="2 cells tagged 'parameters': keep one"):
+            findings(repository, *given)
+
+
 def test_errors_come_first_and_all_at_once(repository):
     repository.describe(title="Else at all", machine_shape="TpuV38", is_private=False)
     found = findings(repository)

@@ -188,3 +188,9 @@ def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c,
     folder = Path("runs/cut")
     assert sorted(p.name for p in folder.iterdir()) == ["metrics.json", "report.html", "run.ipynb"]
     assert "scaled 42" in (folder / "run.ipynb").read_text()
+
+
+def test_what_an_earlier_run_was_given_does_not_count(notebook):
+    earlier = '\n# %% tags=["injected-parameters"]\nscale = 9\n'
+    notebook.write_text(NOTEBOOK.replace("\n# %%\nimport json", earlier + "\n# %%\nimport json"))
+    assert run_notebook(notebook, name="fresh", quiet=True).metrics["macro_f1"] == 0.2

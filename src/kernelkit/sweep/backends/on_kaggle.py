@@ -13,12 +13,13 @@ import nbformat
 from slugify import slugify
 
 import kernelkit
-from kernelkit import files, machines, project
+from kernelkit import files, machines, project, syntax
 from kernelkit.bundle import packages
 from kernelkit.notebooks import document
 from kernelkit.project import Project
 from kernelkit.push import metadata as kernel_metadata
-from kernelkit.push import plan
+from kernelkit.push import plan, preflight
+from kernelkit.push.checks import error
 from kernelkit.push.command import push_kernel
 from kernelkit.push.timing import Timing
 from kernelkit.runs import claims
@@ -119,6 +120,10 @@ def _write_kernel(
     """The notebook to push and its metadata; returns the metadata's path."""
     asked = sweep_report.asked
     source = document.strip(document.read(asked.notebook))
+    cells = [(f"{asked.notebook.name}[cell {n}]", cell) for n, cell in enumerate(source.cells, 1)]
+    broken = (syntax.broken_cell(name, cell.source) for name, cell in cells
+              if cell.cell_type == "code")  # fmt: skip
+    preflight.stop_on_errors([error(message) for message in broken if message])
     carried = {
         "notebook": nbformat.writes(source),
         "runs": [{"id": run.id, "given": dict(run.given)} for run in left],

@@ -89,3 +89,24 @@ def test_what_rides_along_holds_no_client(sweeps):
 
     assert "kernelkit/sweep/backends/in_session.py" in carried
     assert not {p for p in carried if "client" in p or "connection" in p or "push" in p}
+
+
+def test_what_rides_along_finds_all_that_it_imports(sweeps):
+    from kernelkit.bundle import imports, packages
+
+    project = on_kaggle._carrying(sweeps.notebook)
+    files = packages.files(project.package_folder("kernelkit"), project.leave_out)
+    carried = {f.path.removesuffix(".py").replace("/", ".") for f in files}
+    for file in files:
+        if file.path.endswith(".py"):
+            for name in imports.imported(file.text):
+                module = name if name in carried else name.rpartition(".")[0]
+                known = module in carried or f"{module}.__init__" in carried
+                assert known or not name.startswith("kernelkit"), f"{file.path} imports {name}"
+
+
+def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
+    sweeps.notebook.write_text(sweeps.notebook.read_text() + "\n# %%\nx = = 1\n")
+    with pytest.raises(PreflightError, match=r"\[cell \d+\], line 1: invalid syntax"):
+        sweeps.run("grid: {a: [1]}", kaggle=True, local=True)
