@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import io
 import sys
 from collections.abc import Callable
 from typing import ParamSpec
@@ -18,7 +19,7 @@ INTERRUPTED = 130
 CANNOT_WRITE = 12
 UNWRITABLE = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
-    errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG,
+    errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.ELOOP,
 )  # fmt: skip
 
 
@@ -30,6 +31,9 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a letter that it lacks is no error
+                stream.reconfigure(errors="backslashreplace")
         try:
             command(*args, **kwargs)
         except KeyboardInterrupt:
@@ -38,7 +42,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            where = f": {terminal.one_line(str(error.filename))}" if error.filename else ""
+            where = f": {terminal.one_line(str(error.filename)[:200])}" if error.filename else ""
             click.echo(f"error: cannot write{where} ({error.strerror}). "
                        "Free some space or choose another folder.", err=True)  # fmt: skip
             sys.exit(CANNOT_WRITE)

@@ -71,14 +71,14 @@ class Reporter:
         if text:
             message["text"] = text
         line = json.dumps(message | facts, default=str)
-        self.stream.write(self.clear(line) + "\n")
+        self._write(self.clear(line) + "\n")
         self.stream.flush()
 
     def _line(self, text: str) -> None:
         self._erase()
         prefix = "[rehearsal] " if self.rehearsal else ""
         for line in self.clear(text).split("\n"):
-            self.stream.write(f"{prefix}{line.rstrip()}\n")
+            self._write(f"{prefix}{line.rstrip()}\n")
         self.stream.flush()
 
     def _progress(self, text: str) -> None:
@@ -86,7 +86,7 @@ class Reporter:
             self._erase()
             width = _width() - 1
             prefix = "[rehearsal] " if self.rehearsal else ""
-            self.stream.write(f"{prefix}{text}"[:width])
+            self._write(f"{prefix}{text}"[:width])
             self.stream.flush()
             self._moving = True
             return
@@ -94,6 +94,9 @@ class Reporter:
         if self._progress_shown is None or now - self._progress_shown >= PLAIN_PROGRESS_SECONDS:
             self._progress_shown = now
             self._line(text)
+
+    def _write(self, text: str) -> None:
+        self.stream.write(terminal.writable(text, self.stream))
 
     def _erase(self) -> None:
         if self._moving:

@@ -43,8 +43,11 @@ def check_folder(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write `text` as UTF-8 under `path`, making its folder; returns `path`."""
-    return write_bytes(path, text.encode())
+    """Write `text` as UTF-8 under `path`, making its folder; returns `path`.
+
+    Half a character, as it may come out of JSON, is written as JSON would: `\\ud800`.
+    """
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
@@ -55,7 +58,7 @@ def write_bytes(path: Path, data: bytes) -> Path:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -84,7 +84,7 @@ def find_project(start: Path) -> Project:
 def _read(root: Path, file: Path) -> Project:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # of the TOML, or of its UTF-8
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = content.get("tool", {}).get("kernelkit", {})
     needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}

@@ -87,6 +87,16 @@ def test_a_secret_that_is_coloured_in_two_halves_is_found():
     assert "sentinel" not in stream.getvalue()
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    report = Reporter(stream, as_json=as_json)
+    report("log", "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
+    report("progress", "花 \ud83c")
+    assert b"and half a one: \\ud83c" in stream.buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     ("seconds", "message"),
     [(0, "0 s"), (119, "119 s"), (130, "2 min"), (7199, "2 h 00 min"), (32400, "9 h 00 min")],

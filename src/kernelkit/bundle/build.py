@@ -29,6 +29,7 @@ from kernelkit.project import Project
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
 WARN_SHARE = 0.8
 
+TRACES = frozenset(("kaggle", "papermill", "widgets"))  # metadata that stays at the desk
 INJECTED_TAG = "injected-parameters"  # papermill's own, which its tools recognise
 
 
@@ -105,7 +106,9 @@ def build(
         ),
         imports=needed([*_texts(name, cells, "code"), *_python(files)]),
         broken=tuple(filter(None, _broken(name, cells, files))),
-        traces=tuple(sorted(set(source.get("metadata", {})) & {"kaggle", "papermill", "widgets"})),
+        traces=tuple(
+            sorted(set(source.get("metadata") or ()) & {"kaggle", "papermill", "widgets"})
+        ),
         unnamed=tuple(unnamed),
     )
 
@@ -138,11 +141,25 @@ def read_json(notebook: Path) -> dict[str, Any]:
         source = json.loads(notebook.read_text(encoding="utf-8"))
         if source["nbformat"] < 4 or not isinstance(source["cells"], list):
             raise ValueError("format 4 is needed")
+        for number, cell in enumerate(source["cells"], start=1):
+            _check_cell(cell, number)
     except FileNotFoundError:
         raise NotebookError(f"no notebook at {notebook}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise NotebookError(f"{notebook} is not a notebook: {error}") from None
     return dict(source)
+
+
+def _check_cell(cell: Any, number: int) -> None:
+    kinds = ("code", "markdown", "raw")
+    if not isinstance(cell, dict) or cell.get("cell_type") not in kinds:
+        raise ValueError(f"cell {number} has no cell_type of {', '.join(kinds)}")
+    try:
+        _joined(cell).encode()
+    except TypeError:
+        raise ValueError(f"cell {number} has no text as its source") from None
+    except UnicodeEncodeError:
+        raise ValueError(f"cell {number} holds half a character (a lone surrogate)") from None
 
 
 def parameters_source(source: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
+from kernelkit import terminal
 from kernelkit.bundle import packages
 from kernelkit.errors import PreflightError
 
@@ -42,8 +43,9 @@ def carry(file: packages.File) -> Cell:
     text = packages.literal(file.text)
     if packages.value(text) != file.text:
         raise PreflightError(f"{file.path} cannot be carried as text")
-    call = f'_carry(\n    "{file.path}",\n    "{file.sha256}",\n    {text},\n)'
-    return code(f"# {file.path}\n{call}", FOLDED)
+    path = json.dumps(file.path, ensure_ascii=False)  # which Python reads alike
+    call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
+    return code(f"# {terminal.one_line(file.path)}\n{call}", FOLDED)
 
 
 def check(names: tuple[str, ...]) -> Cell:

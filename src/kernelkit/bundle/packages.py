@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelkit import folders
 from kernelkit.errors import PreflightError
 
 _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
@@ -40,19 +41,24 @@ class File:
 def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
     """Every file of the package at `folder`, sorted by path; caches are left out.
 
-    So are paths (from the package's parent) that match one of the `leave_out` patterns.
-    Raises `PreflightError` for a file that is not UTF-8 text.
+    So are paths (from the package's parent) that match one of the `leave_out` patterns. Links
+    are followed. Raises `PreflightError` for a file that is not UTF-8 text, and for links that
+    lead nowhere or back.
     """
-    found = []
-    for path in sorted(folder.rglob("*")):
-        inner = path.relative_to(folder)
-        skipped = _SKIPPED_FOLDERS.intersection(inner.parts) or path.suffix in _SKIPPED_SUFFIXES
-        if skipped or path.name in _SKIPPED_NAMES or not path.is_file():
-            continue
-        name = f"{folder.name}/{inner.as_posix()}"
-        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in leave_out):
-            found.append(File(name, _text(path)))
-    return found
+
+    def name_of(path: Path) -> str:
+        return f"{folder.name}/{path.relative_to(folder).as_posix()}"
+
+    def skip(path: Path) -> bool:
+        # A folder is left out by its own name, and by a pattern for all that is in it.
+        names = (name_of(path), f"{name_of(path)}/")
+        return (
+            path.name in _SKIPPED_FOLDERS | _SKIPPED_NAMES
+            or path.suffix in _SKIPPED_SUFFIXES
+            or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in leave_out)
+        )
+
+    return [File(name_of(path), _text(path)) for path in folders.files_below(folder, skip)]
 
 
 def _text(path: Path) -> str:

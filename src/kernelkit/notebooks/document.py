@@ -40,6 +40,9 @@ def read(path: Path) -> nbformat.NotebookNode:
             notebook = nbformat.read(path, as_version=4)
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
+    for cell in notebook.cells:
+        if "tags" in cell.metadata:  # papermill does not bear a null there
+            cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
 

@@ -120,7 +120,7 @@ def _differs_from_pair(notebook: Path) -> bool:
     pair = notebook.with_suffix(".py")
     if notebook.suffix != ".ipynb" or not pair.is_file():
         return False
-    text = pair.read_text(encoding="utf-8")
+    text = pair.read_text(encoding="utf-8", errors="replace")
     cells = read_json(notebook)["cells"]
     sources = ["".join(c["source"]).strip() for c in cells if c["cell_type"] == "code"]
     plain = [source for source in sources if not re.search(r"(?m)^\s*[%!]", source)]

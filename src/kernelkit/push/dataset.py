@@ -23,6 +23,7 @@ from kernelkit.errors import (
     RefusedError,
 )
 from kernelkit.events import Reporter, secrets_of_environment, size_of
+from kernelkit.folders import files_below
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
@@ -87,7 +88,9 @@ def _slug(folder: Path, name: str | None) -> str:
 
 def _entries(folder: Path) -> list[Path]:
     found = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
-    kept = [p for p in found if p.is_file() or any(q.is_file() for q in p.rglob("*"))]
+    for path in (p for p in found if p.is_symlink() and not p.exists()):
+        raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
+    kept = [p for p in found if p.is_file() or (p.is_dir() and files_below(p))]
     if not kept:
         raise ParameterError(f"{folder} holds no file to upload")
     return kept
@@ -95,7 +98,7 @@ def _entries(folder: Path) -> list[Path]:
 
 def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
     texts = []
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    for path in files_below(folder):
         small = path.stat().st_size <= LARGEST_TEXT
         text = path.read_bytes().decode("utf-8", "replace") if small else ""
         texts.append((path.relative_to(folder).as_posix(), text))
@@ -140,7 +143,7 @@ def _as_file(entry: Path, scratch: Path) -> Iterator[Path]:
         return
     archive = scratch / f"{entry.name}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
-        for path in sorted(p for p in entry.rglob("*") if p.is_file()):
+        for path in files_below(entry):
             packed.write(path, path.relative_to(entry).as_posix())
     yield archive
     archive.unlink()

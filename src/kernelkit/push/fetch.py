@@ -32,6 +32,7 @@ from kernelkit.runs.claims import session_of
 
 WORKERS = 16
 CHUNK = 1 << 18
+LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
 METHOD = "download"
 EXPIRED = (400, 401, 403, 404, 410)  # how the stores behind signed links say so
 LINK_REFRESHES = 5
@@ -238,11 +239,21 @@ def _place(folder: Path, name: str) -> Path:
     The kit's own name is kept from the run's files: what bears it goes to a folder inside.
     """
     pure = PurePosixPath(name)
+    _refuse_unwritable(pure)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
         raise Failure(FailureKind.REFUSED, METHOD, "its name leads out of the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:
         return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)
+
+
+def _refuse_unwritable(name: PurePosixPath) -> None:
+    try:
+        longest = max((len(part.encode()) for part in name.parts), default=0)
+    except UnicodeEncodeError:
+        raise Failure(FailureKind.REFUSED, METHOD, "its name is not Unicode") from None
+    if longest > LONGEST_NAME or len(str(name).encode()) > LONGEST_PATH:
+        raise Failure(FailureKind.REFUSED, METHOD, "its name is longer than a disk takes")
 
 
 def _urls(files: tuple[Output, ...]) -> dict[str, str]:

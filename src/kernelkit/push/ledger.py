@@ -111,7 +111,8 @@ class Ledger:
     def _lines(self) -> list[str]:
         if not self.path.is_file():
             return []
-        return [line for line in self.path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        text = self.path.read_text(encoding="utf-8", errors="replace")
+        return [line for line in text.split("\n") if line.strip()]
 
     def _write(self, lines: list[str]) -> None:
         files.write_text(self.path, self._clear("".join(f"{line}\n" for line in lines)))

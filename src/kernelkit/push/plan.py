@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,6 +78,8 @@ def make(
     Raises `ParameterError` or `NotebookError` for what the notebook does not take,
     `PreflightError` where there is no metadata or no such machine.
     """
+    if timeout_minutes is not None and not math.isfinite(timeout_minutes):
+        raise ParameterError(f"--timeout {timeout_minutes}: give minutes above zero")
     file = metadata_file or locate(notebook or Path.cwd())
     kernel = _with_notebook(metadata.load(file), notebook, explicit=metadata_file is not None)
     if accelerator:

@@ -75,7 +75,7 @@ def _session(request: PushRequest) -> Iterator[Finding]:
     except PreflightError:
         return
     limit = machines.LIMITS[machine.kind].hours_per_session * 60
-    if minutes is not None and minutes <= 0:
+    if minutes is not None and not minutes > 0:
         yield error(f"--timeout {minutes:g}: give minutes above zero")
     elif minutes is not None and minutes > limit:
         yield error(
@@ -186,6 +186,6 @@ def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
 def leaking(request: PushRequest, secrets: Sequence[str] = ()) -> list[Finding]:
     """A finding for each line that holds a credential, or one of the client's own `secrets`."""
     path: Path = request.metadata.path
-    own = [(path.name, path.read_text(encoding="utf-8"))] if path.is_file() else []
+    own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
     found = secret_scan.find_secrets([*request.bundle.texts, *own], secrets)
     return [error(f"{leak}: take it out before it leaves this machine") for leak in found]

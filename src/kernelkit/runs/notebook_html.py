@@ -106,7 +106,7 @@ def _facts(
     titles = [text for level, text in _headings(notebook) if level == 1]
     return {
         "title": titles[0] if titles else "Report",
-        "style": (TEMPLATES / "report" / "style.css").read_text(),
+        "style": (TEMPLATES / "report" / "style.css").read_text(encoding="utf-8"),
         "failure": failure(notebook),
         "contents": [(_anchor(text), text) for level, text in _headings(notebook) if level == 2],
         "parameters": [(name, _shown(value)) for name, value in parameters_of(notebook).items()],
@@ -139,11 +139,12 @@ def failure(notebook: nbformat.NotebookNode) -> str:
 
 
 def _environment(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    device, git = metrics.get("device", {}), metrics.get("git", {})
+    parts = (metrics.get(name) for name in ("device", "versions", "git"))
+    device, versions, git = (part if isinstance(part, Mapping) else {} for part in parts)
     rows = [(name, _shown(device[name])) for name in device]
-    rows += [(name, str(version)) for name, version in metrics.get("versions", {}).items()]
+    rows += [(name, str(version)) for name, version in versions.items()]
     if git.get("sha"):
-        rows.append(("git", git["sha"][:12] + (" with changes" if git.get("dirty") else "")))
+        rows.append(("git", str(git["sha"])[:12] + (" with changes" if git.get("dirty") else "")))
     return rows
 
 
@@ -170,7 +171,7 @@ def _shown(value: object) -> str:
 def metrics_of(folder: Path) -> Mapping[str, Any]:
     """The run folder's `metrics.json`; empty when there is none that can be read."""
     try:
-        read = json.loads((folder / "metrics.json").read_text())
-    except (OSError, ValueError):
+        read = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}

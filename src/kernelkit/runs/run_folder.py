@@ -42,7 +42,7 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     """The run's `metrics.json`; None when there is none that can be read."""
     try:
         found = json.loads((folder / METRICS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -66,6 +67,7 @@ def sweep(
     list when runs failed; the others are done then.
     """
     _check(workers, dask=dask, kaggle=kaggle, local=local)
+    _check_minutes({"--time-limit": time_limit, "--timeout": timeout})
     asked = specification.read(file, parameters, many=yes, kaggle=kaggle)
     name = _place(local=local).format(asked.name) if kaggle else asked.name
     folder = SweepFolder(output or Path(RUNS) / name)
@@ -131,6 +133,12 @@ def _check(workers: int, *, dask: str | None, kaggle: bool, local: bool) -> None
         raise ParameterError("--local rehearses --kaggle: give both")
     if dask and kaggle:
         raise ParameterError("--dask and --kaggle are two places to run: choose one")
+
+
+def _check_minutes(given: Mapping[str, float | None]) -> None:
+    for option, minutes in given.items():
+        if minutes is not None and not 0 <= minutes < math.inf:
+            raise ParameterError(f"{option} {minutes:g}: give minutes, zero or more")
 
 
 def _left(

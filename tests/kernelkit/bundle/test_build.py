@@ -110,6 +110,44 @@ def test_it_runs_where_the_package_is_not_installed(repository, tmp_path):
     assert [p.name for p in working.iterdir()] == ["script.py"]
 
 
+def test_files_of_any_name_come_out_as_they_were(repository, tmp_path, notebook_code):
+    names = [
+        'a"b.txt',
+        "a'b.txt",
+        "a\\b.txt",
+        "a\nb.txt",
+        "a\tb.txt",
+        "%a b.txt",
+        "{a}.txt",
+        "🌸.txt",
+    ]
+    for name in names:
+        (repository.package / name).write_text(name)
+    repository.cells(notebook_code(
+        "import json, pathlib, blossom\n"
+        "found = pathlib.Path(blossom.__file__).parent.glob('*.txt')\n"
+        "print(json.dumps({path.name: path.read_text() for path in found}))"
+    ))  # fmt: skip
+    message = run(build(repository).text, tmp_path / "working", PYTHONUTF8="1")
+    assert json.loads(message.strip().splitlines()[-1]) == {name: name for name in names}
+
+
+@pytest.mark.parametrize("cell", [
+    None, "x", {}, {"cell_type": "code", "source": None}, {"cell_type": "code", "source": [1]},
+    {"cell_type": "poem", "source": "x"}, {"cell_type": "code", "source": "'\ud83c'"},
+])  # fmt: skip
+def test_a_cell_that_is_none_is_named(repository, notebook_code, cell):
+    repository.cells(notebook_code("1"), cell)
+    with pytest.raises(errors.NotebookError, match="is not a notebook: cell 2"):
+        build(repository)
+
+
+@pytest.mark.parametrize("metadata", [None, {"tags": None}, {"tags": "parameters"}, {"tags": [1]}])
+def test_odd_tags_are_none(repository, notebook_code, metadata):
+    repository.cells(notebook_code("1") | {"metadata": metadata})
+    assert json.loads(build(repository).text)["cells"][-1]["metadata"] == {}
+
+
 def test_a_cell_that_was_edited_on_kaggle_is_noticed(repository, tmp_path):
     edited = build(repository).text.replace("F1 = 0.75", "F1 = 0.99")
     assert "petals.py is not what was pushed" in run(edited, tmp_path / "working")

@@ -84,6 +84,43 @@ def test_desk_only_files_stay_at_home(tmp_path):
     assert [f.path for f in found] == ["blossom/__init__.py"]
 
 
+def test_what_is_linked_rides_too(tmp_path):
+    package, shared = tmp_path / "blossom", tmp_path / "shared"
+    package.mkdir()
+    (shared / "deep").mkdir(parents=True)
+    (shared / "__init__.py").write_text("")
+    (shared / "deep" / "names.txt").write_text("tulip")
+    (package / "__init__.py").write_text("")
+    (package / "inner").symlink_to(shared)
+    (package / "again").symlink_to(shared)
+    found = [f.path for f in packages.files(package)]
+    assert found == [
+        "blossom/__init__.py", "blossom/again/__init__.py", "blossom/again/deep/names.txt",
+        "blossom/inner/__init__.py", "blossom/inner/deep/names.txt",
+    ]  # fmt: skip
+    assert len(packages.files(package, ["blossom/again/*"])) == 3
+
+
+@pytest.mark.parametrize(("target", "message"), [
+    ("nowhere", "link to nothing"), (".", "folder that holds it"), ("..", "folder that holds it"),
+])  # fmt: skip
+def test_a_link_that_cannot_ride_is_refused_by_name(tmp_path, target, message):
+    package = tmp_path / "blossom"
+    package.mkdir()
+    (package / "link").symlink_to(package / target if target != "nowhere" else target)
+    with pytest.raises(PreflightError, match=f"link .*{message}"):
+        packages.files(package)
+    assert packages.files(package, ["blossom/link*"]) == []
+
+
+def test_a_name_that_is_not_unicode_is_refused(tmp_path):
+    package = tmp_path / "blossom"
+    package.mkdir()
+    (package / "b\udcfc.txt").write_text("")
+    with pytest.raises(PreflightError, match="not Unicode"):
+        packages.files(package)
+
+
 def test_a_binary_file_is_refused_with_the_way_out(tmp_path):
     package = tmp_path / "blossom"
     package.mkdir()

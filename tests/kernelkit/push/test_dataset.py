@@ -57,6 +57,17 @@ def test_it_is_made_and_then_updated(kaggle, folder, push):
     assert stored(kaggle, 2) == original(folder)
 
 
+def test_what_is_linked_is_sent_too(kaggle, folder, push, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "01.tfrec").write_bytes(b"linked")
+    (folder / "train" / "more").symlink_to(tmp_path / "shared")
+    push(folder)
+    assert stored(kaggle, 1)["train/more/01.tfrec"] == b"linked"
+    (folder / "lost").symlink_to("nowhere")
+    with pytest.raises(errors.PreflightError, match="lost is a link to nothing"):
+        push(folder)
+
+
 def test_a_lost_answer_makes_no_second_version(kaggle, folder, push):
     push(folder)
     kaggle.faults = FaultSchedule([Fault("CreateDatasetVersion", 1, FaultKind.LOST_ANSWER)])

@@ -128,3 +128,17 @@ def test_errors_never_repeat_a_signed_link(fetch):
         fetch(Fault("Download", 0, FaultKind.RESET))
     assert "http" not in str(caught.value)
     assert str(FILES + 2) in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("n" * 300 + ".bin", "longer than a disk takes"),
+    ("🌸" * 64, "longer than a disk takes"),
+    ("deep/" * 700 + "x.bin", "longer than a disk takes"),
+    ("half \ud83c.bin", "not Unicode"),
+])  # fmt: skip
+def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, message):
+    listed = fetch.kaggle.outputs(KERNEL, 1)
+    odd = Outputs((*listed.files, Output(name, listed.files[0].url)), listed.log)
+    with pytest.raises(errors.OutputsError, match=f"1 of {FILES + 3} .*\n.*{message}"):
+        fetch(outputs=odd)
+    assert right(tmp_path / "home")

@@ -71,3 +71,14 @@ def test_the_table_shows_what_a_row_holds(book):
     for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
         assert part in message
     assert ledger.table([]) == "no push yet"
+
+
+def test_a_damaged_byte_costs_no_line(book):
+    first = book.begin(push(parameters={"name": "tulip"}))
+    book.path.write_bytes(book.path.read_bytes().replace(b"tulip", b"t\xffip") + b"\xfe\xff\n")
+    second = book.begin(push(kernel="me/other", parameters={"name": "half \ud83c"}))
+    assert [p.kernel for p in book.pushes()] == ["me/blossom", "me/other"]
+    assert book.update(second, version=2).version == 2
+    assert book.update(first, version=1).version == 1
+    assert [p.version for p in book.pushes()] == [1, 2]
+    assert ledger.table(book.pushes())

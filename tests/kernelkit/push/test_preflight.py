@@ -116,6 +116,12 @@ def test_a_timeout_of_nothing_is_an_error(repository):
     assert errors_of(repository, timeout=0)
 
 
+@pytest.mark.parametrize("minutes", [float("nan"), float("inf"), -float("inf")])
+def test_a_timeout_that_is_no_number_is_refused(repository, minutes):
+    with pytest.raises(errors.ParameterError, match="give minutes above zero"):
+        findings(repository, timeout=minutes)
+
+
 def test_needs_of_parameters_are_held_against_the_switches(repository):
     text = '[tool.kernelkit.needs]\ninternet = ["files=7"]\ncompetition = ["files=8"]\n'
     (repository.root / "pyproject.toml").write_text(text)

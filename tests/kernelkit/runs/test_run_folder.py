@@ -38,7 +38,7 @@ def test_another_machine_does_not(found):
         run_folder.check_accelerator(found, "tpu", rehearsal=False)
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{"])
+@pytest.mark.parametrize("text", ["", "[1]", "{", "[" * 100_000])
 def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
     assert run_folder.metrics(tmp_path) is None
     (tmp_path / "metrics.json").write_text(text)
@@ -80,6 +80,25 @@ def test_the_log_is_kept_without_control_sequences(tmp_path):
     kept = (tmp_path / "log.json").read_text()
     assert all(c == "\n" or " " <= c < "\x7f" for c in kept)
     assert json.loads(kept) == json.loads(log)
+
+
+def test_half_a_character_in_a_log_costs_nothing(tmp_path):
+    run_folder.keep_log(tmp_path, json.dumps([{"data": "half \ud83c\n"}]))
+    assert (tmp_path / "log.txt").read_text() == "half \\ud83c\n"
+    run_folder.keep_log(tmp_path, "not JSON \ud83c")
+    (tmp_path / "metrics.json").write_text("{}")
+    assert "half \\ud83c" in run_folder.report(tmp_path, "half \ud83c", "").read_text()
+
+
+@pytest.mark.parametrize("odd", [
+    {"device": ["tpu"], "git": "abc", "versions": ["1"]},
+    {"device": None, "git": {"sha": 3}, "versions": None},
+    {"macro_f1": float("nan"), "seconds": True},
+])  # fmt: skip
+def test_metrics_of_any_shape_have_a_report(tmp_path, odd):
+    (tmp_path / "metrics.json").write_text(json.dumps(odd))
+    assert run_folder.report_or_why(tmp_path, "title")[1] == ""
+    run_folder.summary(odd)
 
 
 def test_a_broken_report_does_not_cost_the_run(tmp_path):

@@ -194,3 +194,12 @@ def test_what_an_earlier_run_was_given_does_not_count(notebook):
     earlier = '\n# %% tags=["injected-parameters"]\nscale = 9\n'
     notebook.write_text(NOTEBOOK.replace("\n# %%\nimport json", earlier + "\n# %%\nimport json"))
     assert run_notebook(notebook, name="fresh", quiet=True).metrics["macro_f1"] == 0.2
+
+
+def test_tags_that_are_null_are_none(notebook):
+    content = document.read(notebook)
+    content.cells[0].metadata["tags"] = None
+    content.cells[-1].metadata["tags"] = None
+    odd = notebook.with_name("odd.ipynb")
+    odd.write_text(json.dumps(content))
+    assert run_notebook(odd, name="odd", quiet=True).metrics["macro_f1"] == 0.2

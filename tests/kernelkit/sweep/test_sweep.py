@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from kernelkit import files
-from kernelkit.errors import RunFailedError
+from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep.config import specification
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
@@ -179,3 +179,10 @@ def cmdline(process):
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
+
+
+@pytest.mark.parametrize("option", ["time_limit", "timeout"])
+@pytest.mark.parametrize("minutes", [float("nan"), float("inf"), -1])
+def test_minutes_that_are_none_are_refused(sweeps, option, minutes):
+    with pytest.raises(ParameterError, match="give minutes"):
+        sweeps.run("grid: {a: [1]}", **{option: minutes})

@@ -177,8 +177,8 @@ def _reject_twins(runs: Sequence[PlannedRun]) -> None:
 
 def _at_least(asked: Mapping[str, Any], key: str, least: int) -> Any:
     value = asked.get(key) or 0
-    if value < least:
-        raise ParameterError(f"{key}={value} is below {least}")
+    if not least <= value < math.inf:  # nor what is no number
+        raise ParameterError(f"{key}={value} is below {least}, or no number")
     return value
 
 

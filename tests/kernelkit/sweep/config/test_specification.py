@@ -59,6 +59,8 @@ def test_excluded_combinations_are_left_out(sweeps):
         ("grid: {a: [1]}\nbase: {output: here}", "output is set to each run's own"),
         ("grid: {a: [1]}\nworkers: -1", "below 0"),
         ("grid: {a: [1]}\nworkers: two", "wrong type"),
+        ("grid: {a: [1]}\ntime_limit: .nan", "no number"),
+        ("grid: {a: [1]}\nmemory: .inf", "no number"),
         ("grid: {a: [1]}\nwarm: [os; rm]", "no module's name"),
         ("grid: {a: [1]}\nsearch: {trials: 3}", "takes the place of grid"),
     ],
