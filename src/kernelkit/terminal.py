@@ -19,16 +19,22 @@ _SEQUENCE = re.compile(
     r"|[\u202a-\u202e\u2066-\u2069]"  # which show a text in another order than it has
 )
 _UNPRINTABLE = re.compile(rf"[{_CONTROL}\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_RETURN = re.compile(r"\r+(?=\n|\Z)")
-_REWRITTEN = re.compile(r"[^\n]*\r")
+# Each begins where a run or a line does: else a long one is read again from all its characters.
+_RETURN = re.compile(r"(?<!\r)\r+(?=\n|\Z)")
+_REWRITTEN = re.compile(r"(?m)^[^\n]*\r")
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-def plain(text: str) -> str:
-    """The text without control sequences, colours too; of a line that was rewritten, its end.
+def plain(text: str, *, colours: bool = False) -> str:
+    """The text without control sequences; of a line that was rewritten, its end.
 
     A progress bar returns to the line's start and writes over it; what it wrote last is kept.
+    With `colours` the sequences that set colours and weight stay.
     """
-    text = _SEQUENCE.sub("", text)
+    if colours:
+        text = _SEQUENCE.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
+    else:
+        text = _SEQUENCE.sub("", text)
     return _REWRITTEN.sub("", _RETURN.sub("", text)) if "\r" in text else text
 
 

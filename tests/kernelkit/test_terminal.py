@@ -48,9 +48,17 @@ def test_a_name_stays_on_its_line():
     )
 
 
-@pytest.mark.parametrize("text", ["\x1b]", "\x9d", "\x1b", "\x1b[", "\r", "\x1b[0", "x\r", "\r\n"])
-def test_long_texts_take_their_length(text):
-    terminal.plain(text * 200_000)
+@pytest.mark.parametrize(
+    "text", ["\x1b]", "\x9d", "\x1b", "\x1b[", "\r", "\x1b[0", "x\r", "\r\n", "x", "\rx"]
+)
+@pytest.mark.parametrize("end", ["", "x", "\n\r\n"])
+def test_long_texts_take_their_length(text, end):
+    terminal.plain(text * 200_000 + end)
+
+
+def test_colours_stay_where_they_may():
+    text = "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3m\x1b[2Jcleared\x1b]0;title\x07\x1b[?25l"
+    assert terminal.plain(text, colours=True) == "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3mcleared"
 
 
 def test_what_an_encoding_lacks_is_escaped():

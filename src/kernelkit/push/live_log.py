@@ -10,9 +10,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import requests
+import urllib3
 
+from kernelkit.excerpts import excerpt
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
@@ -20,6 +23,11 @@ from kernelkit.runs.log import Entry, _entry, decode
 
 METHOD = "log stream"
 END = "END_OF_LOG"
+CHUNK = 1 << 16
+TOO_LONG = "… the log goes on; its rest is not shown here and comes home with the outputs …\n"
+TOO_LONG_LINE = b"data: one entry is too long to be shown live; it comes home with the log"
+LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # of one live entry, and of all of them
+LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 
 
 class LiveLog:
@@ -33,7 +41,8 @@ class LiveLog:
         self, kaggle: Kaggle, kernel: Kernel, version: int, tell: Callable[[Entry], None]
     ) -> None:
         self._kaggle, self._kernel, self._version, self._tell = kaggle, kernel, version, tell
-        self._seen = 0
+        self._seen = self._told = 0
+        self._ended = False  # whether it was said that the rest is not shown
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -49,8 +58,10 @@ class LiveLog:
         self._stop.set()
         if self._thread:
             self._thread.join(timeout=2.0)
-        for entry in decode(log)[self._seen :]:
-            self._hand_on(self._seen, entry)
+        for place, entry in enumerate(decode(log)):
+            if self._told > LONGEST_TOLD:
+                return
+            self._hand_on(place, entry)
 
     def _follow(self) -> None:
         pause = 2.0
@@ -87,13 +98,19 @@ class LiveLog:
             if place < self._seen:
                 return
             self._seen = place + 1
-        self._tell(entry)
+            self._told += min(len(entry.text), LONGEST_ENTRY)
+            if self._told > LONGEST_TOLD:
+                if self._ended:
+                    return
+                self._ended = True
+                entry = replace(entry, text=TOO_LONG)
+        self._tell(replace(entry, text=excerpt(entry.text, LONGEST_ENTRY, "the log has them")))
 
 
 def _events(response: requests.Response) -> Iterator[Entry | None]:
     """The entries of an event stream; None at its proper end, nothing more when it breaks."""
     try:
-        for line in response.iter_lines(chunk_size=1):
+        for line in _lines(response):
             if not line.startswith(b"data:"):
                 continue
             payload = line[len(b"data:") :].strip().decode("utf-8", "replace")
@@ -105,5 +122,23 @@ def _events(response: requests.Response) -> Iterator[Entry | None]:
             except ValueError:
                 event = {"data": payload}
             yield _entry(event if isinstance(event, dict) else {"data": payload})
-    except (requests.exceptions.RequestException, OSError, AttributeError):
+    except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):
         return  # cut: the next connection replays
+
+
+def _lines(response: requests.Response) -> Iterator[bytes]:
+    """The lines of a streamed body as they come; one that is too long as a note of that."""
+    held: list[bytes] = []
+    length = 0
+    while chunk := response.raw.read1(CHUNK, decode_content=True):
+        *ended, rest = chunk.split(b"\n")
+        for end in ended:
+            length += len(end)
+            yield b"".join([*held, end]) if length <= LONGEST_LINE else TOO_LONG_LINE
+            held, length = [], 0
+        length += len(rest)
+        held.append(rest)
+        if length > LONGEST_LINE:
+            held.clear()
+    if b"".join(held).strip() == b"data: " + END.encode():
+        yield held[0]

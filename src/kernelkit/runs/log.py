@@ -6,15 +6,22 @@ An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kernelkit import terminal
+from kernelkit.excerpts import joined
+from kernelkit.push.live_log import _ARRAY, _BETWEEN, _DECODER, _LINE, LONGEST
 
 # C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
 TRACEBACK_LINES = 40
+LONGEST = 10_000_000  # characters of a log as people read it
+_DECODER = json.JSONDecoder()
+_ARRAY, _BETWEEN, _LINE = re.compile(r"\s*\["), re.compile(r"[\s,]*"), re.compile(r"[^\n]+\n?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -45,14 +52,25 @@ class RunFailure:
         return "\n".join(part for part in parts if part)
 
 
-def decode(log: str) -> list[Entry]:
-    """The entries of a finished session's log; other text counts as one entry a line."""
-    try:
-        found = json.loads(log or "[]")
-    except ValueError:
-        found = [{"data": line + "\n"} for line in log.splitlines()]
-    found = found if isinstance(found, list) else [found]
-    return [_entry(one) for one in found if isinstance(one, dict)]
+def decode(log: str) -> Iterator[Entry]:
+    """The entries of a finished session's log; other text counts as one entry a line.
+
+    One at a time: read at once, a log takes several times its length of memory.
+    """
+    begin = _ARRAY.match(log)
+    position = begin.end() if begin else 0
+    while begin:
+        position = _BETWEEN.match(log, position).end()  # type: ignore[union-attr]
+        if position == len(log) or log[position] == "]":
+            return
+        try:
+            found, position = _DECODER.raw_decode(log, position)
+        except (ValueError, RecursionError):
+            break
+        if isinstance(found, dict):
+            yield _entry(found)
+    for line in _LINE.finditer(log, position):
+        yield Entry(0.0, "stdout", line[0].rstrip("\n") + "\n")
 
 
 def harmless(log: str) -> str:
@@ -60,9 +78,13 @@ def harmless(log: str) -> str:
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", log)
 
 
-def text(entries: list[Entry]) -> str:
-    """The log as a person reads it: no colours, no other control sequences, no chatter."""
-    return terminal.plain("".join(entry.text for entry in entries if not entry.chatter))
+def text(entries: Iterable[Entry]) -> str:
+    """The log as a person reads it: no colours, no other control sequences, no chatter.
+
+    Of a log longer than `LONGEST` characters its two ends.
+    """
+    told = (entry.text for entry in entries if not entry.chatter)
+    return terminal.plain(joined(told, LONGEST, "the log as Kaggle keeps it has them"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:
@@ -120,4 +142,5 @@ def _entry(event: dict[str, Any]) -> Entry:
         seconds = float(event.get("time") or 0.0)
     except (TypeError, ValueError):
         seconds = 0.0
+    seconds = seconds if math.isfinite(seconds) else 0.0
     return Entry(seconds, str(event.get("stream_name", "stdout")), str(event.get("data") or ""))

@@ -10,8 +10,9 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project
+from kernelkit import files, project, terminal
 from kernelkit.errors import NotebookError
+from kernelkit.excerpts import excerpt
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 from kernelkit.shown import Shown
@@ -20,6 +21,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 INJECTED_TAG = "injected-parameters"
 ERROR_CELL_TAG = "papermill-error-cell-tag"
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
+LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
+LONGEST_FAILURE = 2_000
+LONGEST_PICTURE = 14_000_000  # characters, which are 10 MB
+WHOLE = "the executed notebook has all of it"
 _HEADING = re.compile(r"^(#{1,3})\s+(.+?)\s*$", re.MULTILINE)
 
 
@@ -95,9 +100,40 @@ def _is_machinery(cell: nbformat.NotebookNode) -> bool:
 
 
 def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The cell as a page can hold it: no long texts, no sequences for a terminal but colours."""
     cell = cell.copy()
     cell.metadata = nbformat.from_dict({"tags": document.tags(cell)})
+    cell.source = _short(cell.source)
+    if "outputs" in cell:
+        cell.outputs = [_shown_output(output.copy()) for output in cell.outputs]
     return cell
+
+
+def _shown_output(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    if output.output_type == "stream":
+        output.text = _short(output.text)
+    elif output.output_type == "error":
+        output.traceback = [_short("\n".join(map(str, output.traceback)))]
+    else:
+        output.data = nbformat.from_dict({kind: _shown_data(kind, held)
+                                          for kind, held in output.data.items()})  # fmt: skip
+        for kind in [k for k in output.data if k.startswith("image/")]:
+            if len(str(output.data[kind])) > LONGEST_PICTURE:
+                size = len(output.data.pop(kind)) * 3 // 4
+                output.data["text/plain"] = (
+                    f"[a picture of {size / 1e6:.0f} MB, too large for a report: {WHOLE}]"
+                )
+    return output
+
+
+def _shown_data(kind: str, held: Any) -> Any:
+    return _short(held) if kind == "text/plain" else held
+
+
+def _short(text: str) -> str:
+    # nbconvert takes quadratic time for colours, so that a text full of them loses them.
+    colours = text.count("\x1b") <= MOST_COLOURS
+    return terminal.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
 
 
 def _facts(
@@ -134,7 +170,7 @@ def failure(notebook: nbformat.NotebookNode) -> str:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                return f"{output.ename}: {output.evalue}"
+                return terminal.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
     return ""
 
 

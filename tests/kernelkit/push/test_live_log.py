@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import tracemalloc
 
 import pytest
 
@@ -117,3 +118,90 @@ def test_notes_of_cpp_libraries_are_left_out_for_readers():
         logs.Entry(0.4, "stdout", "macro F1\n"),
     ]
     assert logs.text(entries) == error + note + "macro F1\n"
+
+
+class Body:
+    """A streamed answer that comes in pieces."""
+
+    def __init__(self, *pieces):
+        pieces = iter(pieces)
+        self.raw = self
+        self.read1 = lambda size, decode_content: next(pieces, b"")
+
+
+def as_event(text):
+    return b"data: " + json.dumps({"data": text}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 16])
+def test_one_long_line_takes_the_time_of_its_length(size):
+    body = as_event("x" * 400_000) + as_event("after") + b"data: END_OF_LOG\n\n"
+    pieces = [body[n : n + size] for n in range(0, len(body), size)]
+    began = time.monotonic()
+    first, second, end = live_log._events(Body(*pieces))
+    assert time.monotonic() - began < 5  # it was 43 seconds
+    assert (len(first.text), second.text, end) == (400_000, "after", None)
+
+
+def test_a_line_without_an_end_is_not_held(monkeypatch):
+    monkeypatch.setattr(live_log, "LONGEST_LINE", 1000)
+    pieces = [b"data: {", *[b"x" * 100] * 50, b"}\n", as_event("after")]
+    first, second = live_log._events(Body(*pieces))
+    assert "too long to be shown live" in first.text
+    assert second.text == "after"
+
+
+def test_a_line_that_is_cut_is_left_for_the_next_connection():
+    assert [e.text for e in live_log._events(Body(as_event("one"), b'data: {"data": "tw'))] == [
+        "one"
+    ]
+
+
+@pytest.fixture
+def live():
+    told = []
+    live = live_log.LiveLog(None, Kernel("me", "blossom"), 1, told.append)
+    live.told = told
+    return live
+
+
+def test_a_long_entry_is_shown_from_both_ends(live):
+    live.finish(as_log("a" * 100_000 + "b"))
+    (entry,) = live.told
+    assert len(entry.text) < 11_000
+    assert "90,001 characters are left out here: the log has them" in entry.text
+
+
+def test_a_log_without_an_end_is_shown_to_a_point_and_that_is_said(live):
+    live.finish(as_log(*(f"{n:>9}\n" for n in range(300_000))))
+    assert len(live.told) < 210_000
+    assert "the log goes on; its rest is not shown here" in live.told[-1].text
+    live.finish(as_log(*["more"] * 400_000))
+    assert "the log goes on" in live.told[-1].text
+
+
+def test_a_long_log_takes_little_memory():
+    entry = json.dumps({"stream_name": "stdout", "time": 1.5, "data": "loss 0.123456789\n"})
+    log = "[" + "\n,".join([entry] * 300_000) + "]"
+    tracemalloc.start()
+    try:
+        written = logs.text(logs.decode(log))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(written) == 17 * 300_000
+    assert peak < 3 * len(log)
+
+
+def test_of_a_long_log_people_read_the_ends(monkeypatch):
+    monkeypatch.setattr(live_log, "LONGEST", 1000)
+    written = logs.text(logs.decode(as_log(*(f"line {n}\n" for n in range(5000)))))
+    assert written.startswith("line 0\n")
+    assert written.endswith("line 4999\n")
+    assert "the log as Kaggle keeps it has them" in written
+    assert len(written) < 1200
+
+
+def test_an_array_that_is_cut_is_read_as_far_as_it_goes():
+    cut = as_log("one", "two")[:-30]
+    assert next(logs.decode(cut)).text == "one"

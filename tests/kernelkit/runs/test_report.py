@@ -106,3 +106,32 @@ def test_a_damaged_run_does_not_cost_the_page(run, tmp_path):
     assert 'href="bad-notebook' not in page
     assert "metrics.json cannot be read" in page
     assert not (bad / "report.html").exists()
+
+
+def test_long_outputs_are_shown_from_both_ends(tmp_path):
+    notebook = nbformat.v4.new_notebook()
+    long = "a" * 3_000_000 + "b"
+    outputs = [
+        nbformat.v4.new_output("stream", text=long),
+        nbformat.v4.new_output("display_data", data={"text/plain": long}),
+        nbformat.v4.new_output("display_data", data={"image/png": "A" * 20_000_000}),
+        nbformat.v4.new_output("error", ename="E", evalue=long, traceback=[long]),
+        nbformat.v4.new_output("stream", text="\x1b[31mx\x1b[0m" * 50_000),
+    ]
+    notebook.cells = [nbformat.v4.new_code_cell("1", outputs=outputs)]
+    nbformat.write(notebook, tmp_path / "run.ipynb")
+    (page,) = report([tmp_path / "run.ipynb"])
+    text = page.read_text()
+    assert len(text) < 3_000_000
+    assert text.count("characters are left out here: the executed notebook has all of it") == 3
+    assert "a picture of 15 MB, too large for a report" in text
+
+
+def test_colours_stay_and_other_sequences_go(tmp_path):
+    notebook = nbformat.v4.new_notebook()
+    output = nbformat.v4.new_output("stream", text="\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b5n\r")
+    notebook.cells = [nbformat.v4.new_code_cell("1", outputs=[output])]
+    nbformat.write(notebook, tmp_path / "run.ipynb")
+    text = report([tmp_path / "run.ipynb"])[0].read_text()
+    assert 'class="ansi-red-fg">red' in text
+    assert not [c for c in text if (c < " " and c != "\n" and c != "\t") or "\x7f" <= c <= "\x9f"]

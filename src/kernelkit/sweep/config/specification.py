@@ -19,6 +19,7 @@ kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle sessio
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
