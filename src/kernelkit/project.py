@@ -19,9 +19,11 @@ measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
+PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
 
@@ -60,12 +63,38 @@ class Project:
             f"[tool.kernelkit] of {self.root / 'pyproject.toml'}"
         )
 
+    def import_paths(self) -> list[Path]:
+        """The folders that its modules are imported from: `src/`, and where its packages lie."""
+        found = [self.root / "src"] if (self.root / "src").is_dir() else []
+        for package in self.packages:
+            with contextlib.suppress(PreflightError):  # the push says that it is not there
+                found.append(self.package_folder(package).parent)
+        return list(dict.fromkeys(found))
+
     def name(self, path: Path) -> str:
         """`path` as seen from the root, with forward slashes."""
         path = Path(path).resolve()
         return (
             path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
         )
+
+
+@contextlib.contextmanager
+def importable(notebook: Path) -> Iterator[None]:
+    """For the length of a block, processes started here import the notebook's project.
+
+    Its packages need not be installed, and are found before any that are.
+    """
+    before = os.environ.get(PATH)
+    paths = [str(path) for path in find_project(notebook).import_paths()]
+    os.environ[PATH] = os.pathsep.join([*paths, *([before] if before else [])])
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(PATH, None)
+        else:
+            os.environ[PATH] = before
 
 
 def find_project(start: Path) -> Project:

@@ -14,7 +14,6 @@ from typing import Any
 
 from kernelkit import terminal
 from kernelkit.excerpts import joined
-from kernelkit.push.live_log import _ARRAY, _BETWEEN, _DECODER, _LINE, LONGEST
 
 # C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")

@@ -71,11 +71,14 @@ def _measure(name: str, label: str, value: float) -> str:
 def check_accelerator(found: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
     """Raise `AcceleratorMismatchError` unless the run had the kind of machine asked for.
 
-    A stand-in that calls itself a rehearsal counts at a rehearsal only.
+    A stand-in that calls itself a rehearsal counts at a rehearsal only. A run that names no
+    kind had a CPU.
     """
     device = found.get("device")
     device = device if isinstance(device, Mapping) else {}
-    had = str(device.get("kind", "nothing it names")).lower()
+    if asked == "cpu" and device.get("kind") is None:
+        return  # every machine has one, and a run need not say so
+    had = str(device.get("kind") or "nothing it names").lower()
     if had == asked and (rehearsal or not device.get("rehearsal")):
         return
     stood_in = " (a stand-in)" if device.get("rehearsal") else ""

@@ -75,7 +75,8 @@ def run_notebook(
     _begin(folder)
     begun = time.monotonic()
     try:
-        _execute(source, folder, values, quiet)
+        with project.importable(notebook):
+            _execute(source, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
             notebook_html.write_report(folder / EXECUTED, folder / REPORT)

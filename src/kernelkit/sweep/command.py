@@ -10,6 +10,7 @@ from typing import TextIO
 
 import click
 
+from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.sweep.config import specification
 from kernelkit.sweep.config.specification import PlannedRun
@@ -167,8 +168,9 @@ def _run_here(
     longest = expected_seconds([folder.record(run) for run in sweep_report.runs])
     starter = launcher(asked.warm, folder.path / ".imports.log")
     try:
-        Engine(folder, starter, limits, sweep_report.request, sweep_report.tell).work(
-            source, longest
-        )
+        with project.importable(asked.notebook):
+            Engine(folder, starter, limits, sweep_report.request, sweep_report.tell).work(
+                source, longest
+            )
     finally:
         starter.close()

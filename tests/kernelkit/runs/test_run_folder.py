@@ -38,6 +38,19 @@ def test_another_machine_does_not(found):
         run_folder.check_accelerator(found, "tpu", rehearsal=False)
 
 
+@pytest.mark.parametrize(
+    "found",
+    [{}, {"device": None}, *({"device": device} for device in ({"name": "Xeon"}, {"kind": None}))],
+)
+def test_a_run_that_names_no_kind_had_a_cpu(found):
+    run_folder.check_accelerator(found, "cpu", rehearsal=False)
+    for asked in ("tpu", "gpu"):
+        with pytest.raises(errors.AcceleratorMismatchError):
+            run_folder.check_accelerator(found, asked, rehearsal=False)
+    with pytest.raises(errors.AcceleratorMismatchError):
+        run_folder.check_accelerator(metrics("tpu"), "cpu", rehearsal=False)
+
+
 @pytest.mark.parametrize("text", ["", "[1]", "{", "[" * 100_000])
 def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
     assert run_folder.metrics(tmp_path) is None

@@ -203,3 +203,21 @@ def test_tags_that_are_null_are_none(notebook):
     odd = notebook.with_name("odd.ipynb")
     odd.write_text(json.dumps(content))
     assert run_notebook(odd, name="odd", quiet=True).metrics["macro_f1"] == 0.2
+
+
+def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, monkeypatch):
+    for place in ("src/blossom_in_src", "blossom_at_root", "elsewhere"):
+        (tmp_path / "other" / place).mkdir(parents=True)
+        (tmp_path / "other" / place / "__init__.py").write_text("F1 = 0.75\n")
+    (tmp_path / "other" / "src" / "alone.py").write_text("F1 = 0.75\n")
+    (tmp_path / "other" / "pyproject.toml").write_text(
+        '[tool.kernelkit]\npackages = ["blossom_in_src", "blossom_at_root", "gone"]\n'
+    )
+    notebook = tmp_path / "other" / "elsewhere" / "study.py"
+    imports = "import alone, blossom_in_src, blossom_at_root, subprocess, sys\n"
+    again = "subprocess.run([sys.executable, '-c', 'import alone'], check=True)\n"
+    notebook.write_text(NOTEBOOK.replace("import json\n", f"{imports}import json\n{again}", 1))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert run_notebook(notebook, name="other", quiet=True).metrics["macro_f1"] == 0.2
+    assert "PYTHONPATH" not in os.environ

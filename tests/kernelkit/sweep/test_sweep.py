@@ -186,3 +186,17 @@ def cmdline(process):
 def test_minutes_that_are_none_are_refused(sweeps, option, minutes):
     with pytest.raises(ParameterError, match="give minutes"):
         sweeps.run("grid: {a: [1]}", **{option: minutes})
+
+
+@pytest.mark.parametrize("cold", [True, False])
+@pytest.mark.parametrize("warm", ["", "\nwarm: [blossom_uninstalled]"])
+def test_modules_of_another_repository_are_found(sweeps, monkeypatch, cold, warm):
+    if cold:
+        monkeypatch.setenv(launching.COLD, "1")
+    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\n")
+    (sweeps.folder / "src").mkdir()
+    (sweeps.folder / "src" / "blossom_uninstalled.py").write_text("F1 = 0.75\n")
+    text = sweeps.notebook.read_text().replace("import json", "import blossom_uninstalled, json")
+    sweeps.notebook.write_text(text)
+    sweeps.run("grid: {a: [1, 2]}" + warm)
+    assert "2 of 2 runs done" in sweeps.message

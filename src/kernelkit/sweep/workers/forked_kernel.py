@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ def _become(told: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(told["env"])
     os.chdir(told["cwd"])
+    # Python read the variable before this process was told of it.
+    paths = told["env"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [path for path in paths if path and path not in sys.path]
     from ipykernel.kernelapp import IPKernelApp
 
     IPKernelApp.launch_instance(argv=told["arguments"])
