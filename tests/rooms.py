@@ -6,7 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "locks", "processes", "machines", "project", "shown",
+    "errors", "files", "events", "locks", "processes", "machines", "project", "shown", "terminal",
 ]  # fmt: skip
 
 
@@ -50,13 +50,14 @@ ROOMS = {
             "": "",
             "errors": "",
             "files": "errors",
-            "events": "",
+            "events": "terminal",
             "locks": "",
             "processes": "",
             "machines": "errors",
             "project": "errors shown",
             "shown": "",
-            "cli": "errors",
+            "terminal": "",
+            "cli": "errors terminal",
             "notebooks": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks",

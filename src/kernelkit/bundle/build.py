@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelkit import syntax
 from kernelkit.bundle import cells as bundle_cells
-from kernelkit.bundle import packages, provenance, secret_scan
+from kernelkit.bundle import packages, provenance, secret_scan, syntax
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.imports import needed, reached
 from kernelkit.bundle.packages import File

@@ -18,9 +18,8 @@ from typing import Any, TypeVar
 import requests
 from requests.adapters import HTTPAdapter
 
-from kernelkit import time_limits
 from kernelkit.errors import CredentialsError
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import failures, time_limits
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import requests
 
-from kernelkit import time_limits
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import failures, time_limits
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind

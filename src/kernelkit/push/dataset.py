@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kernelkit.bundle import secret_scan
+from kernelkit.bundle.folders import files_below
 from kernelkit.errors import (
     KernelkitError,
     NetworkError,
@@ -23,7 +24,6 @@ from kernelkit.errors import (
     RefusedError,
 )
 from kernelkit.events import Reporter, secrets_of_environment, size_of
-from kernelkit.folders import files_below
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind

@@ -20,9 +20,9 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
-from kernelkit import terminal, time_limits
+from kernelkit import terminal
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import failures, time_limits
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind

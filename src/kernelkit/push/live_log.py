@@ -15,10 +15,10 @@ from dataclasses import replace
 import requests
 import urllib3
 
-from kernelkit.excerpts import excerpt
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
+from kernelkit.runs.excerpts import excerpt
 from kernelkit.runs.log import Entry, _entry, decode
 
 METHOD = "log stream"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit import terminal
-from kernelkit.excerpts import joined
+from kernelkit.runs.excerpts import joined
 
 # C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")

@@ -12,9 +12,9 @@ import nbformat
 
 from kernelkit import files, project, terminal
 from kernelkit.errors import NotebookError
-from kernelkit.excerpts import excerpt
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+from kernelkit.runs.excerpts import excerpt
 from kernelkit.shown import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -62,7 +62,7 @@ def render(
     import nbconvert
     from traitlets.config import Config
 
-    from kernelkit import safe_html
+    from kernelkit.runs import safe_html
 
     # Whatever else stands in metadata may end in the page's markup.
     kept = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})

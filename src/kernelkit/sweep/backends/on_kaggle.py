@@ -13,8 +13,8 @@ import nbformat
 from slugify import slugify
 
 import kernelkit
-from kernelkit import files, machines, project, syntax
-from kernelkit.bundle import packages
+from kernelkit import files, machines, project
+from kernelkit.bundle import packages, syntax
 from kernelkit.notebooks import document
 from kernelkit.project import Project
 from kernelkit.push import metadata as kernel_metadata

@@ -8,9 +8,8 @@ import time
 import pytest
 import requests
 
-from kernelkit import time_limits
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import uploads
+from kernelkit.kaggle_api import time_limits, uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind

@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from kernelkit import safe_html
-from kernelkit.runs import notebook_html
+from kernelkit.runs import notebook_html, safe_html
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 

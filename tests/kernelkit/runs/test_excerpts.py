@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kernelkit.excerpts import excerpt, joined
+from kernelkit.runs.excerpts import excerpt, joined
 
 
 def test_what_is_short_is_whole():
