@@ -11,7 +11,7 @@ from typing import ParamSpec
 
 import click
 
-from kernelkit import terminal
+from kernelkit import signals, terminal
 
 P = ParamSpec("P")
 
@@ -35,7 +35,11 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             if isinstance(stream, io.TextIOWrapper):  # a letter that it lacks is no error
                 stream.reconfigure(errors="backslashreplace")
         try:
-            command(*args, **kwargs)
+            with signals.unwinding():
+                command(*args, **kwargs)
+        except signals.Ended as ended:
+            click.echo(f"ended by {ended.name}", err=True)
+            raise
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED)

@@ -1,7 +1,8 @@
-"""Ending a process with everything below it."""
+"""Ending a process with everything below it, and what has cut loose from there."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import suppress
 
@@ -24,3 +25,15 @@ def end(process: subprocess.Popen[bytes]) -> None:
         with suppress(psutil.NoSuchProcess):
             member.kill()
     process.wait()
+
+
+def end_strays(name: str, value: str) -> None:
+    """Kill every process with this variable in its environment, save this one.
+
+    A daemon has no parent to be found by, but the environment that it was started in.
+    """
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and process.environ().get(name) == value:
+                process.kill()
+                process.wait(timeout=5)

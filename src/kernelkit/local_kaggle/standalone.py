@@ -10,6 +10,7 @@ from types import FrameType
 
 import click
 
+from kernelkit import signals
 from kernelkit.files import write_text
 from kernelkit.local_kaggle.catalogue import fill_catalogue
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
@@ -23,7 +24,7 @@ def local_kaggle(
     faults: int | None = None,
     fill: str | None = None,
 ) -> None:
-    """Serve on 127.0.0.1 until SIGINT or SIGTERM; sessions that still run are killed then.
+    """Serve on 127.0.0.1 until SIGINT, SIGTERM or SIGHUP; what still runs is killed then.
 
     Prints the shell lines that point the official client here and keeps them in
     `root/environment.sh` while it serves. `faults` is the seed of a schedule, `fill` a command
@@ -39,7 +40,8 @@ def local_kaggle(
     def end(_signal: int, _frame: FrameType | None) -> None:
         stop.set()
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    ending = [n for n in signals.ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, *ending)}
     try:
         with kaggle:
             lines = shell_lines(kaggle)

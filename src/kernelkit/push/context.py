@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelkit import locks
+from kernelkit import locks, signals
 from kernelkit.errors import KernelkitError
 from kernelkit.events import Reporter, minutes
 from kernelkit.kaggle_api.client import Kaggle
@@ -105,7 +105,8 @@ def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator
     from kernelkit.local_kaggle.catalogue import fill_catalogue
     from kernelkit.local_kaggle.server import LocalKaggle
 
-    with LocalKaggle(local) as server, server.attach():
+    # A rehearsal's Kaggle is this process: what it runs must not outlive it.
+    with signals.unwinding(), LocalKaggle(local) as server, server.attach():
         if catalogue and not any(server.catalogue.glob("*/*")):
             python = shlex.quote(sys.executable)
             fill_catalogue(server.catalogue, re.sub(r"\Apython3?\b", lambda _: python, catalogue))

@@ -70,6 +70,7 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
         )
         return _attend(process, log, plan, stop)
     finally:
+        processes.end_strays("TMPDIR", str(box.scratch / "tmp"))
         box.discard()
 
 
