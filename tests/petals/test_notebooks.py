@@ -16,6 +16,7 @@ from petals.data import shards, tfrecords
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 pytestmark = [
+    pytest.mark.long,
     # jupyter_client and nbformat of the desk, which papermill calls in the old way
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

@@ -28,6 +28,7 @@ def states(sweeps):
     return [row["state"] for row in table(sweeps)]
 
 
+@pytest.mark.long
 def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", report=True)
 
@@ -53,6 +54,7 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
 
 
+@pytest.mark.long
 def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
     text = "runs: [{does: fail}, {does: die}, {does: fill}, {does: garble}, {a: 5}]"
 
@@ -98,6 +100,7 @@ def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
     assert states(sweeps) == ["done", "failed", "done"]
 
 
+@pytest.mark.long
 def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
     monkeypatch.setenv(launching.COLD, "1")
 
@@ -107,6 +110,7 @@ def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
     assert states(sweeps) == ["done", "failed"]
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
     sweeps.run("grid: {a: [1]}")
     whole = files.write_bytes
@@ -126,6 +130,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
     assert states(sweeps) == ["done", "done"]
 
 
+@pytest.mark.long
 def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
     text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4], kind: [x, y]}"
     file = sweeps.write(text)

@@ -16,6 +16,15 @@ MODULES = {
     "MobileNet-0.75": "mobilenet", "MobileNetV2": "mobilenet_v2",
     "MobileNetV3Small": "mobilenet_v3", "MobileNetV3Large": "mobilenet_v3",
 }  # fmt: skip
+LARGE = (
+    "DenseNet201",
+    "EfficientNetB5",
+    "EfficientNetB6",
+    "EfficientNetB7",
+    "EfficientNetV2L",
+    "EfficientNetV2M",
+    "EfficientNetV2S",
+)  # fmt: skip - they take seconds to build
 
 
 def module_of(name: str) -> str:
@@ -43,7 +52,9 @@ def test_preprocessing_is_kerass_own(name):
     assert np.allclose(ours(pixels()), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long) if n in LARGE else n for n in BACKBONES]
+)
 def test_every_backbone_builds(name):
     network = BACKBONES[name].build(96)
     assert network.output_shape[0] is None
@@ -52,6 +63,7 @@ def test_every_backbone_builds(name):
     keras.backend.clear_session()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in BACKBONES if n != backbones.SMALL])
 def test_the_weights_file_is_the_one_keras_asks_for(name, monkeypatch):
     asked = []

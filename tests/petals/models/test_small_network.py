@@ -42,6 +42,7 @@ assert losses[-1] < 0.6 * losses[0], losses
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("setting", "needs"),
     [({"KERAS_BACKEND": "jax"}, "jax"), ({"TF_USE_LEGACY_KERAS": "1"}, "tf_keras"), ({}, "keras")],

@@ -179,6 +179,7 @@ def test_what_a_killed_worker_leaves_is_drawn_all_the_same():
     assert drawn == [synthetic._jpeg(k % 104, k, 16, 0) for k in range(220)]
 
 
+@pytest.mark.long
 def test_a_dataset_is_made_once_and_keyed_by_its_settings(tmp_path, monkeypatch):
     small = {"train": 1, "val": 1, "test": 1}
     first = synthetic.ensure_dataset(tmp_path, 16, **small)
@@ -247,6 +248,7 @@ def test_drawing_needs_neither_tensorflow_nor_keras():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.long
 def test_colours_alone_do_not_tell_the_classes():
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.metrics import f1_score

@@ -114,6 +114,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     assert [row["epoch"] for row in watch.history] == list(range(1, 16))
 
 
+@pytest.mark.long
 def test_runs_repeat_to_the_bit(splits):
     def once():
         set_seed(3)
@@ -165,6 +166,7 @@ def tune(model, splits, level="flip", epochs=2, **settings):
     return fine_tune(model, batches, splits[1], **arguments)
 
 
+@pytest.mark.long
 def test_the_loop_by_hand_gives_the_numbers_of_fit(splits):
     histories, weights = [], []
     for by_hand in (False, True):

@@ -44,6 +44,7 @@ def cluster(tmp_path):
         process.stderr.close()
 
 
+@pytest.mark.long
 def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, cluster):
     address, workers, _ = cluster
 

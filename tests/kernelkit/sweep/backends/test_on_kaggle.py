@@ -21,6 +21,7 @@ def rows(sweeps):
         return {row["a"]: row for row in csv.DictReader(lines)}
 
 
+@pytest.mark.long
 def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch):
     (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
     (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
