@@ -31,6 +31,7 @@ def photos(tmp_path) -> Path:
     return tmp_path / "photos"
 
 
+@pytest.mark.long
 def test_write_then_inspect_then_find_the_damage(photos, tmp_path):
     (photos / "rose" / "broken.jpg").write_text("no photo")
     written = tool("write", photos, tmp_path / "out", "--size", 32, "--size", 48)
@@ -47,6 +48,7 @@ def test_write_then_inspect_then_find_the_damage(photos, tmp_path):
     assert f"{shard} is damaged after" in damaged.stdout
 
 
+@pytest.mark.long
 def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
     missing = tool("write", tmp_path / "nothing", tmp_path / "out")
     assert (missing.returncode, missing.stdout) == (11, "")
@@ -62,6 +64,7 @@ def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_with_130_and_whole_files(tmp_path, hearing_ctrl_c):
     rng = np.random.default_rng(0)
     (tmp_path / "photos" / "rose").mkdir(parents=True)

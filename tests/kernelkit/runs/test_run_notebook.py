@@ -99,6 +99,7 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
         run_notebook(notebook, name="dead", quiet=True)
 
 
+@pytest.mark.long
 def test_the_tool_ends_with_the_documented_codes(notebook):
     def tool(*arguments: str) -> subprocess.CompletedProcess:
         command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), *arguments]

@@ -44,6 +44,7 @@ def notebook(tmp_path, monkeypatch) -> Path:
     return tmp_path / "two.py"
 
 
+@pytest.mark.long
 def test_host_0_leaves_the_run_and_the_other_a_folder_below_it(notebook, capfd):
     run = run_on_hosts(2, notebook, name="both", report=False)
     assert run.folder == Path("runs/both")
@@ -56,6 +57,7 @@ def test_host_0_leaves_the_run_and_the_other_a_folder_below_it(notebook, capfd):
     assert "this is host 1" not in shown
 
 
+@pytest.mark.long
 def test_a_host_that_fails_ends_the_run_and_is_named(notebook):
     with pytest.raises(RunFailedError) as failed:
         run_on_hosts(2, notebook, ["fails=1"], name="cut", report=False)
