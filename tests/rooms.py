@@ -6,7 +6,8 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "locks", "processes", "machines", "project", "shown", "terminal",
+    "errors", "files", "events", "locks", "processes", "machines", "project", "shown", "signals",
+    "terminal",
 ]  # fmt: skip
 
 
@@ -57,6 +58,7 @@ ROOMS = {
             "project": "errors shown",
             "shown": "",
             "terminal": "",
+            "signals": "",
             "cli": "errors terminal",
             "notebooks": _tools,
             "kaggle_api": _tools,

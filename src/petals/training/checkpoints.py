@@ -34,6 +34,9 @@ KEPT = 2
 PHASES = ("head", "fine-tune")
 # A run may resume with other values of these settings.
 FREE = ("output", "resume", "checkpoint_minutes", "time_limit", "accelerator")
+# Settings that came later, at the value that earlier runs had without knowing: the digest of such
+# a run stays what it was, and its checkpoint is found.
+ADDED = {"scale_rate": True}
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,11 @@ class Checkpoints:
         `resume`: "auto" searches the run's folder, then attached outputs; "never" does not search;
         a path must hold a checkpoint with the same settings, else `CheckpointError` is raised.
         """
-        self.settings = {k: v for k, v in settings.items() if k not in FREE}
+        self.settings = {
+            name: value
+            for name, value in settings.items()
+            if name not in FREE and not (name in ADDED and value == ADDED[name])
+        }
         text = json.dumps(self.settings, sort_keys=True)
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         self.folder = Path(run) / FOLDER / self.digest
