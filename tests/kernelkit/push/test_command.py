@@ -20,7 +20,7 @@ from kernelkit.kaggle_api.types import Kernel
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
-from kernelkit.push import save
+from kernelkit.push import send
 from kernelkit.push.command import list_pushes
 from kernelkit.push.context import PushContext
 from kernelkit.push.follow import follow
@@ -328,7 +328,7 @@ def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repo
 @pytest.fixture
 def cut_off(monkeypatch):
     """Sends whose command is killed before the answer is noted, and of which none arrives."""
-    send_once = save.save_once
+    send_once = send.save_once
 
     def cut(*arguments, arrives=True):
         if arrives:
@@ -336,9 +336,9 @@ def cut_off(monkeypatch):
         raise SystemExit
 
     def arm(arrives=True):
-        monkeypatch.setattr(save, "save_once", lambda *a: cut(*a, arrives=arrives))
+        monkeypatch.setattr(send, "save_once", lambda *a: cut(*a, arrives=arrives))
 
-    arm.off = lambda: monkeypatch.setattr(save, "save_once", send_once)
+    arm.off = lambda: monkeypatch.setattr(send, "save_once", send_once)
     return arm
 
 
