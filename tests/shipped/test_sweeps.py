@@ -73,9 +73,11 @@ def rehearse(checkout, name, *parameters):
     stream = io.StringIO()
     file = checkout.root / "notebooks" / "sweeps" / f"{name}.yaml"
     folder = checkout.runs / name
+    given = {parameter.partition("=")[0] for parameter in parameters}
     try:
-        sweep(file, [*parameters, *SMALL], output=folder, kaggle=True, local=True, report=False,
-              accelerator="cpu", stream=stream)  # fmt: skip
+        small = [pair for pair in SMALL if pair.partition("=")[0] not in given]
+        sweep(file, [*parameters, *small], output=folder, kaggle=True, local=True, report=False,
+              stream=stream)  # fmt: skip
     finally:
         print(stream.getvalue())
     with (folder / "results.csv").open(newline="") as lines:

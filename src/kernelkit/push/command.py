@@ -99,15 +99,14 @@ def push_kernel(
             "--resume waits for a push that was made, --continue makes another: choose one"
         )
     timing = timing or (REHEARSAL if local else KAGGLE)
-    context = PushContext(
-        where, report, timing, where / "local_kaggle" if local else None, here.catalogue
-    )
+    context = PushContext(where, report, timing, where / "local_kaggle" if local else None)
     try:
         if resume is not None:
             return resuming.resume(context, resume, output, accelerator, submit)
         if output:
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
+        context = replace(context, catalogue=planned.catalogue)
         how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
         return _push(context, planned, output, submit, **how)
     except KernelkitError as error:
