@@ -230,7 +230,8 @@ def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) 
     minutes = planned.request.timeout_minutes
     last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
     known = last.version if last else None
-    account = check(kaggle, kernel, machine, minutes, force=force, known=known)
+    sources = planned.metadata.sources("kernel")
+    account = check(kaggle, kernel, machine, minutes, sources=sources, force=force, known=known)
     for finding in account.findings:
         context.report(finding.level, finding.text)
     cap = machines.LIMITS[machine.kind].hours_per_session

@@ -127,6 +127,21 @@ def test_a_wrong_key_ends_in_the_credentials_code(repository, kaggle, monkeypatc
         repository.push()
 
 
+def test_a_kernel_of_ones_own_that_is_not_there_is_missed_before_the_push(repository, kaggle):
+    repository.describe(kernel_sources=["INSERT_USERNAME/blossom-sweep"])
+
+    with pytest.raises(errors.PreflightError, match="there is no tester/blossom-sweep yet"):
+        repository.push("files=1")
+    assert "pushed" not in repository.message
+
+    repository.describe(id="INSERT_USERNAME/blossom-sweep", title="Blossom sweep",
+                        kernel_sources=[])  # fmt: skip
+    repository.push("files=1")
+    repository.describe(id="INSERT_USERNAME/blossom-train", title="Blossom train",
+                        kernel_sources=["INSERT_USERNAME/blossom-sweep"])  # fmt: skip
+    assert repository.push("files=1")
+
+
 def test_a_refused_source_is_not_taken_for_success(repository, kaggle):
     repository.describe(dataset_sources=["someone/nothing-there"])
 

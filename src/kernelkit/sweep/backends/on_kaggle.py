@@ -151,7 +151,7 @@ def _by_machine(
         if how.accelerator and kind not in ("", base.machine.kind):
             raise ParameterError(
                 f"runs ask for a {kind.upper()} with {ACCELERATOR}={kind}, and --accelerator "
-                f"{how.accelerator} contradicts them: drop it"
+                f"{how.accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
             )
     return [
         (base.on(machines.named(kind)) if kind not in ("", base.machine.kind) else base, runs)
