@@ -17,7 +17,6 @@ WEIGHTS = "someone/weights"
 SMALL = ("limit=8", "head_epochs=1", "epochs=1", "batch_size=4", "tta=1", "accelerator=cpu")
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

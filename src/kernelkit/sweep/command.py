@@ -85,9 +85,9 @@ def sweep(
             raise ParameterError("a search runs at home or on Kaggle: drop --dask")
 
     def run_there(sweep_report: SweepReport, left: Sequence[PlannedRun]) -> None:
-        from kernelkit.sweep.backends.on_kaggle import Sessions, run_on_kaggle
+        from kernelkit.sweep.backends.on_kaggle import SessionOptions, run_on_kaggle
 
-        how = Sessions(local, metadata, accelerator, timeout, dry_run, retry_failed, force)
+        how = SessionOptions(local, metadata, accelerator, timeout, dry_run, retry_failed, force)
         run_on_kaggle(sweep_report, left, how)
 
     if dry_run:

@@ -7,8 +7,7 @@ import shutil
 from pathlib import Path
 
 from petals.accelerators import cluster
-from petals.data.source import KEPT, kept_folder
-from petals.kaggle import find_folders
+from petals.kaggle import KEPT, find_folders, kept_folder
 
 FOLDER = "compiled"
 

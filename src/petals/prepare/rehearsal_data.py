@@ -19,22 +19,22 @@ SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
 
 
 def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
-    """Put the embedded data into a catalogue, its answers beside it.
+    """Put the embedded data into a catalogue, its solution beside it.
 
     `sizes` in pixels; those that the competition does not have are left out. Returns the
-    competition's folder. What is there stays, and is added to where its answers show that this
+    competition's folder. What is there stays, and is added to where its solution show that this
     drew it: the real competition's files, put there by hand, are left as they are. Raises what
     `ensure_dataset` raises.
     """
     folder = Path(folder)
     competition = folder / "competitions" / COMPETITION
-    answers = folder / "solutions" / f"{COMPETITION}.csv"
+    solution = folder / "solutions" / f"{COMPETITION}.csv"
     for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
         if not competition.exists():
-            _begin(competition, answers, _drawn(size))
-        elif answers.is_file() and size not in tfrecords.sizes(competition):
+            _begin(competition, solution, _drawn(size))
+        elif solution.is_file() and size not in tfrecords.sizes(competition):
             source = _drawn(size)
-            if (source / "solution.csv").read_bytes() == answers.read_bytes():
+            if (source / "solution.csv").read_bytes() == solution.read_bytes():
                 name = Path(tfrecords.folder(competition, size, "train")).parent.name
                 _copy(source / name, competition / name)
     return competition
@@ -44,12 +44,12 @@ def _drawn(size: int) -> Path:
     return synthetic.ensure_dataset(cache_folder() / "embedded", size)
 
 
-def _begin(competition: Path, answers: Path, source: Path) -> None:
+def _begin(competition: Path, solution: Path, source: Path) -> None:
     part = competition.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(source, part)
-    answers.parent.mkdir(parents=True, exist_ok=True)
-    (part / "solution.csv").replace(answers)
+    solution.parent.mkdir(parents=True, exist_ok=True)
+    (part / "solution.csv").replace(solution)
     part.rename(competition)
 
 

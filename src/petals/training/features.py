@@ -26,10 +26,9 @@ from petals.accelerators import cluster, collectives
 from petals.accelerators.detect import Accelerator
 from petals.data import pipeline, shards
 from petals.data.pipeline import images
-from petals.data.source import kept_folder
 from petals.data.splits import Split
 from petals.errors import StorageError
-from petals.kaggle import cache_folder
+from petals.kaggle import cache_folder, kept_folder
 from petals.models.classifier import Classifier
 
 VERSION = 1  # part of every key: raise it when the computation changes

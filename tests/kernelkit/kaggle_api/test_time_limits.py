@@ -69,7 +69,7 @@ def test_a_call_whose_answer_drips_is_given_up(dripping, kaggle, text):
     began = time.monotonic()
     with pytest.raises(Failure, match="no answer in time") as caught:
         kaggle.status(Kernel("me", "blossom"), 1)
-    assert caught.value.sort is FailureKind.NETWORK
+    assert caught.value.kind is FailureKind.NETWORK
     assert time.monotonic() - began < 3
 
 

@@ -44,7 +44,6 @@ def test_what_was_compiled_is_found_in_the_folder_and_among_inputs(tmp_path):
     assert hit
 
 
-@pytest.mark.slow
 def test_the_runs_of_a_sweep_share_what_was_compiled(tmp_path):
     kept = str(tmp_path / "kept")
     assert run(tmp_path / "first", tmp_path / "nothing", KERNELKIT_KEPT=kept) == (0, False)

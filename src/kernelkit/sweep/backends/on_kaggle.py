@@ -42,7 +42,7 @@ SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at
 
 
 @dataclass(frozen=True)
-class Sessions:
+class SessionOptions:
     """How a sweep's sessions are to be: as `kernelkit.sweep.command.sweep` has it."""
 
     local: bool = False
@@ -54,7 +54,9 @@ class Sessions:
     force: bool = False
 
 
-def run_on_kaggle(sweep_report: SweepReport, left: Sequence[PlannedRun], how: Sessions) -> None:
+def run_on_kaggle(
+    sweep_report: SweepReport, left: Sequence[PlannedRun], how: SessionOptions
+) -> None:
     """Push a session for the runs that are left, or for a search; wait, and take its runs in.
 
     Runs that differ in the machine they ask for have a session each, one after the other; one
@@ -97,7 +99,7 @@ def run_on_kaggle(sweep_report: SweepReport, left: Sequence[PlannedRun], how: Se
         raise failures[0]
 
 
-def _check(kernel: SessionKernel, how: Sessions) -> None:
+def _check(kernel: SessionKernel, how: SessionOptions) -> None:
     """Raise what a push would raise before it sends anything."""
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         planned = plan.make(
@@ -107,7 +109,7 @@ def _check(kernel: SessionKernel, how: Sessions) -> None:
     preflight.stop_on_errors(planned.findings)
 
 
-def _session(kernel: SessionKernel, how: Sessions) -> None:
+def _session(kernel: SessionKernel, how: SessionOptions) -> None:
     """Push one session, wait, and bring its runs home."""
     sweep_report, kind = kernel.sweep_report, kernel.base.machine.kind
     notebook = sweep_report.asked.notebook
@@ -141,7 +143,7 @@ def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
 
 
 def _by_machine(
-    asked: Specification, left: Sequence[PlannedRun], base: Metadata, how: Sessions
+    asked: Specification, left: Sequence[PlannedRun], base: Metadata, how: SessionOptions
 ) -> list[tuple[Metadata, list[PlannedRun]]]:
     """The sessions there are to be: a kernel on its machine, and the runs left for it."""
     wanted: dict[str, list[PlannedRun]] = {}

@@ -16,11 +16,9 @@ from kernelkit.sweep.config import specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store.records import SweepFolder
 
-pytestmark = pytest.mark.slow
 
-
-class Sessions:
-    """Sessions of one sweep, each of which finds what the last one left."""
+class SessionOptions:
+    """SessionOptions of one sweep, each of which finds what the last one left."""
 
     def __init__(self, sweeps, monkeypatch):
         self.sweeps, self.patch, self.number = sweeps, monkeypatch, 0
@@ -61,7 +59,7 @@ class Sessions:
 
 @pytest.fixture
 def sessions(sweeps, monkeypatch):
-    return Sessions(sweeps, monkeypatch)
+    return SessionOptions(sweeps, monkeypatch)
 
 
 def test_every_run_knows_when_the_session_began(sessions):
