@@ -27,3 +27,24 @@ def held(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def tried(path: Path) -> Iterator[bool]:
+    """Hold the lock file at `path` for the length of a block if it is free; gives whether it was.
+
+    Makes the file and its folder.
+    """
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()

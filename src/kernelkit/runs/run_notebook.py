@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project, terminal
-from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
+from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import notebook_html
+from kernelkit.runs import notebook_html, unfinished
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 TRACEBACK_LINES = 12
@@ -54,22 +55,36 @@ def run_notebook(
     *,
     name: str = "",
     output: Path | None = None,
+    fresh: bool = False,
     report: bool = True,
     quiet: bool = False,
 ) -> ExecutedRun:
     """Execute a notebook with papermill into a run folder.
 
     `given`: values, or `name=text` strings, of the notebook's parameters cell; `output`: the
-    run folder, by default `runs/<name>`, which is also what the parameter `output` is set to
-    when the notebook has one; on another host than the first, one below it. What the notebook
-    prints is shown as it comes unless `quiet`.
+    run folder, by default `runs/<name>`, and without a name the folder where the same run was
+    cut off, or a new one if there is none or with `fresh`. The parameter `output` is set to it
+    when the notebook has one; on another host than the first it is one below it. What the
+    notebook prints is shown as it comes unless `quiet`.
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError`, or one
     of `errors.OF_NOTEBOOKS` by its exception's name, with the failing cell when it fails; its
     partial notebook and report are in the folder then.
     """
     source, known, values = check(notebook, given)
-    folder = own_folder(output or Path("runs") / run_name(notebook, name))
+    with chosen_folder(notebook, known, values, name, output, fresh) as chosen:
+        return _run(notebook, source, known, values, own_folder(chosen), report, quiet)
+
+
+def _run(
+    notebook: Path,
+    source: nbformat.NotebookNode,
+    known: Mapping[str, parameters.Parameter],
+    values: dict[str, Any],
+    folder: Path,
+    report: bool,
+    quiet: bool,
+) -> ExecutedRun:
     if "output" in known:
         values.setdefault("output", str(folder.resolve()))
     _begin(folder)
@@ -99,9 +114,27 @@ def check(
     return source, known, parameters.resolve(known, given)
 
 
-def run_name(notebook: Path, name: str = "") -> str:
-    """The name that was given, else one of the notebook and the time."""
-    return name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
+def chosen_folder(
+    notebook: Path,
+    known: Mapping[str, parameters.Parameter],
+    values: Mapping[str, Any],
+    name: str,
+    output: Path | None,
+    fresh: bool,
+) -> AbstractContextManager[Path]:
+    """The run's folder for the length of a block: `output`, or see `unfinished.folder_for`.
+
+    Of several hosts that are started by themselves the first one holds it, and sends the others
+    what it finds there; theirs is the name, else one of the notebook and the time.
+    """
+    if output and fresh:
+        raise ParameterError("--fresh chooses a new folder itself: leave out --output")
+    if not output and own_folder(Path()) != Path():
+        output = Path("runs") / (name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}")
+    if output:
+        return nullcontext(output)
+    every = {one.name: one.default for one in known.values()} | dict(values)
+    return unfinished.folder_for(notebook, every, name=name, fresh=fresh)
 
 
 def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
@@ -120,6 +153,8 @@ def _begin(folder: Path) -> None:
     for name in (EXECUTED, REPORT, METRICS):
         # What an earlier run left under this name must not pass for this one's result.
         (folder / name).unlink(missing_ok=True)
+        for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
+            part.unlink(missing_ok=True)
 
 
 def _execute(

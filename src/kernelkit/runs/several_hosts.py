@@ -23,7 +23,13 @@ from kernelkit import files, processes
 from kernelkit.cli import reports_errors
 from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.runs import notebook_html
-from kernelkit.runs.run_notebook import HOST_FOLDER, ExecutedRun, check, run_name, run_notebook
+from kernelkit.runs.run_notebook import (
+    HOST_FOLDER,
+    ExecutedRun,
+    check,
+    chosen_folder,
+    run_notebook,
+)
 
 LOG = "log.txt"
 GRACE = 15.0  # seconds for the others to say themselves that one is lost
@@ -37,6 +43,7 @@ def run_on_hosts(
     *,
     name: str = "",
     output: Path | None = None,
+    fresh: bool = False,
     report: bool = True,
 ) -> ExecutedRun:
     """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
@@ -52,13 +59,14 @@ def run_on_hosts(
             "of several already: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
         )
     given = given if isinstance(given, Mapping) else list(given)
-    check(notebook, given)
-    folder = output or Path("runs") / run_name(notebook, name)
-    request = {"notebook": str(notebook), "given": given, "output": str(folder), "report": report}
-    files.make_folder(folder)
-    begun = time.monotonic()
-    _start(count, [sys.executable, "-m", __name__, json.dumps(request)], folder)
-    return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
+    _, known, values = check(notebook, given)
+    request: dict[str, Any] = {"notebook": str(notebook), "given": given, "report": report}
+    with chosen_folder(notebook, known, values, name, output, fresh) as folder:
+        request["output"] = str(folder)
+        files.make_folder(folder)
+        begun = time.monotonic()
+        _start(count, [sys.executable, "-m", __name__, json.dumps(request)], folder)
+        return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
 
 
 def _start(count: int, command: Sequence[str], folder: Path) -> None:
