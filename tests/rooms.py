@@ -6,8 +6,8 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "locks", "processes", "machines", "project", "shown", "signals",
-    "terminal",
+    "errors", "files", "events", "live_line", "locks", "processes", "machines", "project",
+    "shown", "signals", "terminal",
 ]  # fmt: skip
 
 
@@ -51,7 +51,8 @@ ROOMS = {
             "": "",
             "errors": "",
             "files": "errors",
-            "events": "terminal",
+            "events": "live_line terminal",
+            "live_line": "terminal",
             "locks": "",
             "processes": "",
             "machines": "errors",

@@ -49,6 +49,7 @@ def main(
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
     run = run_it(notebook, parameters, name=name, output=output, fresh=fresh, report=report)
     click.echo(run.summary)
+    click.echo(run.what_next)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What a push tells while it goes on: one event at a time, for eyes or for programs.
 
-A terminal gets a line an event, and one moving line of times; a CI log gets the same lines
-and the times every few minutes. With `--json` each event is one JSON object a line.
+A terminal gets a line an event, and one moving line of times and steps; a CI log gets the same
+lines and the times once a minute. With `--json` each event is one JSON object a line, steps and
+libraries' notes too.
 Everything is cleared of the secrets it was told of, and says so when it is a rehearsal.
 """
 
@@ -10,15 +11,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TextIO
 
-from kernelkit import terminal
+from kernelkit import live_line, terminal
+from kernelkit.live_line import LiveLine
 
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
-PLAIN_PROGRESS_SECONDS = 300.0
 SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
 LABEL = 9  # columns for the event's name
 
@@ -38,21 +39,26 @@ class Reporter:
         self.as_json, self.rehearsal = as_json, rehearsal
         self._secrets: list[str] = []
         self.keep_secret(secrets)
-        self._moves = not as_json and self.stream.isatty()
-        self._progress_shown: float | None = None
-        self._moving = False
+        self._line = LiveLine(self.stream)
+        self._state = self._step = ""  # how the whole stands, and the step that its log tells of
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
-        """Tell of one event. `progress` is the one that may be left out or overwritten."""
+        """Tell of one event. `progress`, and a step in a `log`, are what may be left out."""
         if self.as_json:
             self._write_json(event, text, facts)
         elif event == "progress":
-            self._progress(f"{'':<{LABEL}} {terminal.one_line(terminal.plain(text))}")
+            self._state = terminal.one_line(terminal.plain(text))
+            self._move()
+        elif event == "log":
+            self._tell_log(terminal.plain(text).rstrip("\n").split("\n"))
         else:
-            label = "  |" if event == "log" else f"{event:<{LABEL}}"
+            self._state = self._step = ""
             first, *others = terminal.plain(text).rstrip("\n").split("\n")
-            indent = label if event == "log" else " " * LABEL
-            self._line("\n".join([f"{label} {first}", *(f"{indent} {line}" for line in others)]))
+            self._stay(f"{event:<{LABEL}} {first}", *(f"{'':<{LABEL}} {one}" for one in others))
+
+    def end(self) -> None:
+        """Take the line that moves off the screen: what others write comes below the events."""
+        self._line.erase()
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Never print these from here on."""
@@ -71,37 +77,27 @@ class Reporter:
         if text:
             message["text"] = text
         line = json.dumps(message | facts, default=str)
-        self._write(self.clear(line) + "\n")
+        self.stream.write(terminal.writable(self.clear(line) + "\n", self.stream))
         self.stream.flush()
 
-    def _line(self, text: str) -> None:
-        self._erase()
-        prefix = "[rehearsal] " if self.rehearsal else ""
-        for line in self.clear(text).split("\n"):
-            self._write(f"{prefix}{line.rstrip()}\n")
-        self.stream.flush()
+    def _tell_log(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            if live_line.is_step(line):
+                self._step = terminal.one_line(line.strip())
+                self._move()
+            elif not live_line.is_note(line):
+                self._step = ""
+                self._stay(f"  | {line}")
 
-    def _progress(self, text: str) -> None:
-        if self._moves:
-            self._erase()
-            width = _width() - 1
-            prefix = "[rehearsal] " if self.rehearsal else ""
-            self._write(f"{prefix}{text}"[:width])
-            self.stream.flush()
-            self._moving = True
-            return
-        now = time.monotonic()
-        if self._progress_shown is None or now - self._progress_shown >= PLAIN_PROGRESS_SECONDS:
-            self._progress_shown = now
-            self._line(text)
+    def _move(self) -> None:
+        told = ": ".join(part for part in (self._state, self._step) if part)
+        self._line.move(self._own(f"{'':<{LABEL}} {told}"))
 
-    def _write(self, text: str) -> None:
-        self.stream.write(terminal.writable(text, self.stream))
+    def _stay(self, *lines: str) -> None:
+        self._line.stay(*(self._own(line) for line in lines))
 
-    def _erase(self) -> None:
-        if self._moving:
-            self.stream.write("\r\x1b[K")
-            self._moving = False
+    def _own(self, line: str) -> str:
+        return self.clear(f"[rehearsal] {line}" if self.rehearsal else line)
 
 
 def secrets_of_environment() -> list[str]:
@@ -127,8 +123,7 @@ def size_of(bytes_: int) -> str:
     return f"{bytes_ / 1e3:.0f} kB" if bytes_ < 1_000_000 else f"{bytes_ / 1e6:.1f} MB"
 
 
-def _width() -> int:
-    try:
-        return os.get_terminal_size().columns
-    except OSError:
-        return 80
+def from_here(path: Path) -> str:
+    """A path as one types it: without the present folder, where it lies below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -13,16 +13,52 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_ci_log_gets_lines_and_no_moving_ones():
+STEPS = [f"  tune {n}/20  loss 0.{n:03}  841 images/s  0:{20 - n:02} left" for n in range(1, 21)]
+NOTE = "E0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call to cuInit"
+
+
+def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("kernelkit.live_line.time.monotonic", lambda: now)
     stream = io.StringIO()
     report = Reporter(stream)
     for second in range(100):
+        now = float(second)
         report("progress", f"running for {second} s")
+        report("log", STEPS[second // 5])
+    report("log", NOTE)
+    report("log", "the end")
     report("state", "complete", state="complete")
     assert stream.getvalue().splitlines() == [
-        "          running for 0 s",
+        f"          running for 60 s: {STEPS[11].strip()}",
+        *[f"  | {STEPS[-1]}"] * 5,
+        "  | the end",
         "state     complete",
     ]
+
+
+def test_json_has_steps_and_notes_too():
+    stream = io.StringIO()
+    report = Reporter(stream, as_json=True)
+    for line in (*STEPS, NOTE):
+        report("log", line)
+    assert [json.loads(line)["text"] for line in stream.getvalue().splitlines()] == [*STEPS, NOTE]
+
+
+def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
+    stream = Terminal()
+    report = Reporter(stream)
+    report("progress", "running for 1 s")
+    report("log", STEPS[0])
+    report("progress", "running for 2 s")
+    report.end()
+    report.end()
+    shown = stream.getvalue().split("\r\x1b[K")
+    assert shown[1:] == [
+        f"          running for 1 s: {STEPS[0].strip()}"[: len(shown[1])], shown[2], "",
+    ]  # fmt: skip
+    assert shown[2].startswith("          running for 2 s: tune 1/20")
+    assert shown[2].endswith("841 images/s  0:19 left")
 
 
 def test_a_terminal_gets_one_line_that_moves():

@@ -75,9 +75,9 @@ _HEAD = """\
 # below, as text; they are written to a temporary folder and imported from there.
 BUNDLE = {facts}
 
-import hashlib, importlib, json, os, pathlib, sys, tempfile, time
+import hashlib, importlib, os, pathlib, sys, tempfile, time
 
-print("bundle:", json.dumps(BUNDLE))
+print("bundle:", BUNDLE["notebook"], *BUNDLE["packages"], BUNDLE["content"][:19])
 os.environ.update({environment})
 os.environ["{began}"] = str(time.monotonic())
 

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 from kernelkit.errors import KernelkitError
+
+LAST_LINES = 12  # of a command that failed
 
 
 class Catalogue:
@@ -50,15 +54,29 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     return sorted(found)
 
 
-def fill_catalogue(folder: Path, command: str) -> None:
+def fill_catalogue(
+    folder: Path, command: str, tell: Callable[[str], None] = lambda line: None
+) -> None:
     """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
 
     The command is another program's, so that the local Kaggle need not know what the data is.
-    Raises KernelkitError if it fails.
+    `tell` gets each line that it writes. Raises KernelkitError, with its last words, if it fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
+    last: deque[str] = deque(maxlen=LAST_LINES)
     try:
-        subprocess.run(words, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process:
+            for line in process.stdout or ():
+                last.append(line.rstrip("\n"))
+                tell(last[-1])
+    except OSError as error:
         raise KernelkitError(f"the catalogue could not be filled: {error}") from error
+    if process.returncode:
+        said = "\n".join(f"    {line}" for line in last)
+        raise KernelkitError(
+            f"the catalogue could not be filled: {words[0]} ended with exit code "
+            f"{process.returncode}\n{said}".rstrip()
+        )

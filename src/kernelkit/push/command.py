@@ -111,6 +111,8 @@ def push_kernel(
         return _push(context, planned, output, submit, **how)
     except KernelkitError as error:
         _end(context, error)
+    finally:
+        report.end()
 
 
 def _end(context: PushContext, error: KernelkitError) -> NoReturn:

@@ -7,12 +7,12 @@ import hashlib
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelkit import files, locks, signals
+from kernelkit import files, live_line, locks, signals
 from kernelkit.errors import KernelkitError
 from kernelkit.events import Reporter, minutes
 from kernelkit.kaggle_api.client import Kaggle
@@ -42,7 +42,12 @@ class PushContext:
     def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
         retries = replace(self.timing.retries, tell=self._tell_pause)
-        return connect(self.local, replace(self.timing, retries=retries), self.catalogue)
+        timing = replace(self.timing, retries=retries)
+        return connect(self.local, timing, self.catalogue, self._tell_filling)
+
+    def _tell_filling(self, line: str) -> None:
+        if live_line.is_step(line):
+            self.report("progress", f"making what the rehearsal reads, once: {line.strip()}")
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
         self.report("retrying", f"{failure.method} ({failure.kind.value}): "
@@ -79,6 +84,14 @@ class PushContext:
         local = " --local" if self.local else ""
         return f"Go on in another session with: {TOOL}{local} --continue"
 
+    def what_next(self, push: Push) -> str:
+        """What a user types after a run that is complete; empty where there is nothing to add."""
+        if push.rehearsal:
+            return f"{TOOL}    (on Kaggle itself, once ~/.kaggle/access_token holds a token)"
+        if push.competition:
+            return f"{TOOL} --resume {push.reference} --submit MESSAGE"
+        return ""
+
     def how_to_resume(self, push: Push) -> str:
         """The sentence that tells how to come back to a run that goes on."""
         if self.local:
@@ -95,10 +108,16 @@ FILLED = ".filled"  # in the catalogue: the commands that were run, a line each
 
 
 @contextlib.contextmanager
-def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator[Kaggle]:
+def connect(
+    local: Path | None,
+    timing: Timing,
+    catalogue: str = "",
+    tell: Callable[[str], None] = lambda line: None,
+) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run once as it is. Raises
+    `catalogue` is a command that fills the rehearsal's inputs, run once as it is; `tell` gets
+    each line that it writes. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
@@ -114,7 +133,8 @@ def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         if catalogue and catalogue not in known:
             python = shlex.quote(sys.executable)
-            fill_catalogue(server.catalogue, re.sub(r"\Apython3?\b", lambda _: python, catalogue))
+            command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
+            fill_catalogue(server.catalogue, command, tell)
             files.write_text(filled, "\n".join([*known, catalogue]) + "\n")
         connection = open_connection(timing.timeouts, timing.retries)
         if not connection.base_url.startswith(server.url + "/"):

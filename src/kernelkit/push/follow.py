@@ -14,7 +14,7 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.events import minutes, size_of
+from kernelkit.events import from_here, minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota
 from kernelkit.push import ledger as ledgers
@@ -79,6 +79,8 @@ def follow(
         _judge(context, push, folder, text)
     if submit is not None:
         _submit(context, kaggle, push, folder, submit)
+    elif following := context.what_next(push):
+        context.report("next", following)
     return folder
 
 
@@ -122,7 +124,7 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
     context.report(
         "fetched",
-        f"{len(fetched.files)} files, {size_of(fetched.bytes)} in {took}: {folder}",
+        f"{len(fetched.files)} files, {size_of(fetched.bytes)} in {took}: {from_here(folder)}",
         files=dict(fetched.files),
         folder=str(folder),
     )
@@ -178,7 +180,7 @@ def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
     title = f"{push.kernel} version {push.version}" + (" (rehearsal)" if push.rehearsal else "")
     path, why = run_folder.report_or_why(folder, title, text, context.report.clear)
     if path:
-        context.report("report", str(path), path=str(path))
+        context.report("report", from_here(path), path=str(path))
     else:
         context.report("warning", f"no report: {why}")
 

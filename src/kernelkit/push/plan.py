@@ -116,6 +116,7 @@ def make(
         bundle=build(kernel.code_file, values, here, minutes),
         project=here,
         parameters=defaults | values,
+        defaults=defaults,
         timeout_minutes=timeout_minutes,
         starts=tuple(starts),
     )

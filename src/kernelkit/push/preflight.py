@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ class PushRequest:
     """What is asked of a push besides its metadata.
 
     `parameters` are all of the notebook's, the defaults among them, and `starts` those of each
-    run that it starts in turn; `timeout_minutes` is None where none was asked for.
+    run that it starts in turn, `defaults` the notebook's own values; `timeout_minutes` is None
+    where none was asked for.
     """
 
     metadata: Metadata
@@ -38,6 +39,7 @@ class PushRequest:
     parameters: Mapping[str, Any]
     timeout_minutes: float | None
     starts: tuple[Mapping[str, Any], ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def values(self) -> Iterator[tuple[str, Any]]:
@@ -96,7 +98,10 @@ def _needs(request: PushRequest) -> Iterator[Finding]:
             f"{download} downloads what is not attached, and the internet is off: set "
             "enable_internet to true, or add the dataset or model that holds it"
         )
-    if online and not (wants or download):
+    # Metadata that suits the notebook as it stands is not changed for one push.
+    usual = replace(request, parameters=request.defaults, starts=())
+    needed = wants or download or _asked(usual, "internet") or _asked(usual, "download")
+    if online and not needed:
         yield warning("enable_internet is on though no parameter needs it: set it to false")
     if online and (wants or (download and not attached)):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")

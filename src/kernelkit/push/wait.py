@@ -18,6 +18,8 @@ from kernelkit.machines import Kind
 from kernelkit.push.live_log import LiveLog
 from kernelkit.runs.log import Entry, decode
 
+WORTH_TELLING = 60.0  # seconds in the queue
+NEAR_LIMIT = 3600.0  # seconds before a limit that nobody asked for is told of
 ENDED = ("complete", "error", "cancel_acknowledged")
 
 
@@ -82,6 +84,7 @@ class Wait:
         self._patience = patience or PollPolicy()
         self._clock = kaggle.retries.clock
         cap = machines.LIMITS[accelerator].hours_per_session * 60
+        self._limited = timeout_minutes is not None
         self._limit = 60.0 * min(cap, timeout_minutes or cap)
         self._begun = self._answered = self._clock.now()
         self._running_since: float | None = None
@@ -240,10 +243,12 @@ class Wait:
             return f"{self._message} for {minutes(now - self._begun)}"
         run = now - self._running_since
         left = max(0.0, self._limit - run)
-        message = (
-            f"running for {minutes(run)} (queued {minutes(self._running_since - self._begun)})"
-        )
-        message += f", {minutes(left)} until its time limit"
+        queued = self._running_since - self._begun
+        message = f"running for {minutes(run)}"
+        if queued >= WORTH_TELLING:
+            message += f" (queued {minutes(queued)})"
+        if self._limited or left < NEAR_LIMIT:
+            message += f", {minutes(left)} until its time limit"
         if self._quota:
             message += f", {max(0.0, self._quota.left - run / 3600):.1f} h of quota left"
         return message

@@ -7,8 +7,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ import nbformat
 
 from kernelkit import files, project, terminal
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
+from kernelkit.live_line import NotebookOutput
 from kernelkit.notebooks import document, parameters
 from kernelkit.runs import notebook_html, unfinished
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
+LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
 TRACEBACK_LINES = 12
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
@@ -48,6 +50,11 @@ class ExecutedRun:
         seen = self.report if self.report.is_file() else self.folder
         return f"{', '.join(scores)}\n{seen}"
 
+    @property
+    def what_next(self) -> str:
+        """What a user types after a run: the page that sets it beside the others."""
+        return f"next: python tools/report.py {self.folder.parent} --index"
+
 
 def run_notebook(
     notebook: Path,
@@ -65,7 +72,7 @@ def run_notebook(
     run folder, by default `runs/<name>`, and without a name the folder where the same run was
     cut off, or a new one if there is none or with `fresh`. The parameter `output` is set to it
     when the notebook has one; on another host than the first it is one below it. What the
-    notebook prints is shown as it comes unless `quiet`.
+    notebook prints is shown as it comes unless `quiet`, its steps in one line that moves.
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError`, or one
     of `errors.OF_NOTEBOOKS` by its exception's name, with the failing cell when it fails; its
@@ -90,7 +97,7 @@ def _run(
     _begin(folder)
     begun = time.monotonic()
     try:
-        with project.importable(notebook):
+        with project.importable(notebook), _quiet_libraries():
             _execute(source, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
@@ -167,14 +174,14 @@ def _execute(
     # Names and types are checked already, and papermill's own reading of comments is not ours.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     part = folder / f".{EXECUTED}.part.ipynb"
-    shown = None if quiet else sys.stdout
+    shown = None if quiet else NotebookOutput(sys.stdout)
     try:
         papermill.execute_notebook(
             source,
             str(part),
             parameters=dict(values),
             kernel_name=document.KERNELSPEC["name"],
-            progress_bar=sys.stderr.isatty() and not quiet,
+            progress_bar=False,
             stdout_file=shown,
             cwd=str(Path.cwd()),
             extra_arguments=_silence(document.KERNELSPEC["name"]),
@@ -188,8 +195,26 @@ def _execute(
             f"of the same run; {folder} holds what it wrote before"
         ) from None
     finally:
+        if shown:
+            shown.close()
         if part.is_file():
             _keep(part, folder / EXECUTED)
+
+
+@contextmanager
+def _quiet_libraries() -> Iterator[None]:
+    """For the length of a block, C++ libraries in processes started here log nothing but errors.
+
+    Unless the user says what they are to log: they write past Jupyter, straight to the terminal.
+    """
+    if LIBRARY_LOG in os.environ:
+        yield
+        return
+    os.environ[LIBRARY_LOG] = "3"
+    try:
+        yield
+    finally:
+        os.environ.pop(LIBRARY_LOG, None)
 
 
 def _silence(kernel: str) -> list[str]:

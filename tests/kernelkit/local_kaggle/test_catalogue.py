@@ -46,3 +46,13 @@ def test_a_command_fills_it(tmp_path):
     assert Catalogue(tmp_path / "new").competitions() == ["a"]
     with pytest.raises(KernelkitError, match="could not be filled"):
         fill_catalogue(tmp_path / "new", "no-such-command")
+
+
+def test_what_the_command_writes_is_handed_on_and_not_printed(tmp_path, capfd):
+    code = "import sys; print('one'); print('two', file=sys.stderr, flush=True); sys.exit({})"
+    lines = []
+    fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(0)}"', lines.append)
+    assert sorted(lines) == ["one", "two"]
+    with pytest.raises(KernelkitError, match=r"(?s)ended with exit code 3\n.*    two"):
+        fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(3)}"')
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,121 @@
+"""Lines for a person to read: those that stay, and one that moves while something goes on.
+
+In a terminal the moving line is written over and over; elsewhere, as in a CI log, it is written
+at most once a minute. What a library says of its own build is left out.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import time
+from typing import TextIO
+
+from kernelkit import terminal
+
+PLAIN_SECONDS = 60.0  # between two states of the moving line where there is no terminal
+
+# `  reading 3 of 12`, `epoch 3/12  loss 0.4  0:41 left`, and the bars that tqdm draws
+_PROGRESS = re.compile(r"^\s+\S.* \d[\d,]* of \d[\d,]*\s*$|\d:\d\d left\s*$|\d%\|")
+_COUNT = re.compile(r"(\d[\d,]*)(?:/| of )(\d[\d,]*)")
+# C++ libraries (TensorFlow's among them) begin a line with its level, time, process and place.
+_NOTE = re.compile(
+    r"[IWE]\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::"
+    r"|To enable the following instructions: "
+)
+
+
+def is_step(line: str) -> bool:
+    """Whether a line says how far something is that is not yet at its end."""
+    if not _PROGRESS.search(line):
+        return False
+    count = _COUNT.search(line)
+    return not count or count[1] != count[2]
+
+
+def is_note(line: str) -> bool:
+    """Whether a reader can do nothing about a line: a C++ library's note on its own work."""
+    return _NOTE.match(line) is not None
+
+
+class LiveLine:
+    """A stream with a last line that moves."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self._in_place = stream.isatty()
+        self._on_screen = False
+        self._told = time.monotonic()
+
+    def stay(self, *lines: str) -> None:
+        """Write lines that stay."""
+        self.erase()
+        for line in lines:
+            self._write(f"{line.rstrip()}\n")
+        self.stream.flush()
+
+    def move(self, line: str) -> None:
+        """Write what goes on, in place of what was last written so; one line, cut to fit."""
+        if self._in_place:
+            self.erase()
+            self._write(fitted(line, _width() - 1))
+            self.stream.flush()
+            self._on_screen = True
+        elif time.monotonic() - self._told >= PLAIN_SECONDS:
+            self._told = time.monotonic()
+            self.stay(line)
+
+    def erase(self) -> None:
+        """Take the moving line off the screen."""
+        if self._on_screen:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+            self._on_screen = False
+
+    def _write(self, text: str) -> None:
+        self.stream.write(terminal.writable(text, self.stream))
+
+
+class NotebookOutput(io.TextIOBase):
+    """A stream for what a notebook prints, that shows it on another one; its steps in one line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._line = LiveLine(stream)
+        self._rest = ""
+
+    def write(self, text: str) -> int:
+        """Show the lines that are whole; the last one waits for its end."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._show(line)
+        return len(text)
+
+    def close(self) -> None:
+        """Show what has no end, and take the moving line off the screen."""
+        if self._rest:
+            self._show(self._rest)
+        self._rest = ""
+        self._line.erase()
+
+    def _show(self, line: str) -> None:
+        line = terminal.plain(line, colours=True)
+        if is_step(line):
+            self._line.move(terminal.plain(line))
+        elif not is_note(line):
+            self._line.stay(line)
+
+
+def fitted(line: str, width: int) -> str:
+    """The line in at most `width` characters: its beginning and its end, where the time left is."""
+    if len(line) <= width:
+        return line
+    end = min(30, width // 2)
+    return f"{line[: max(0, width - end - 1)]}…{line[len(line) - end :]}"[: max(0, width)]
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 80
