@@ -87,7 +87,7 @@ class PushContext:
     def what_next(self, push: Push) -> str:
         """What a user types after a run that is complete; empty where there is nothing to add."""
         if push.rehearsal:
-            return f"{TOOL}    (on Kaggle itself, once ~/.kaggle/access_token holds a token)"
+            return f"{TOOL}  # on Kaggle, with ~/.kaggle/access_token"
         if push.competition:
             return f"{TOOL} --resume {push.reference} --submit MESSAGE"
         return ""

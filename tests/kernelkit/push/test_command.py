@@ -59,6 +59,29 @@ def test_a_push_under_papermill_brings_every_file_home_byte_for_byte(repository,
     assert all(line.startswith("[rehearsal]") for line in repository.message.splitlines())
 
 
+def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle, notebook_code):
+    note = "E0000 00:00:1795307956.163175    7820 platform.cc:52] failed call"
+    repository.cells(notebook_code(
+        "import sys\n"
+        "for n in range(1, 201):\n"
+        "    print(f'  tune {n}/200  F1 0.{n:03}  9 images/s  0:07 left')\n"
+        f"print({note!r}, file=sys.stderr)"
+    ))  # fmt: skip
+    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.push()
+
+    lines = repository.message.splitlines()
+    assert len(lines) <= 15, lines
+    assert [line for line in lines if "tune" in line] == [
+        "[rehearsal]   |   tune 200/200  F1 0.200  9 images/s  0:07 left"
+    ]
+    assert not any("platform.cc" in line or "{" in line for line in lines)
+    assert lines[-2].startswith("[rehearsal] report    ")
+    assert lines[-1].startswith("[rehearsal] next      python tools/push_kernel.py  # on Kaggle")
+    log = (repository.runs / "rehearsal-blossom-train-v1" / ".kernelkit" / "log.txt").read_text()
+    assert "tune 77/200" in log
+
+
 def test_the_ledger_keeps_what_was_pushed_and_how_it_went(repository, kaggle):
     repository.push("files=1")
 

@@ -169,6 +169,19 @@ def test_the_internet_is_on_for_something_when_one_run_needs_it(repository):
     assert not any("no parameter needs it" in t for t in of_runs(repository, {"files": 6}))
 
 
+def test_the_internet_that_the_notebook_needs_as_it_stands_is_no_warning(repository):
+    (repository.root / "pyproject.toml").write_text(NEEDS.replace("files=6", "files=3"))
+    repository.describe(enable_internet=True)
+
+    def doubted(*given):
+        planned = plan.make(None, given, repository.metadata, None, None, None, ())
+        return any("no parameter needs it" in finding.text for finding in planned.findings)
+
+    assert not doubted("files=1")
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+    assert doubted("files=1")
+
+
 def test_what_is_downloaded_may_be_attached(repository):
     (repository.root / "pyproject.toml").write_text(NEEDS)
     repository.describe(dataset_sources=["me/weights"])

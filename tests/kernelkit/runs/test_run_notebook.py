@@ -1,5 +1,6 @@
 """Whole runs of tiny notebooks: what they leave, in success and in failure."""
 
+import io
 import json
 import os
 import runpy
@@ -66,6 +67,32 @@ def test_a_run_leaves_its_folder(notebook, capsys):
     assert "scaled 63" in page
     executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
     assert str(notebook) not in json.dumps(executed)
+
+
+def test_in_a_terminal_steps_are_one_line_and_libraries_are_quiet(notebook, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    told = """print("level", os.environ["TF_CPP_MIN_LOG_LEVEL"])
+for n in range(1, 4):
+    print(f"  reading {n} of 3  0:0{3 - n} left")
+"""
+    notebook.write_text(NOTEBOOK + told)
+    out, err = Terminal(), Terminal()
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
+    run = run_notebook(notebook, name="first", report=False)
+    assert err.getvalue() == ""
+    assert out.getvalue() == (
+        "scaled 42\nlevel 3\n"
+        "  reading 1 of 3  0:02 left\r\x1b[K  reading 2 of 3  0:01 left\r\x1b[K"
+        "  reading 3 of 3  0:00 left\n"
+    )
+    assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
+    assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
+    assert run.what_next == "next: python tools/report.py runs --index"
 
 
 def test_wrong_parameters_run_nothing(notebook):
