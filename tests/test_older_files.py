@@ -141,7 +141,7 @@ def test_a_checkpoint_of_fine_tuning_is_restored(desk, capsys):
     settings = json.loads(next((desk / "runs/cut").glob("checkpoints/*/settings.json")).read_text())
     kept = Checkpoints(desk / "runs/cut", settings)
 
-    assert "going on from" in capsys.readouterr().out
+    assert "resuming from" in capsys.readouterr().out
     assert (kept.phase, kept.found.step) == ("fine-tune", 3)
     assert [row["epoch"] for row in kept.history] == [1]
     classifier = build("SmallNet", 32, 3, weights="none", dropout=0.3)

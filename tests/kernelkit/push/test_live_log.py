@@ -194,7 +194,7 @@ def test_a_long_log_takes_little_memory():
 
 
 def test_of_a_long_log_people_read_the_ends(monkeypatch):
-    monkeypatch.setattr(live_log, "LONGEST", 1000)
+    monkeypatch.setattr(logs, "LONGEST", 1000)
     written = logs.text(logs.decode(as_log(*(f"line {n}\n" for n in range(5000)))))
     assert written.startswith("line 0\n")
     assert written.endswith("line 4999\n")

@@ -303,7 +303,7 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
     )
     planned = plan.make(None, (), repository.metadata, None, None)
 
-    request = planned.owned_by("me").request
+    request = planned.owned_by("me").save_fields
 
     assert request["slug"] == "me/blossom-train"
     assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]

@@ -160,6 +160,7 @@ def test_a_notebook_says_by_an_exceptions_name_why_it_ended(notebook, name, code
 def test_an_output_that_cannot_be_is_said_before_anything_runs(notebook, monkeypatch):
     from click.testing import CliRunner
 
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
     for place in ("/proc/nothing/run", "x" * 300):
         message = CliRunner().invoke(tool, [str(notebook), "--output", place])

@@ -138,7 +138,7 @@ def _checked(
 
 
 def _score(asked: Mapping[str, Any], notebook: Path) -> str:
-    """The measure that runs are ranked by; "" where none is named, which only a grid can do."""
+    """The measure that runs are ranked by; "" where none is named: a grid then takes the first."""
     score = asked.get("score") or project.shown(notebook).score
     if not score and asked.get("search"):
         raise ParameterError(

@@ -122,6 +122,4 @@ def _verdict(table: ResultTable) -> list[str]:
     if not states[records.DONE]:
         return [counts]
     known = ", ".join(sorted({name for row in table.rows for name in row.metrics})) or "none"
-    if not table.score:
-        return [counts, f"`score: NAME` in the sweep's file ranks the runs; known are: {known}"]
     return [counts, f"no run has the score {table.score!r}; known are: {known}"]

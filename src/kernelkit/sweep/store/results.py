@@ -75,9 +75,18 @@ class ResultTable:
 def gather(
     folder: SweepFolder, specification: Specification, runs: Sequence[PlannedRun]
 ) -> ResultTable:
-    """Read what the runs have left so far."""
-    rows = tuple(_row(folder, run, specification.score) for run in runs)
-    return ResultTable(specification.name, specification.score, rows, specification.minimize)
+    """Read what the runs have left so far.
+
+    Where no score is named, the first number of `metrics.json` takes its place.
+    """
+    score = specification.score or _first_measure(folder, runs)
+    rows = tuple(_row(folder, run, score) for run in runs)
+    return ResultTable(specification.name, score, rows, specification.minimize)
+
+
+def _first_measure(folder: SweepFolder, runs: Sequence[PlannedRun]) -> str:
+    found = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
+    return next(filter(None, found), "")
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
