@@ -4,7 +4,8 @@ competitions/<slug>/…          what a competition's page offers
 datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
-solutions/<slug>.csv           `id,label` and, where wanted, `Usage` (Public or Private)
+solutions/<slug>.toml          how submissions are scored (`services/scoring.py` has the format)
+solutions/<slug>.csv           the answers that they are scored against, which no session sees
 """
 
 from __future__ import annotations
@@ -38,10 +39,18 @@ class Catalogue:
         """The slugs of all competitions, sorted."""
         return sorted(p.name for p in self.folder.glob("competitions/*") if p.is_dir())
 
-    def solution(self, competition: str) -> Path | None:
-        """The answers of a competition, if they are known."""
-        path = self.folder / "solutions" / f"{competition}.csv"
-        return path if path.is_file() else None
+    def scoring_rules(self, competition: str) -> Path:
+        """Where the catalogue says how a competition is scored, whether or not it does."""
+        return self.folder / "solutions" / f"{competition}.toml"
+
+    def is_complete(self) -> bool:
+        """Whether it holds anything, and says of all answers how they score."""
+        ruled = all(
+            self.scoring_rules(slug).is_file()
+            for slug in self.competitions()
+            if self.scoring_rules(slug).with_suffix(".csv").is_file()
+        )
+        return ruled and any(self.folder.glob("*/*"))
 
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
@@ -50,15 +59,15 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     return sorted(found)
 
 
-def fill_catalogue(folder: Path, command: str) -> None:
+def fill_catalogue(folder: Path, command: str, where: Path | None = None) -> None:
     """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
 
-    The command is another program's, so that the local Kaggle need not know what the data is.
-    Raises KernelkitError if it fails.
+    The command is another program's, so that the local Kaggle need not know what the data is. It
+    runs in the folder `where`, or the present one. Raises KernelkitError if it fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
+    words = [word.replace("{catalogue}", str(folder.absolute())) for word in shlex.split(command)]
     try:
-        subprocess.run(words, check=True)
+        subprocess.run(words, check=True, cwd=where)
     except (OSError, subprocess.CalledProcessError) as error:
         raise KernelkitError(f"the catalogue could not be filled: {error}") from error

@@ -30,7 +30,7 @@ TOOL = "python tools/push_kernel.py"
 class PushContext:
     """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
 
-    `catalogue` is the project's command that fills such a Kaggle's inputs.
+    `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`.
     """
 
     runs: Path
@@ -38,11 +38,12 @@ class PushContext:
     timing: Timing
     local: Path | None = None
     catalogue: str = ""
+    root: Path | None = None
 
     def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
         retries = replace(self.timing.retries, tell=self._tell_pause)
-        return connect(self.local, replace(self.timing, retries=retries), self.catalogue)
+        return connect(self.local, replace(self.timing, retries=retries), self.catalogue, self.root)
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
         self.report("retrying", f"{failure.method} ({failure.kind.value}): "
@@ -92,24 +93,27 @@ class PushContext:
 
 
 @contextlib.contextmanager
-def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator[Kaggle]:
+def connect(
+    local: Path | None, timing: Timing, catalogue: str = "", root: Path | None = None
+) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run once. Raises
+    `catalogue` is a command that fills the rehearsal's inputs, run once, in `root`. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
     if local is None:
         yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
         return
-    from kernelkit.local_kaggle.catalogue import fill_catalogue
+    from kernelkit.local_kaggle.catalogue import Catalogue, fill_catalogue
     from kernelkit.local_kaggle.server import LocalKaggle
 
     # A rehearsal's Kaggle is this process: what it runs must not outlive it.
     with signals.unwinding(), LocalKaggle(local) as server, server.attach():
-        if catalogue and not any(server.catalogue.glob("*/*")):
+        if catalogue and not Catalogue(server.catalogue).is_complete():
             python = shlex.quote(sys.executable)
-            fill_catalogue(server.catalogue, re.sub(r"\Apython3?\b", lambda _: python, catalogue))
+            command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
+            fill_catalogue(server.catalogue, command, root)
         connection = open_connection(timing.timeouts, timing.retries)
         if not connection.base_url.startswith(server.url + "/"):
             raise KernelkitError(
