@@ -45,11 +45,9 @@ def read(name: str) -> Plots:
 def folder() -> Path:
     """Where the competition's files are: mounted in a session, or left by a rehearsal."""
     mounts = Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
-    left = [
-        place / "runs/local_kaggle/catalogue/competitions" / SLUG
-        for place in (Path.cwd(), *Path.cwd().parents)
-    ]
-    for place in (mounts / "competitions" / SLUG, mounts / SLUG, *left):
+    repository = Path(__file__).resolve().parents[2]  # at the desk: what a rehearsal left
+    left = repository / "runs/local_kaggle/catalogue/competitions" / SLUG
+    for place in (mounts / "competitions" / SLUG, mounts / SLUG, left):
         if (place / "train.csv").is_file():
             return place
     raise FileNotFoundError(
