@@ -43,15 +43,6 @@ class Catalogue:
         """Where the catalogue says how a competition is scored, whether or not it does."""
         return self.folder / "solutions" / f"{competition}.toml"
 
-    def is_complete(self) -> bool:
-        """Whether it holds anything, and says of all answers how they score."""
-        ruled = all(
-            self.scoring_rules(slug).is_file()
-            for slug in self.competitions()
-            if self.scoring_rules(slug).with_suffix(".csv").is_file()
-        )
-        return ruled and any(self.folder.glob("*/*"))
-
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""

@@ -100,13 +100,14 @@ def push_kernel(
         )
     timing = timing or (REHEARSAL if local else KAGGLE)
     place = where / "local_kaggle" if local else None
-    context = PushContext(where, report, timing, place, here.catalogue, here.root)
+    context = PushContext(where, report, timing, place, root=here.root)
     try:
         if resume is not None:
             return resuming.resume(context, resume, output, accelerator, submit)
         if output:
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
+        context = replace(context, catalogue=planned.catalogue)
         how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
         return _push(context, planned, output, submit, **how)
     except KernelkitError as error:
@@ -230,7 +231,8 @@ def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) 
     minutes = planned.request.timeout_minutes
     last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
     known = last.version if last else None
-    account = check(kaggle, kernel, machine, minutes, force=force, known=known)
+    sources = planned.metadata.sources("kernel")
+    account = check(kaggle, kernel, machine, minutes, sources=sources, force=force, known=known)
     for finding in account.findings:
         context.report(finding.level, finding.text)
     cap = machines.LIMITS[machine.kind].hours_per_session

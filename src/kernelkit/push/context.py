@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelkit import locks, signals
+from kernelkit import files, locks, signals
 from kernelkit.errors import KernelkitError
 from kernelkit.events import Reporter, minutes
 from kernelkit.kaggle_api.client import Kaggle
@@ -92,28 +92,34 @@ class PushContext:
         return f"Come back with: {TOOL}{local} --resume {push.reference}"
 
 
+FILLED = ".filled"  # in the catalogue: the commands that were run, a line each
+
+
 @contextlib.contextmanager
 def connect(
     local: Path | None, timing: Timing, catalogue: str = "", root: Path | None = None
 ) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run once, in `root`. Raises
+    `catalogue` is a command that fills the rehearsal's inputs, run once as it is, in `root`. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
     if local is None:
         yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
         return
-    from kernelkit.local_kaggle.catalogue import Catalogue, fill_catalogue
+    from kernelkit.local_kaggle.catalogue import fill_catalogue
     from kernelkit.local_kaggle.server import LocalKaggle
 
     # A rehearsal's Kaggle is this process: what it runs must not outlive it.
     with signals.unwinding(), LocalKaggle(local) as server, server.attach():
-        if catalogue and not Catalogue(server.catalogue).is_complete():
+        filled = server.catalogue / FILLED
+        known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
+        if catalogue and catalogue not in known:
             python = shlex.quote(sys.executable)
             command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
             fill_catalogue(server.catalogue, command, root)
+            files.write_text(filled, "\n".join([*known, catalogue]) + "\n")
         connection = open_connection(timing.timeouts, timing.retries)
         if not connection.base_url.startswith(server.url + "/"):
             raise KernelkitError(

@@ -15,6 +15,7 @@ from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
 BUCKET = "PETALS_GCS_PATH"  # gs://... that holds the competition's folders
+KEPT = "KERNELKIT_KEPT"  # a sweep's folder in a session's output, for its runs and later sessions
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ def find_source(data: str = "auto", size: int = 192, *, competition: str = COMPE
     if _holds_records("data"):
         return Source("data", "folder")
     return embedded(size)
+
+
+def kept_folder() -> Path:
+    """Where what other runs can use is kept: a sweep's own folder in a session, else the cache."""
+    return Path(os.environ.get(KEPT) or cache_folder())
 
 
 def embedded(size: int) -> Source:

@@ -48,18 +48,6 @@ def test_a_command_fills_it(tmp_path):
         fill_catalogue(tmp_path / "new", "no-such-command")
 
 
-def test_it_is_complete_once_all_answers_have_rules(tmp_path):
-    catalogue = Catalogue(tmp_path)
-    assert not catalogue.is_complete()
-    (tmp_path / "competitions" / "garden").mkdir(parents=True)
-    (tmp_path / "solutions").mkdir()
-    assert catalogue.is_complete()
-    (tmp_path / "solutions" / "garden.csv").write_text("id,label\n")
-    assert not catalogue.is_complete()
-    (tmp_path / "solutions" / "garden.toml").write_text('metric = "accuracy"')
-    assert catalogue.is_complete()
-
-
 def test_the_command_runs_in_its_projects_folder(tmp_path):
     (tmp_path / "fill.py").write_text(
         "import os, sys; os.makedirs(sys.argv[1] + '/competitions/b')"
