@@ -90,6 +90,7 @@ ROOMS = {
             "local_kaggle.faults.schedule",
             "push": f"{_tools} notebooks kaggle_api bundle runs local_kaggle.server "
             "local_kaggle.catalogue",
+            "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
             "sweep.store": f"{_tools} sweep.config",

@@ -80,8 +80,16 @@ class Kaggle:
             for kind in SOURCES
             for source in getattr(answer.metadata, f"{kind}_data_sources") or []
         }
-        version_now = answer.metadata.current_version_number
-        return Stored(version_now, answer.blob.source, frozenset(sources))
+        return Stored(
+            version=answer.metadata.current_version_number,
+            text=answer.blob.source,
+            sources=frozenset(sources),
+            language=(answer.blob.language or "").lower(),
+            kernel_type=(answer.blob.kernel_type or "").lower(),
+            machine_shape=answer.metadata.machine_shape or "",
+            accelerator=_accelerator(answer.metadata),
+            internet=bool(answer.metadata.enable_internet),
+        )
 
     def status(
         self, kernel: Kernel, version: int | None, until: float | None = None

@@ -65,11 +65,20 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Stored:
-    """A kernel as Kaggle keeps it: the latest version's number; a version's text and sources."""
+    """A kernel as Kaggle keeps it: the latest version's number; a version's text and sources.
+
+    `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) are as Kaggle
+    names them, empty where it does not; `internet` is whether its sessions have it.
+    """
 
     version: int
     text: str
     sources: frozenset[str] = frozenset()
+    language: str = ""
+    kernel_type: str = ""
+    machine_shape: str = ""
+    accelerator: str = ""
+    internet: bool = False
 
 
 @dataclass(frozen=True)

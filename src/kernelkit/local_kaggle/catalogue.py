@@ -4,7 +4,8 @@ competitions/<slug>/…          what a competition's page offers
 datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
-solutions/<slug>.csv           `id,label` and, where wanted, `Usage` (Public or Private)
+solutions/<slug>.toml          how submissions are scored (`services/scoring.py` has the format)
+solutions/<slug>.csv           the answers that they are scored against, which no session sees
 """
 
 from __future__ import annotations
@@ -42,10 +43,9 @@ class Catalogue:
         """The slugs of all competitions, sorted."""
         return sorted(p.name for p in self.folder.glob("competitions/*") if p.is_dir())
 
-    def solution(self, competition: str) -> Path | None:
-        """The answers of a competition, if they are known."""
-        path = self.folder / "solutions" / f"{competition}.csv"
-        return path if path.is_file() else None
+    def scoring_rules(self, competition: str) -> Path:
+        """Where the catalogue says how a competition is scored, whether or not it does."""
+        return self.folder / "solutions" / f"{competition}.toml"
 
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
@@ -55,19 +55,28 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
 
 
 def fill_catalogue(
-    folder: Path, command: str, tell: Callable[[str], None] = lambda line: None
+    folder: Path,
+    command: str,
+    where: Path | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
 
-    The command is another program's, so that the local Kaggle need not know what the data is.
-    `tell` gets each line that it writes. Raises KernelkitError, with its last words, if it fails.
+    The command is another program's, so that the local Kaggle need not know what the data is. It
+    runs in the folder `where`, or the present one; `tell` gets each line that it writes. Raises
+    KernelkitError, with its last words, if it fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
+    words = [word.replace("{catalogue}", str(folder.absolute())) for word in shlex.split(command)]
     last: deque[str] = deque(maxlen=LAST_LINES)
     try:
         with subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=where,
         ) as process:
             for line in process.stdout or ():
                 last.append(line.rstrip("\n"))

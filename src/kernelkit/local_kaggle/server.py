@@ -34,8 +34,8 @@ class LocalKaggle:
                root goes on where this one stopped; made if missing
     port       0 takes a free one
     catalogue  folder of inputs: `competitions/<slug>/`, `datasets/<owner>/<slug>/`,
-               `kernels/<owner>/<slug>/`, and `solutions/<slug>.csv` with the answers that a
-               submission is scored against; default `root/catalogue`
+               `kernels/<owner>/<slug>/`, and `solutions/<slug>.csv` with the answers that
+               `<slug>.toml` beside it says how to score; default `root/catalogue`
     faults     a `FaultSchedule`; may be replaced while serving (`kaggle.faults = …`)
     limits     caps, page sizes and delays
     accounts   {user: legacy key}; default `tester` with a key drawn once per root

@@ -99,7 +99,8 @@ def push_kernel(
             "--resume waits for a push that was made, --continue makes another: choose one"
         )
     timing = timing or (REHEARSAL if local else KAGGLE)
-    context = PushContext(where, report, timing, where / "local_kaggle" if local else None)
+    place = where / "local_kaggle" if local else None
+    context = PushContext(where, report, timing, place, root=here.root)
     try:
         if resume is not None:
             return resuming.resume(context, resume, output, accelerator, submit)

@@ -30,7 +30,7 @@ TOOL = "python tools/push_kernel.py"
 class PushContext:
     """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
 
-    `catalogue` is the project's command that fills such a Kaggle's inputs.
+    `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`.
     """
 
     runs: Path
@@ -38,12 +38,13 @@ class PushContext:
     timing: Timing
     local: Path | None = None
     catalogue: str = ""
+    root: Path | None = None
 
     def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
         retries = replace(self.timing.retries, tell=self._tell_pause)
         timing = replace(self.timing, retries=retries)
-        return connect(self.local, timing, self.catalogue, self._tell_filling)
+        return connect(self.local, timing, self.catalogue, self.root, self._tell_filling)
 
     def _tell_filling(self, line: str) -> None:
         if live_line.is_step(line):
@@ -112,12 +113,13 @@ def connect(
     local: Path | None,
     timing: Timing,
     catalogue: str = "",
+    root: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run once as it is; `tell` gets
-    each line that it writes. Raises
+    `catalogue` is a command that fills the rehearsal's inputs, run once as it is, in `root`;
+    `tell` gets each line that it writes. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
@@ -134,7 +136,7 @@ def connect(
         if catalogue and catalogue not in known:
             python = shlex.quote(sys.executable)
             command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
-            fill_catalogue(server.catalogue, command, tell)
+            fill_catalogue(server.catalogue, command, root, tell)
             files.write_text(filled, "\n".join([*known, catalogue]) + "\n")
         connection = open_connection(timing.timeouts, timing.retries)
         if not connection.base_url.startswith(server.url + "/"):

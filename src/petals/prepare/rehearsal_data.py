@@ -16,19 +16,28 @@ from petals.kaggle import cache_folder
 from petals.prepare import synthetic
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
+SCORING = """\
+# The competition's metric and its submissions' columns, for a rehearsal's score.
+metric = "f1_macro"
+columns = ["id", "label"]
+"""
 
 
 def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
     """Put the embedded data into a catalogue, its solution beside it.
 
     `sizes` in pixels; those that the competition does not have are left out. Returns the
-    competition's folder. What is there stays, and is added to where its solution show that this
-    drew it: the real competition's files, put there by hand, are left as they are. Raises what
-    `ensure_dataset` raises.
+    competition's folder. What is there stays, and is added to where its answers show that this
+    drew it: the real competition's files, put there by hand, are left as they are. How it is
+    scored is added where it is not said. Raises what `ensure_dataset` raises.
     """
     folder = Path(folder)
     competition = folder / "competitions" / COMPETITION
     solution = folder / "solutions" / f"{COMPETITION}.csv"
+    rules = solution.with_suffix(".toml")
+    if not rules.exists():
+        rules.parent.mkdir(parents=True, exist_ok=True)
+        rules.write_text(SCORING, encoding="utf-8")
     for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
         if not competition.exists():
             _begin(competition, solution, _drawn(size))

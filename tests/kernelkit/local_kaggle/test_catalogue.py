@@ -51,8 +51,16 @@ def test_a_command_fills_it(tmp_path):
 def test_what_the_command_writes_is_handed_on_and_not_printed(tmp_path, capfd):
     code = "import sys; print('one'); print('two', file=sys.stderr, flush=True); sys.exit({})"
     lines = []
-    fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(0)}"', lines.append)
+    fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(0)}"', tell=lines.append)
     assert sorted(lines) == ["one", "two"]
     with pytest.raises(KernelkitError, match=r"(?s)ended with exit code 3\n.*    two"):
         fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(3)}"')
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_command_runs_in_its_projects_folder(tmp_path):
+    (tmp_path / "fill.py").write_text(
+        "import os, sys; os.makedirs(sys.argv[1] + '/competitions/b')"
+    )
+    fill_catalogue(tmp_path / "new", f"{sys.executable} fill.py {{catalogue}}", tmp_path)
+    assert Catalogue(tmp_path / "new").competitions() == ["b"]

@@ -26,6 +26,7 @@ def _catalogue(context):
     solutions = context.kaggle.catalogue / "solutions"
     solutions.mkdir()
     (solutions / "flowers.csv").write_text("id,label\na,0\nb,1\nc,1\n")
+    (solutions / "flowers.toml").write_text('metric = "f1_macro"\n')
 
 
 @pytest.fixture(scope="module")

@@ -599,6 +599,7 @@ def test_a_submission_gets_its_score(repository, kaggle):
     (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
     (kaggle.catalogue / "solutions").mkdir()
     (kaggle.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
+    (kaggle.catalogue / "solutions" / "garden.toml").write_text('metric = "f1_macro"\n')
     repository.describe(competition_sources=["garden"])
 
     repository.push(submit="first")

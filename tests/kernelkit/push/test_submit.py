@@ -21,6 +21,7 @@ def server(tmp_path):
         (garden / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
         (server.catalogue / "solutions").mkdir()
         (server.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
+        (server.catalogue / "solutions" / "garden.toml").write_text('metric = "f1_macro"\n')
         yield server
 
 

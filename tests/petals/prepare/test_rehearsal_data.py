@@ -1,5 +1,7 @@
 """What a rehearsal finds as the competition: drawn once, in the sizes that are asked for."""
 
+import tomllib
+
 import pytest
 
 from petals.data import tfrecords
@@ -43,7 +45,17 @@ def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):
     rehearsal_data.fill(tmp_path, [8])
     assert tfrecords.sizes(own.parent) == [9]
     answers = tmp_path / "solutions" / f"{COMPETITION}.csv"
-    answers.parent.mkdir()
     answers.write_text("id,label\n0,1\n")
     rehearsal_data.fill(tmp_path, [8])
     assert tfrecords.sizes(own.parent) == [9]
+
+
+def test_it_says_how_the_competition_is_scored(tmp_path):
+    real = tmp_path / "competitions" / COMPETITION  # put there by hand, or by an older version
+    real.mkdir(parents=True)
+    assert rehearsal_data.fill(tmp_path) == real
+    rules = tmp_path / "solutions" / f"{COMPETITION}.toml"
+    assert tomllib.loads(rules.read_text()) == {"metric": "f1_macro", "columns": ["id", "label"]}
+    rules.write_text('metric = "accuracy"')
+    rehearsal_data.fill(tmp_path)
+    assert rules.read_text() == 'metric = "accuracy"'

@@ -16,7 +16,7 @@ from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.kernels import Kernels
 from kernelkit.local_kaggle.services.outputs import OutputService
-from kernelkit.local_kaggle.services.scoring import SubmissionError, score
+from kernelkit.local_kaggle.services.scoring import SubmissionError, read_rules, score
 from kernelkit.local_kaggle.services.wire import (
     ApiError,
     Message,
@@ -189,15 +189,11 @@ class Competitions:
             return row
         if time.time() < row["created"] + self._state.limits.score_seconds:
             return row
-        solution = self._state.catalogue.solution(row["competition"])
+        rules = self._state.catalogue.scoring_rules(row["competition"])
         status, public, failure = "ERROR", None, None
         try:
-            if solution is None:
-                raise SubmissionError(
-                    "rehearsal: the catalogue has no answers to score against, put them in "
-                    f"solutions/{row['competition']}.csv"
-                )
-            public = f"{score(self._copy(row['id']), solution).public:.5f}"
+            scores = score(self._copy(row["id"]), read_rules(rules))
+            public = f"{scores.public:.5f}"
             status = "COMPLETE"
         except SubmissionError as error:
             failure = str(error)

@@ -35,13 +35,14 @@ def test_files_come_in_pages(context):
 def test_without_answers_a_submission_ends_in_an_error_that_says_so(context):
     scored = submit(context, "id,label\na,0\n")
     assert scored["status"] == "ERROR"
-    assert "solutions/flowers.csv" in scored["errorDescription"]
+    assert "solutions/flowers.toml" in scored["errorDescription"]
 
 
 def test_a_days_allowance(context):
     solutions = context.kaggle.catalogue / "solutions"
     solutions.mkdir()
     (solutions / "flowers.csv").write_text("id,label\na,0\n")
+    (solutions / "flowers.toml").write_text('metric = "accuracy"\n')
     limits = context.call("GetSubmissionLimits", competitionName="flowers")
     for _ in range(limits["numAllowedNow"]):
         assert submit(context, "id,label\na,0\n")["publicScore"] == "1.00000"

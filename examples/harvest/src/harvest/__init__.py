@@ -1,0 +1,1 @@
+"""What the yield of a plot is learnt with; rides inside the pushed notebook."""

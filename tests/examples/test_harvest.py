@@ -1,0 +1,88 @@
+"""The example as a stranger has it: copied out of this repository, and used from there."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+
+from kernelkit.errors import RefusedError
+from kernelkit.push.command import push_kernel
+from kernelkit.sweep.command import sweep
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def harvest(tmp_path, monkeypatch) -> Path:
+    folder = tmp_path / "copied"
+    left = shutil.ignore_patterns("runs", "__pycache__", ".*_cache", ".ipynb_checkpoints")
+    shutil.copytree(ROOT / "examples/harvest", folder, ignore=left)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def test_what_its_push_would_send(harvest):
+    told = io.StringIO()
+    assert push_kernel(local=True, dry_run=True, as_json=True, stream=told) is None
+    events = [json.loads(line) for line in told.getvalue().splitlines()]
+    assert [e["text"] for e in events if e["event"] in ("warning", "error")] == []
+    request = next(e["request"] for e in events if e["event"] == "dry run")
+    assert request["competition_data_sources"] == ["harvest-forecast"]
+    assert not request["enable_tpu"]
+    assert not request["enable_internet"]
+    assert "with harvest," in next(e["text"] for e in events if e["event"] == "bundle")
+
+
+def test_it_knows_nothing_of_this_repository(harvest):
+    texts = [path.read_text() for path in harvest.rglob("*") if path.is_file()]
+    assert len(texts) > 9
+    for word in ("petals", "tensorflow", "jax", "sklearn", "id,label"):
+        assert not any(word in text.lower().replace("of sklearn.metrics", "") for text in texts)
+
+
+def test_both_halves_of_its_notebook_agree(harvest):
+    script = jupytext.read(harvest / "notebooks/train.py")
+    notebook = nbformat.read(harvest / "notebooks/train.ipynb", as_version=4)
+    assert [c.source for c in script.cells] == [c.source for c in notebook.cells]
+
+
+def test_its_own_tests_pass(harvest):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=harvest, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.long
+def test_it_is_rehearsed_scored_and_swept(harvest):
+    told = io.StringIO()
+    folder = push_kernel(local=True, submit="first try", stream=told)
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["mae"] < metrics["mae_of_the_mean"] / 2
+    assert (folder / "submission.csv").read_text().startswith("plot,tonnes\n")
+    score = float(told.getvalue().split("score ")[1].split()[0])
+    assert 0.2 < score < 0.4  # the noise that the tables are drawn with leaves 0.32
+    swept = sweep(harvest / "notebooks/sweeps/first.yaml", report=False, stream=io.StringIO())
+    results = json.loads((swept / "results.json").read_text())
+    assert "degree" in json.dumps(results)
+    assert swept == Path("runs/first")
+
+
+@pytest.mark.long
+def test_a_submission_under_another_header_is_refused(harvest):
+    data = harvest / "src/harvest/data.py"
+    data.write_text(data.read_text().replace('"plot", "tonnes"', '"id", "label"', 1)
+                    .replace("row[KEY]", 'row["plot"]').replace("row[TARGET]", 'row["tonnes"]')
+                    .replace("TARGET in row", '"tonnes" in row'))  # fmt: skip
+    with pytest.raises(RefusedError, match="must have the columns plot and tonnes, not id, label"):
+        push_kernel(local=True, submit="as elsewhere", stream=io.StringIO())

@@ -1,0 +1,136 @@
+"""An empty folder becomes a repository: its names, its files, its first rehearsal."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import jupytext
+import nbformat
+import pytest
+
+from kernelkit import files
+from kernelkit.errors import ParameterError, StorageError
+from kernelkit.push.command import push_kernel
+from kernelkit.start import new_repository
+from kernelkit.start.new_repository import init
+from kernelkit.sweep.command import sweep
+
+
+def pushed(folder, **options):
+    """The folder of a rehearsal in a new repository, and what the push told."""
+    told = io.StringIO()
+    came = push_kernel(metadata=folder / "kernel-metadata.json", local=True, stream=told, **options)
+    return came, told.getvalue()
+
+
+@pytest.mark.parametrize("competition", [None, "wheat-harvest"])
+def test_it_holds_what_a_push_needs(tmp_path, competition):
+    folder = tmp_path / "Wheat yield"
+    written = {path.relative_to(folder).as_posix() for path in init(folder, competition)}
+    assert written == {path.relative_to(folder).as_posix() for path in folder.rglob("*")
+                       if path.is_file()}  # fmt: skip
+    assert {
+        ".gitignore", "README.md", "kernel-metadata.json", "notebooks/sweeps/first.yaml",
+        "notebooks/train.ipynb", "notebooks/train.py", "pyproject.toml",
+        "src/wheat_yield/__init__.py", "tests/test_wheat_yield.py",
+    } <= written  # fmt: skip
+    metadata = json.loads((folder / "kernel-metadata.json").read_text())
+    assert metadata["id"] == "INSERT_USERNAME/wheat-yield"
+    assert metadata["competition_sources"] == ([competition] if competition else [])
+    script = jupytext.read(folder / "notebooks/train.py")
+    notebook = nbformat.read(folder / "notebooks/train.ipynb", as_version=4)
+    assert [c.source for c in script.cells] == [c.source for c in notebook.cells]
+    assert not any("{{" in path.read_text() or "{%" in path.read_text()
+                   for path in folder.rglob("*") if path.is_file())  # fmt: skip
+    _, told = pushed(folder, dry_run=True)
+    assert "warning" not in told
+    assert "train.ipynb with wheat_yield" in told
+
+
+def test_its_own_tests_pass(tmp_path):
+    folder = tmp_path / "wheat"
+    init(folder, "wheat-harvest")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("competition", [None, "wheat-harvest"])
+def test_it_rehearses_and_sweeps(tmp_path, competition):
+    folder = tmp_path / "wheat"
+    init(folder, competition)
+    came, told = pushed(folder, submit="first" if competition else None)
+    assert json.loads((came / "metrics.json").read_text())["rmse"] < 0.3
+    assert ("score" in told) == bool(competition)
+    swept = sweep(
+        folder / "notebooks/sweeps/first.yaml", output=tmp_path / "swept", report=False,
+        stream=io.StringIO(),
+    )  # fmt: skip
+    assert len(list(swept.glob("*/metrics.json"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "slug", "package"),
+    [
+        ("ab", "ab-notebook", "ab"),
+        ("2nd try", "2nd-try", "package_2nd_try"),
+        ("random", "random", "random_kit"),
+        ("numpy", "numpy", "numpy_kit"),
+        ("Größe", "grosse", "grosse"),
+        ("class", "class", "package_class"),
+    ],
+)
+def test_names_that_kaggle_and_python_take(tmp_path, name, slug, package):
+    init(tmp_path / name)
+    assert (tmp_path / name / "src" / package / "__init__.py").is_file()
+    metadata = json.loads((tmp_path / name / "kernel-metadata.json").read_text())
+    assert metadata["id"] == f"INSERT_USERNAME/{slug}"
+    pushed(tmp_path / name, dry_run=True)  # raises where slug and title do not agree
+
+
+def test_a_folder_that_holds_anything_is_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ParameterError, match=r"not empty \(it holds notes.txt\)"):
+        init(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(ParameterError, match="is a file"):
+        init(tmp_path / "notes.txt")
+
+
+def test_a_fresh_git_repository_counts_as_empty(tmp_path):
+    (tmp_path / "wheat" / ".git").mkdir(parents=True)
+    assert init(tmp_path / "wheat")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"competition": "https://www.kaggle.com/c/wheat"}, "write its slug"),
+        ({"competition": "a\nb"}, "write its slug"),
+        ({"competition": "a", "source": "b/c"}, "choose one"),
+    ],
+)
+def test_what_cannot_be_begun_with_writes_nothing(tmp_path, options, words):
+    with pytest.raises(ParameterError, match=words):
+        init(tmp_path / "new", **options)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(new_repository.files, "write_text", _failing(files.write_text))
+    with pytest.raises(StorageError, match="No space left"):
+        init(tmp_path / "new")
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def _failing(write):
+    def write_text(path, text):
+        if path.name == "pyproject.toml":
+            raise OSError(28, "No space left on device")
+        return write(path, text)
+
+    return write_text

@@ -1,0 +1,159 @@
+"""A notebook pulled from a server that means no good: what comes along, and what does not."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+
+import pytest
+
+from kernelkit.errors import NotebookError, ParameterError, RefusedError
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.types import Kernel, Stored
+from kernelkit.local_kaggle.server import LocalKaggle
+from kernelkit.push.command import push_kernel
+from kernelkit.start import pulled
+from kernelkit.start.new_repository import init
+
+EVIL = "<script>alert(1)</script>"
+HOSTILE = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Wheat\n", "by another"], "metadata": {},
+         "attachments": {"a.png": {"image/png": "AAAA"}}},
+        {"cell_type": "code", "source": "%%bash\ntouch /tmp/pulled-and-run", "metadata": {
+            "jupyter": {"outputs_hidden": True}, "tags": ["remove-input", 7, "parameters"]},
+         "outputs": [{"output_type": "display_data", "data": {"text/html": EVIL}, "metadata": {}}],
+         "execution_count": 3},
+        {"cell_type": "code", "source": "import math\n\nprint(math.pi)", "metadata": None},
+        {"cell_type": "__class__", "source": EVIL},
+        {"cell_type": ["code"], "source": EVIL},
+        "not a cell",
+    ],
+    "metadata": {
+        "kaggle": {"accelerator": "tpu1vmV38", "dockerImageVersionId": 30186, "isGpuEnabled": True},
+        "kernelspec": {"name": "../../sh", "display_name": EVIL, "language": "sh"},
+        "jupytext": {"formats": "../../../home//sh"},
+        "papermill": {"input_path": "/root/x"},
+    },
+    "nbformat": 4,
+    "nbformat_minor": 4,
+}  # fmt: skip
+
+
+class Answering:
+    """Stands for an account whose server answers this."""
+
+    def __init__(self, stored):
+        self.answer = stored
+
+    def stored(self, kernel):
+        return self.answer
+
+
+def text(*cells):
+    return json.dumps({"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def code(source, *tags):
+    return {"cell_type": "code", "source": source, "metadata": {"tags": list(tags)}}
+
+
+def test_nothing_but_sources_and_tags_comes_along(tmp_path):
+    stored = Stored(3, json.dumps(HOSTILE), frozenset({
+        "dataset them/wheat", "dataset ../../etc", "competition wheat-harvest",
+        'kernel a/b", "docker_image": "x',
+    }), "python", "notebook", "TpuV5E8", "tpu", internet=True)  # fmt: skip
+    init(tmp_path / "wheat", source="them/wheat", kaggle=Answering(stored))
+    written = {p: p.read_text() for p in (tmp_path / "wheat").rglob("*") if p.is_file()}
+    for word in ("docker", "30186", "script>", "papermill", "AAAA", "outputs_hidden", "etc"):
+        assert not [path for path, content in written.items() if word in content], word
+    metadata = json.loads((tmp_path / "wheat/kernel-metadata.json").read_text())
+    assert metadata["dataset_sources"] == ["them/wheat"]
+    assert metadata["competition_sources"] == ["wheat-harvest"]
+    assert metadata["kernel_sources"] == []
+    assert (metadata["machine_shape"], metadata["enable_tpu"]) == ("TpuV5E8", True)
+    assert metadata["enable_internet"] is True
+    notebook = json.loads((tmp_path / "wheat/notebooks/notebook.ipynb").read_text())
+    assert "kaggle" not in notebook["metadata"]
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert len(notebook["cells"]) == 5  # its own three, the parameters, the seeding
+    assert notebook["cells"][0]["metadata"]["tags"] == ["parameters"]
+    assert "# touch /tmp/pulled-and-run" in (tmp_path / "wheat/notebooks/notebook.py").read_text()
+
+
+def test_a_parameters_cell_of_its_own_is_kept(tmp_path):
+    own = code('output = ""\nrate = 0.5  # > 0: of learning', "parameters")
+    stored = Stored(1, text(own, code("print(rate)")))
+    init(tmp_path / "rates", source="them/rates", kaggle=Answering(stored))
+    assert "rate: [0.5]" in (tmp_path / "rates/notebooks/sweeps/first.yaml").read_text()
+    notebook = json.loads((tmp_path / "rates/notebooks/notebook.ipynb").read_text())
+    assert len(notebook["cells"]) == 2
+
+
+def test_a_script_becomes_one_cell(tmp_path):
+    stored = Stored(1, "print(1)\n# %% [markdown]\nprint(2)\n", language="python",
+                    kernel_type="script")  # fmt: skip
+    init(tmp_path / "scripted", source="them/scripted", kaggle=Answering(stored))
+    notebook = json.loads((tmp_path / "scripted/notebooks/notebook.ipynb").read_text())
+    assert len(notebook["cells"]) == 3
+    readme = (tmp_path / "scripted/README.md").read_text()
+    has_script = (tmp_path / "scripted/notebooks/notebook.py").exists()
+    assert ("jupytext --sync" in readme) == has_script
+
+
+@pytest.mark.parametrize(
+    ("stored", "error", "words"),
+    [
+        (None, RefusedError, "no notebook them/wheat that this account may see"),
+        (Stored(1, "{", language="python"), NotebookError, "fourth format"),
+        (Stored(1, "[]"), NotebookError, "fourth format"),
+        (Stored(1, '{"cells": 3}'), NotebookError, "fourth format"),
+        (Stored(1, "[" * 100_000), NotebookError, "fourth format"),
+        (Stored(1, "x <- 1", language="r"), NotebookError, "not in Python"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_and_nothing_written(tmp_path, stored, error, words):
+    with pytest.raises(error, match=words):
+        init(tmp_path / "wheat", source="them/wheat", kaggle=Answering(stored))
+    assert not (tmp_path / "wheat").exists()
+
+
+@pytest.mark.parametrize("source", ["wheat", "them/../wheat", "a/b/c", "them/wheat\n"])
+def test_a_source_is_owner_and_slug(source):
+    with pytest.raises(ParameterError, match="write OWNER/SLUG"):
+        pulled.pull(Answering(None), source)
+
+
+def test_a_machine_that_is_no_more_becomes_the_cpu():
+    stored = Stored(1, text(), machine_shape="Tpu1VmV38")
+    assert pulled.pull(Answering(stored), "them/old").machine.kind == "cpu"
+
+
+@pytest.mark.long
+def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ran = tmp_path / "ran"
+    cells = [code(f"import os\n\nopen({str(ran)!r}, 'a').write('x')"), *HOSTILE["cells"][2:]]
+    hostile = json.dumps(HOSTILE | {"cells": cells})
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        kaggle = Kaggle(open_connection())
+        kaggle.save({
+            "slug": "tester/wheat", "new_title": "Wheat", "text": hostile, "language": "python",
+            "kernel_type": "notebook", "is_private": True, "enable_internet": False,
+            "docker_image": "gcr.io/kaggle/evil", "docker_image_pinning_type": "original",
+        })  # fmt: skip
+        while (status := kaggle.status(Kernel("tester", "wheat"), 1)) and status.alive:
+            time.sleep(0.2)  # the server's own run of it
+        ran.unlink(missing_ok=True)
+        init(tmp_path / "mine" / "wheat", source="tester/wheat")
+        assert not ran.exists()
+    metadata = json.loads((tmp_path / "mine/wheat/kernel-metadata.json").read_text())
+    assert not [key for key in metadata if key.startswith("docker")]
+    told = io.StringIO()
+    folder = push_kernel(
+        metadata=tmp_path / "mine/wheat/kernel-metadata.json", local=True, stream=told
+    )
+    assert folder.is_dir()
+    assert "3.14159" in told.getvalue()
