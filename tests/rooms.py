@@ -59,7 +59,7 @@ ROOMS = {
             "shown": "",
             "terminal": "",
             "signals": "",
-            "cli": "errors terminal",
+            "cli": "errors signals terminal",
             "notebooks": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks",

@@ -1,5 +1,7 @@
 """What is handed out: one version, a whole wheel, and what stands beside the code."""
 
+import ast
+import importlib.metadata
 import os
 import re
 import shutil
@@ -12,6 +14,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
+EXTRAS = {"dask", "distributed", "optuna"}
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
@@ -63,13 +66,49 @@ def pip(command, *arguments):
 
 
 @pytest.mark.long
-def test_the_wheel_holds_every_file_of_the_packages(installed):
-    sources = {p for p in (ROOT / "src").glob("*/**/*") if p.is_file()}
+def test_the_wheel_holds_every_file_of_kernelkit_and_nothing_else(installed):
+    sources = {p for p in (ROOT / "src/kernelkit").rglob("*") if p.is_file()}
     wanted = {p.relative_to(ROOT / "src").as_posix() for p in sources if p.suffix != ".pyc"}
-    wanted = {name for name in wanted if ".egg-info/" not in name}
     assert "kernelkit/py.typed" in wanted
     assert len({Path(name).suffix for name in wanted}) > 4
     assert [name for name in sorted(wanted) if not (installed / name).is_file()] == []
+    assert {p.name for p in installed.iterdir()} == {
+        "bin", "kernelkit", f"kernelkit-{VERSION}.dist-info",
+    }  # fmt: skip
+
+
+@pytest.mark.long
+def test_the_wheel_asks_for_what_kernelkit_imports(installed):
+    (about,) = importlib.metadata.distributions(name="kernelkit", path=[str(installed)])
+    needed = {
+        canonical(re.match(r"[\w-]+", line)[0])
+        for line in about.requires or () if "extra ==" not in line
+    }  # fmt: skip
+    assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
+    theirs = importlib.metadata.packages_distributions()
+    carried = {
+        "IPython": "ipykernel", "jupyter_client": "ipykernel", "kagglesdk": "kaggle",
+        "traitlets": "nbconvert",
+    }  # fmt: skip
+    missing = {
+        module: path.name
+        for path in (installed / "kernelkit").rglob("*.py")
+        for module in set(top_level_imports(path)) - set(sys.stdlib_module_names) - {"kernelkit"}
+        if canonical(carried.get(module, theirs[module][0])) not in needed | EXTRAS
+    }
+    assert missing == {}
+
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def top_level_imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.split(".")[0]
 
 
 @pytest.mark.long

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from kernelkit.local_kaggle.services.scoring import SubmissionError, SubmissionScores, score
@@ -39,3 +41,14 @@ def test_public_and_private_rows_apart(tmp_path):
 def test_a_submission_that_cannot_be_scored_says_why(tmp_path, submission, words):
     with pytest.raises(SubmissionError, match=words):
         scored(tmp_path, submission)
+
+
+def test_macro_f1_is_scikit_learns(tmp_path):
+    metrics = pytest.importorskip("sklearn.metrics")
+    draw = random.Random(4)
+    truth = [draw.randrange(5) for _ in range(60)]
+    guessed = [draw.choice([label, draw.randrange(7)]) for label in truth]
+    files = ["id,label\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels))
+             for labels in (guessed, truth)]  # fmt: skip
+    found = scored(tmp_path, *files).public
+    assert found == pytest.approx(metrics.f1_score(truth, guessed, average="macro"))
