@@ -7,7 +7,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
     "errors", "files", "events", "locks", "processes", "machines", "project", "shown", "signals",
-    "terminal",
+    "terminal", "invocation",
 ]  # fmt: skip
 
 
@@ -59,6 +59,7 @@ ROOMS = {
             "shown": "",
             "terminal": "",
             "signals": "",
+            "invocation": "",
             "cli": "errors signals terminal",
             "notebooks": _tools,
             "kaggle_api": _tools,
@@ -97,6 +98,8 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
+            "commands": f"{_tools} cli push runs sweep.command local_kaggle.standalone",
+            "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",
         },

@@ -5,43 +5,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from functools import partial
-from pathlib import Path
-
-import click
-
-from kernelkit.cli import reports_errors
-
-
-@click.command(help=__doc__)
-@click.argument("notebook", type=click.Path(path_type=Path))
-@click.option(
-    "-p",
-    "parameters",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="A parameter of the notebook's parameters cell; may be repeated.",
-)
-@click.option("--name", default="", help="The run's name: its folder is runs/NAME.")
-@click.option("--output", type=click.Path(path_type=Path), help="The run's folder itself.")
-@click.option("--report/--no-report", default=True, help="Write report.html (the default).")
-@click.option("--hosts", type=int, help="Run as so many hosts, all of them on this machine.")
-@reports_errors
-def main(
-    notebook: Path,
-    parameters: tuple[str, ...],
-    name: str,
-    output: Path | None,
-    report: bool,
-    hosts: int | None,
-) -> None:
-    from kernelkit.runs.run_notebook import run_notebook
-    from kernelkit.runs.several_hosts import run_on_hosts
-
-    run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
-    run = run_it(notebook, parameters, name=name, output=output, report=report)
-    click.echo(run.summary)
-
+from kernelkit.commands.run import command as main
 
 if __name__ == "__main__":
     main()

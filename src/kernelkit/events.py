@@ -1,7 +1,8 @@
 """What a push tells while it goes on: one event at a time, for eyes or for programs.
 
 A terminal gets a line an event, and one moving line of times; a CI log gets the same lines
-and the times every few minutes. With `--json` each event is one JSON object a line.
+and the times every few minutes. With `--json` each event is one JSON object a line; with
+`--quiet` those of `RESULTS` alone are told.
 Everything is cleared of the secrets it was told of, and says so when it is a rehearsal.
 """
 
@@ -20,6 +21,11 @@ Emit = Callable[..., None]  # emit("event", text, **facts)
 
 PLAIN_PROGRESS_SECONDS = 300.0
 SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
+# What is told when all else is not wanted: what needs attention, and what came of it.
+RESULTS = frozenset({
+    "warning", "error", "failure", "stopped", "left", "dry run", "metrics", "report", "score",
+    "dataset", "fetched", "status", "quota",
+})  # fmt: skip
 LABEL = 9  # columns for the event's name
 
 
@@ -31,11 +37,12 @@ class Reporter:
         stream: TextIO | None = None,
         *,
         as_json: bool = False,
+        quiet: bool = False,
         rehearsal: bool = False,
         secrets: Iterable[str] = (),
     ) -> None:
         self.stream = stream or sys.stdout
-        self.as_json, self.rehearsal = as_json, rehearsal
+        self.as_json, self.quiet, self.rehearsal = as_json, quiet, rehearsal
         self._secrets: list[str] = []
         self.keep_secret(secrets)
         self._moves = not as_json and self.stream.isatty()
@@ -44,6 +51,8 @@ class Reporter:
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Tell of one event. `progress` is the one that may be left out or overwritten."""
+        if self.quiet and event not in RESULTS:
+            return
         if self.as_json:
             self._write_json(event, text, facts)
         elif event == "progress":

@@ -1,6 +1,6 @@
 """One notebook on several hosts of this machine, which stand in for machines of their own.
 
-There, or in a TPU slice, `tools/run_notebook.py` is started on each with the standard variables
+There, or in a TPU slice, `kernelkit run` is started on each with the standard variables
 set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
 """
 
@@ -38,6 +38,7 @@ def run_on_hosts(
     name: str = "",
     output: Path | None = None,
     report: bool = True,
+    quiet: bool = False,
 ) -> ExecutedRun:
     """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
 
@@ -54,7 +55,8 @@ def run_on_hosts(
     given = given if isinstance(given, Mapping) else list(given)
     check(notebook, given)
     folder = output or Path("runs") / run_name(notebook, name)
-    request = {"notebook": str(notebook), "given": given, "output": str(folder), "report": report}
+    request = {"notebook": str(notebook), "given": given, "output": str(folder),
+               "report": report, "quiet": quiet}  # fmt: skip
     files.make_folder(folder)
     begun = time.monotonic()
     _start(count, [sys.executable, "-m", __name__, json.dumps(request)], folder)

@@ -447,7 +447,7 @@ def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, n
     repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
     repository.describe(enable_tpu=False, machine_shape=None)
     assert (repository.push() / "step.txt").read_text() == "1"
-    assert "push_kernel.py --continue" in repository.message
+    assert "kernelkit push --continue" in repository.message
 
     for step in ("2", "3"):  # the third is the second's push once more, and no mistake
         assert (repository.push(continues=True) / "step.txt").read_text() == step

@@ -38,12 +38,12 @@ def score(submission: Path, solution: Path) -> SubmissionScores:
     def f1(usage: str) -> float:
         ids = [i for i, row in answers.items() if row.get("Usage", usage) == usage]
         truth = [answers[i]["label"] for i in ids]
-        return _macro_f1(truth, [guesses[i]["label"] for i in ids])
+        return _mean_f1(truth, [guesses[i]["label"] for i in ids])
 
     return SubmissionScores(f1("Public"), f1("Private"))
 
 
-def _macro_f1(truth: Sequence[str], guessed: Sequence[str]) -> float:
+def _mean_f1(truth: Sequence[str], guessed: Sequence[str]) -> float:
     """The mean over all labels, true or guessed, of each one's F1; 0 of no rows."""
     occurring, named = Counter(truth), Counter(guessed)
     right = Counter(true for true, guess in zip(truth, guessed, strict=True) if true == guess)
