@@ -115,7 +115,7 @@ class Repository:
             return push_kernel(
                 None,
                 parameters,
-                **{"metadata": self.metadata, "pace": PACE, "stream": stream} | options,
+                **{"metadata": self.metadata, "timing": PACE, "stream": stream} | options,
             )
         finally:
             self.message = stream.getvalue()
