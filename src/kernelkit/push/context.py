@@ -89,9 +89,12 @@ class PushContext:
 
     def how_to_fetch(self, push: Push) -> str:
         """The sentence that tells how to bring home what a run left that is over."""
-        if self.local:
-            return f"Come back with: {invocation.command('rehearse')} --resume {push.reference}"
-        return f"Come back with: {invocation.command('resume')} {push.reference}"
+        return f"Come back with: {self.resuming(push)}"
+
+    def resuming(self, push: Push) -> str:
+        """The command that takes up a push."""
+        typed = f"{invocation.command('rehearse')} --resume" if self.local else ""
+        return f"{typed or invocation.command('resume')} {push.reference}"
 
 
 def in_project(

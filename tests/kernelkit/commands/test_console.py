@@ -127,3 +127,14 @@ def test_a_rehearsal_has_the_options_of_a_push_but_those_of_another_place():
     push, rehearse = commands()["push"], commands()["rehearse"]
     names = {p.name for p in push.params} - {p.name for p in rehearse.params}
     assert names == {"local", "no_wait", "listing"}
+
+
+def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
+    (tmp_path / "own-seeds").mkdir()
+    (tmp_path / "own-seeds" / "seeds.csv").write_text("a\n1\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    done = run("dataset", tmp_path / "own-seeds", "--local", "--json", "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (event,) = map(json.loads, done.stdout.splitlines())
+    assert (event["ref"], event["rehearsal"]) == ("tester/own-seeds", True)
+    assert (tmp_path / "runs" / "local_kaggle").is_dir()
