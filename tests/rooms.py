@@ -96,7 +96,7 @@ ROOMS = {
             "sweep.workers": f"{_tools} runs sweep.config sweep.store",
             "sweep.report": f"{_tools} sweep.config sweep.store",
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
-            "sweep.workers sweep.report",
+            "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
             "commands": f"{_tools} cli push runs sweep.command local_kaggle.standalone",
             "__main__": "commands",

@@ -1,4 +1,4 @@
-"""The README's facts that code can check."""
+"""The facts of README and docs that code can check."""
 
 import re
 import runpy
@@ -11,6 +11,8 @@ from kernelkit import errors
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+DOCS = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
+TEXT = "\n".join([README, *DOCS.values()])
 TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("[!_]*.py"))
 
 
@@ -21,7 +23,7 @@ def exit_codes(text: str) -> dict[int, str]:
 
 
 def test_exit_codes_are_the_codes_own_table():
-    documented, written = exit_codes(README), exit_codes(errors.__doc__)
+    documented, written = exit_codes(DOCS["push.md"]), exit_codes(errors.__doc__)
     assert set(documented) == set(written) - {1}
     raised = {
         error.exit_code for error in vars(errors).values()
@@ -31,10 +33,8 @@ def test_exit_codes_are_the_codes_own_table():
 
 
 def test_every_file_it_names_is_there():
-    named = set(re.findall(r"`((?:src|tools|tests|notebooks|docs)/[\w./-]+)`", README))
-    named |= set(
-        re.findall(r"(?<![\w/])((?:src|tools|tests|notebooks|docs)/[\w./-]+\.\w+)", README)
-    )
+    named = set(re.findall(r"`((?:src|tools|tests|notebooks|docs)/[\w./-]+)`", TEXT))
+    named |= set(re.findall(r"(?<![\w/])((?:src|tools|tests|notebooks|docs)/[\w./-]+\.\w+)", TEXT))
     assert len(named) > 20
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
@@ -47,9 +47,20 @@ def test_every_path_of_the_makefile_is_there():
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_every_link_leads_somewhere():
+    for folder, text in ((ROOT, README), *((ROOT / "docs", text) for text in DOCS.values())):
+        links = re.findall(r"\]\(([^)#:]+)\)", text)
+        assert [link for link in links if not (folder / link).exists()] == []
+    assert {f"docs/{name}" for name in DOCS} <= set(re.findall(r"\]\(([^)]+)\)", README))
+
+
+def test_the_readme_is_read_in_four_minutes():
+    assert len(README.split()) <= 900
+
+
 def test_every_tool_is_mentioned():
     assert len(TOOLS) > 5
-    assert [tool for tool in TOOLS if f"tools/{tool}.py" not in README] == []
+    assert [tool for tool in TOOLS if f"tools/{tool}.py" not in TEXT] == []
 
 
 def test_every_parameter_it_uses_exists():
@@ -58,13 +69,13 @@ def test_every_parameter_it_uses_exists():
     train = document.read(ROOT / "notebooks" / "02_train.py")
     known = parameters.declared(document.parameters_cell(train).source)
     makefile = (ROOT / "Makefile").read_text()
-    used = set(re.findall(r"-p (\w+)=", README + makefile)) - {"backbon", "name"}
+    used = set(re.findall(r"-p (\w+)=", TEXT + makefile)) - {"backbon", "name"}
     assert len(used) > 4
     assert used <= set(known)
 
 
 def test_every_make_target_it_names_exists():
-    named = {t for code in code_of(README) for t in re.findall(r"\bmake ([a-z][a-z-]*)", code)}
+    named = {t for code in code_of(TEXT) for t in re.findall(r"\bmake ([a-z][a-z-]*)", code)}
     assert named >= {"run", "test", "test-long", "test-parity"}
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     assert named - targets == set()
@@ -102,7 +113,7 @@ def known():
 
 
 def test_options_it_calls_a_tool_with_exist(known):
-    shown = options_by_tool(README)
+    shown = options_by_tool(TEXT)
     assert {tool for tool in shown if shown[tool]} >= {
         "make_tfrecords", "push_kernel", "report", "run_notebook", "sweep",
     }  # fmt: skip
@@ -111,7 +122,7 @@ def test_options_it_calls_a_tool_with_exist(known):
 
 
 def test_options_it_names_by_themselves_exist(known):
-    named = {code.split()[0] for code in code_of(README) if code.startswith("--")}
+    named = {code.split()[0] for code in code_of(TEXT) if code.startswith("--")}
     assert {"--local", "--resume", "--dask"} <= named
     assert named - set.union(*known.values()) == set()
 

@@ -39,7 +39,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
         try:
             with signals.unwinding():
                 command(*args, **kwargs)
-        except signals.Ended as ended:
+        except signals.EndedBySignal as ended:
             click.echo(f"ended by {ended.name}", err=True)
             raise
         except KeyboardInterrupt:

@@ -21,7 +21,7 @@ def make_folder(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
-            f"cannot make the folder {path} ({error.strerror}): choose another one"
+            f"cannot make the folder {path} ({error.strerror}): choose another folder with --output"
         ) from None
     return path
 

@@ -3,6 +3,9 @@
 [tool.kernelkit]
 packages = ["mypackage"]               # what rides inside a pushed notebook
 
+# fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
+catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
+
 [tool.kernelkit.needs]                 # parameter values that need something of Kaggle
 internet = ["weights=imagenet"]
 download = ["weights=auto"]            # the internet, or a dataset, model or kernel attached

@@ -12,7 +12,7 @@ from types import FrameType
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class Ended(SystemExit):
+class EndedBySignal(SystemExit):
     """Raised where the process is when such a signal comes; exits with 128 and its number."""
 
     def __init__(self, number: int) -> None:
@@ -36,7 +36,7 @@ def unwinding() -> Iterator[None]:
     def end(number: int, _frame: FrameType | None) -> None:
         for each in mine:
             signal.signal(each, signal.SIG_IGN)
-        raise Ended(number)
+        raise EndedBySignal(number)
 
     for number in mine:
         signal.signal(number, end)

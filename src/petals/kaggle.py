@@ -12,9 +12,10 @@ from pathlib import Path
 
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
 CACHE = "PETALS_CACHE"
+KEPT = "KERNELKIT_KEPT"  # a sweep's folder in a session's output, for its runs and later sessions
 SEARCH_DEPTH = 5  # folders below a mount
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # what a bundle says of the session it was pushed for
-BEGAN = "PETALS_SESSION_BEGAN"  # set by the first to ask, for the processes of a sweep
+BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; a bundle sets it, else who asks first
 HOURS = {"tpu": 9.0, "gpu": 12.0, "cpu": 12.0}  # Kaggle's caps, 2026-11
 RESERVE = 15.0  # minutes: the session's start, the last scores, the files' way home
 RESERVE_SHARE = 0.2  # of a short session
@@ -42,6 +43,11 @@ def on_kaggle() -> bool:
 def mounts() -> Path:
     """Where a session's inputs are mounted."""
     return Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+
+
+def kept_folder() -> Path:
+    """Where what other runs can use is kept: a sweep's own folder in a session, else the cache."""
+    return Path(os.environ.get(KEPT) or cache_folder())
 
 
 def cache_folder() -> Path:

@@ -115,13 +115,13 @@ class Repository:
             return push_kernel(
                 None,
                 parameters,
-                **{"metadata": self.metadata, "timing": PACE, "stream": stream} | options,
+                **{"metadata": self.metadata, "timing": TIMING, "stream": stream} | options,
             )
         finally:
             self.message = stream.getvalue()
 
 
-PACE = Timing(
+TIMING = Timing(
     clock=Clock(speed=50),
     timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
@@ -142,7 +142,7 @@ def notebook_code():
 
 @pytest.fixture
 def timing():
-    return PACE
+    return TIMING
 
 
 IN_ONE_PROCESS = """\

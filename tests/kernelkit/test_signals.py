@@ -16,7 +16,7 @@ def test_what_is_open_is_closed(number):
     before = signal.getsignal(number)
     signal.signal(number, signal.SIG_DFL)
     try:
-        with pytest.raises(signals.Ended) as ended, signals.unwinding():
+        with pytest.raises(signals.EndedBySignal) as ended, signals.unwinding():
             try:
                 os.kill(os.getpid(), number)
                 time.sleep(5)

@@ -41,6 +41,12 @@ def test_runs_of_one_session_share_its_beginning(monkeypatch):
     assert deadline(0, "tpu") == first
 
 
+def test_a_process_that_begins_late_has_the_beginning_that_the_bundle_noted(monkeypatch):
+    monkeypatch.setenv(MINUTES, "300")
+    monkeypatch.setenv("KERNELKIT_SESSION_BEGAN", "400.5")
+    assert deadline(0, "tpu") == 400.5 + 60 * 285
+
+
 def test_a_clock_that_jumps_changes_nothing(monkeypatch):
     before = deadline(5, "cpu")
     monkeypatch.setattr(time, "time", lambda: 4e9)

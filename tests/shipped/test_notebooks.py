@@ -14,7 +14,6 @@ NAMES = ("01_explore", "02_train", "03_compare")
 QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2", "batch_size=4")
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

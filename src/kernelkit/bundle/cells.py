@@ -16,6 +16,7 @@ Cell = dict[str, Any]
 # What the first cell puts into the environment, for whatever runs in the session to read.
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
 VERSION = "KERNELKIT_PROJECT_VERSION"  # of the repository that was pushed from
+BEGAN = "KERNELKIT_SESSION_BEGAN"  # time.monotonic() then, which all processes of a machine share
 GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
 
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
@@ -24,7 +25,8 @@ FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["
 def head(facts: Mapping[str, Any]) -> Cell:
     """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written.
 
-    Its version, commit and `session_minutes`, where known, are in the environment from there on.
+    Its version, commit and `session_minutes`, where known, and the session's beginning are in the
+    environment from there on.
     """
     told = {
         MINUTES: facts["session_minutes"],
@@ -34,7 +36,7 @@ def head(facts: Mapping[str, Any]) -> Cell:
     told = {name: str(value) for name, value in told.items() if value}
     if GIT_SHA in told:
         told[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
-    message = {"facts": _literal(facts), "environment": _literal(told)}
+    message = {"facts": _literal(facts), "environment": _literal(told), "began": BEGAN}
     return code(_HEAD.format(**message), {})
 
 
@@ -73,10 +75,11 @@ _HEAD = """\
 # below, as text; they are written to a temporary folder and imported from there.
 BUNDLE = {facts}
 
-import hashlib, importlib, json, os, pathlib, sys, tempfile
+import hashlib, importlib, json, os, pathlib, sys, tempfile, time
 
 print("bundle:", json.dumps(BUNDLE))
 os.environ.update({environment})
+os.environ["{began}"] = str(time.monotonic())
 
 _carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import fnmatch
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -104,11 +105,12 @@ def _mentioned(expression: ast.expr) -> set[str]:
 def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
     """The files of `package` that code with these `sources` imports, directly or further on.
 
-    A data file rides with the modules that name it, or the folder it lies in. Everything rides
-    where no source imports the package by name: what reaches it then cannot be read. Keeps the
-    order of `files`.
+    A data file rides with the code that names it, the folder it lies in, or a pattern (`*.txt`)
+    that it fits. Everything rides where no source imports the package by name: what reaches it
+    then cannot be read. Keeps the order of `files`.
     """
     by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
+    sources = list(sources)
     waiting = [name for source in sources for name in imported(source)]
     if not any(name.split(".")[0] == package for name in waiting):
         return list(files)
@@ -122,12 +124,8 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
             if file is not None and module not in found:
                 found.add(module)
                 waiting += imported(file.text, _home(file.path))
-    named = {
-        part
-        for module in found
-        for text in _strings(by_module[module].text)
-        for part in text.split("/")
-    }
+    texts = [*sources, *(by_module[module].text for module in found)]
+    named = {part for text in texts for string in _strings(text) for part in string.split("/")}
     return [file for file in files if _module(file.path) in found or _is_named(file.path, named)]
 
 
@@ -139,8 +137,13 @@ def _strings(source: str) -> Iterator[str]:
 
 
 def _is_named(path: str, named: set[str]) -> bool:
-    """Whether a data file's name, or a folder's below the package's own, is among the names."""
-    return not path.endswith(".py") and not named.isdisjoint(path.split("/")[1:])
+    """Whether a name or pattern fits the data file, or a folder of it below the package's own."""
+    parts = path.split("/")[1:]
+    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
+    return not path.endswith(".py") and (
+        not named.isdisjoint(parts)
+        or any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in patterns)
+    )
 
 
 def _module(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelkit import invocation, machines
@@ -29,12 +30,14 @@ def check(
     machine: Machine,
     timeout_minutes: float | None,
     *,
+    sources: Sequence[str] = (),
     force: bool = False,
     known: int | None = None,
 ) -> AccountStatus:
     """Look for what would refuse this push, or let it burn quota beside another run.
 
-    Raises `CredentialsError`, `PreflightError` for another's kernel or one that still runs,
+    `sources`: the kernels whose outputs it is to have. Raises `CredentialsError`,
+    `PreflightError` for another's kernel, one that still runs or an own source that is not there,
     `CapacityError` for used-up quota or sessions; the last two not with `force`, save that
     no quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked. `known` is
     the kernel's last version that the ledger knows: asked without a version, Kaggle may still
@@ -46,6 +49,7 @@ def check(
             f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
         )
     try:
+        _own_sources(kaggle, sources)
         findings = [
             *_active(kaggle, kernel, known, force),
             *_sessions(kaggle, kernel, machine, force),
@@ -56,6 +60,17 @@ def check(
     if quota:
         findings += _quota(quota, machine, timeout_minutes)
     return AccountStatus(tuple(findings), quota)
+
+
+def _own_sources(kaggle: Kaggle, sources: Sequence[str]) -> None:
+    """Kaggle would begin the session all the same, and say so in its answer only."""
+    for source in sources:
+        owner, _, slug = source.partition("/")
+        own = owner.lower() == kaggle.username.lower() and "/" not in slug
+        if own and kaggle.stored(Kernel(owner, slug)) is None:
+            raise PreflightError(
+                f"kernel_sources: there is no {source} yet: push it first, or take it out"
+            )
 
 
 def _active(kaggle: Kaggle, kernel: Kernel, known: int | None, force: bool) -> list[Finding]:

@@ -101,6 +101,7 @@ def push_kernel(
         if output:
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
+        context = replace(context, catalogue=planned.catalogue)
         how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
         return _push(context, planned, output, submit, **how)
     except KernelkitError as error:
@@ -224,7 +225,8 @@ def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) 
     minutes = planned.request.timeout_minutes
     last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
     known = last.version if last else None
-    account = check(kaggle, kernel, machine, minutes, force=force, known=known)
+    sources = planned.metadata.sources("kernel")
+    account = check(kaggle, kernel, machine, minutes, sources=sources, force=force, known=known)
     for finding in account.findings:
         context.report(finding.level, finding.text)
     cap = machines.LIMITS[machine.kind].hours_per_session

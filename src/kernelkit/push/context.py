@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from kernelkit import invocation, locks, signals
+from kernelkit import files, invocation, locks, signals
 from kernelkit.errors import KernelkitError
 from kernelkit.events import Reporter, minutes, secrets_of_environment
 from kernelkit.kaggle_api.client import Kaggle
@@ -121,15 +121,17 @@ def in_project(
     )
     where = runs or project.root / RUNS
     folder = where / "local_kaggle" if local else None
-    return PushContext(where, report, timing or (REHEARSAL if local else KAGGLE), folder,
-                       project.catalogue)  # fmt: skip
+    return PushContext(where, report, timing or (REHEARSAL if local else KAGGLE), folder)
+
+
+FILLED = ".filled"  # in the catalogue: the commands that were run, a line each
 
 
 @contextlib.contextmanager
 def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run once. Raises
+    `catalogue` is a command that fills the rehearsal's inputs, run once as it is. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
@@ -141,9 +143,12 @@ def connect(local: Path | None, timing: Timing, catalogue: str = "") -> Iterator
 
     # A rehearsal's Kaggle is this process: what it runs must not outlive it.
     with signals.unwinding(), LocalKaggle(local) as server, server.attach():
-        if catalogue and not any(server.catalogue.glob("*/*")):
+        filled = server.catalogue / FILLED
+        known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
+        if catalogue and catalogue not in known:
             python = shlex.quote(sys.executable)
             fill_catalogue(server.catalogue, re.sub(r"\Apython3?\b", lambda _: python, catalogue))
+            files.write_text(filled, "\n".join([*known, catalogue]) + "\n")
         connection = open_connection(timing.timeouts, timing.retries)
         if not connection.base_url.startswith(server.url + "/"):
             raise KernelkitError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +50,19 @@ class Plan:
         settings = {name: value for name, value in self.save_fields.items() if name != "text"}
         message = json.dumps([self.request.bundle.content, settings], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
+
+    @property
+    def catalogue(self) -> str:
+        """The project's command that fills a rehearsal's inputs.
+
+        `{NAME}` in it becomes the values that the parameter has in this push; `{catalogue}` stays.
+        """
+
+        def values(mark: re.Match[str]) -> str:
+            found = {str(value) for name, value in self.request.values if name == mark[1]}
+            return mark[0] if mark[1] == "catalogue" else shlex.join(sorted(found))
+
+        return re.sub(r"\{(\w+)\}", values, self.request.project.catalogue).strip()
 
     def owned_by(self, username: str, *, whoever: bool = False) -> Plan:
         """The same plan with the placeholder owner filled, or `whoever` it is replaced."""

@@ -118,12 +118,19 @@ def _paths(request: PushRequest) -> Iterator[Finding]:
     told = {(name, value) for name, value in request.values
             if isinstance(value, str) and "/" in value and name != OUTPUT}  # fmt: skip
     for name, value in sorted(told):
-        if Path(value).expanduser().exists():
+        if _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach what it holds "
                 f"({invocation.command('dataset')} FOLDER) and name it as the notebook finds it "
                 "there"
             )
+
+
+def _is_here(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # too long, of no user, or no path at all
+        return False
 
 
 def _bundle(bundle: Bundle) -> Iterator[Finding]:

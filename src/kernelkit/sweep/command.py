@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -13,10 +14,10 @@ import click
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.sweep.config import specification
-from kernelkit.sweep.config.specification import PlannedRun
+from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.preview import expected_seconds, preview
 from kernelkit.sweep.report.sweep_report import SweepReport
-from kernelkit.sweep.store import records, results
+from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.launching import launcher
@@ -75,28 +76,31 @@ def sweep(
     workers = workers or asked.workers or max(1, (os.cpu_count() or 2) // 2)
     minutes = asked.time_limit if time_limit is None else time_limit
     limits = WorkerLimits(workers, 60 * minutes, int(asked.memory * 1e9))
+    asked = replace(asked, time_limit=minutes)
     if asked.search:
         from kernelkit.sweep import search
 
         search.check(asked)
-        if kaggle or dask:
-            raise ParameterError("a search runs at home: drop --kaggle and --dask")
-    if dry_run and asked.search:
-        axes = ", ".join(asked.search["space"])
-        click.echo(f"a search over {axes}: {asked.search['trials']} runs, chosen as it goes",
-                   file=stream)  # fmt: skip
-        return folder.path
+        if dask:
+            raise ParameterError("a search runs at home or on Kaggle: drop --dask")
+
+    def run_there(sweep_report: SweepReport, left: Sequence[PlannedRun]) -> None:
+        from kernelkit.sweep.backends.on_kaggle import SessionOptions, run_on_kaggle
+
+        how = SessionOptions(local, metadata, accelerator, timeout, dry_run, retry_failed, force)
+        run_on_kaggle(sweep_report, left, how)
+
     if dry_run:
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)
-        table = results.gather(folder, asked, asked.runs)
-        click.echo(preview(table, workers, len(left)), file=stream)
+        sweep_report = SweepReport(
+            asked, folder, asked.runs, len(left), report=report, stream=stream
+        )
+        shown = (
+            _searched(asked) if asked.search else preview(sweep_report.table(), workers, len(left))
+        )
+        click.echo(shown, file=stream)
         if kaggle:
-            from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
-
-            sweep_report = SweepReport(
-                asked, folder, asked.runs, len(left), report=report, stream=stream
-            )
-            run_on_kaggle(sweep_report, left, local, metadata, accelerator, timeout, dry_run=True)
+            run_there(sweep_report, left)
         return folder.path
     with folder.locked():
         folder.claim(name, asked.notebook.name)
@@ -108,9 +112,7 @@ def sweep(
         )
         with sweep_report:
             if kaggle:
-                from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
-
-                run_on_kaggle(sweep_report, left, local, metadata, accelerator, timeout)
+                run_there(sweep_report, left)
             elif dask:
                 from kernelkit.sweep.backends.dask_cluster import run_on_dask
 
@@ -132,6 +134,8 @@ def _check(workers: int, *, dask: str | None, kaggle: bool, local: bool) -> None
         raise ParameterError(f"--workers {workers}: at least one is needed")
     if local and not kaggle:
         raise ParameterError("--local rehearses --kaggle: give both")
+    if kaggle and workers:
+        raise ParameterError("a session runs one after the other: drop --workers")
     if dask and kaggle:
         raise ParameterError("--dask and --kaggle are two places to run: choose one")
 
@@ -142,11 +146,16 @@ def _check_minutes(given: Mapping[str, float | None]) -> None:
             raise ParameterError(f"{option} {minutes:g}: give minutes, zero or more")
 
 
+def _searched(asked: Specification) -> str:
+    axes = ", ".join(asked.search["space"])
+    return f"a search over {axes}: {asked.search['trials']} runs, chosen as it goes"
+
+
 def _left(
     folder: SweepFolder, runs: Sequence[PlannedRun], *, retry_failed: bool, force: bool
 ) -> list[PlannedRun]:
     """What is to be run: all that neither is done nor ended badly, unless asked for again."""
-    ended = {records.DONE, records.PRUNED, *(() if retry_failed else records.ENDED_BADLY)}
+    ended = set(records.ENDED) - set(records.ENDED_BADLY if retry_failed else ())
     return [run for run in runs if force or folder.record(run).state not in ended]
 
 
@@ -162,7 +171,13 @@ def _run_here(
     if asked.search:
         from kernelkit.sweep.search import Search
 
-        source: RunSource = Search(sweep_report, retry_failed=retry_failed, force=force)
+        search = Search(asked, folder, sweep_report.runs, retry_failed=retry_failed, force=force)
+        sweep_report.progress.total, sweep_report.progress.varying = (
+            search.trials,
+            list(search.space),
+        )
+        sweep_report.progress.skip(search.ended_before)
+        source: RunSource = search
     else:
         source = Listed(left)
     longest = expected_seconds([folder.record(run) for run in sweep_report.runs])

@@ -27,9 +27,8 @@ from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records, results
-from kernelkit.sweep.store.records import Record
+from kernelkit.sweep.store.records import Record, SweepFolder
 
 KEYS: dict[str, type] = {
     "trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict,
@@ -37,27 +36,32 @@ KEYS: dict[str, type] = {
 RANGE = ("low", "high", "log", "step")
 STORAGE = "search.db"
 REPEATS = 4  # proposals a trial that may be points run before: a small space runs out of others
-ENDED = (records.DONE, records.PRUNED, *records.ENDED_BADLY)
 
 
 class Search:
     """Gives the engine one run after another; what was in flight at a crash comes first.
 
-    `retry_failed` runs points again that failed or took too long, `force` begins anew.
+    `runs` are added to as points are proposed. `retry_failed` runs points again that failed or
+    took too long, `force` begins anew.
     """
 
     def __init__(
-        self, sweep_report: SweepReport, *, retry_failed: bool = False, force: bool = False
+        self,
+        asked: Specification,
+        folder: SweepFolder,
+        runs: list[PlannedRun],
+        *,
+        retry_failed: bool = False,
+        force: bool = False,
     ) -> None:
-        import optuna
-
-        asked = sweep_report.asked
+        optuna = _optuna()
         settings = check(asked)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.sweep_report, self.asked, self.force = sweep_report, asked, force
+        self.asked, self.folder, self.runs, self.force = asked, folder, runs, force
         self.trials: int = settings["trials"]
         self.space = {n: _distribution(asked, n, w) for n, w in settings["space"].items()}
-        path = Path(sweep_report.folder.path / STORAGE).resolve()
+        folder.path.mkdir(parents=True, exist_ok=True)
+        path = Path(folder.path / STORAGE).resolve()
         storage, name = f"sqlite:///{path}", f"{asked.name}-{_digest(asked)}"
         if force and name in optuna.get_all_study_names(storage):
             optuna.delete_study(study_name=name, storage=storage)
@@ -78,16 +82,18 @@ class Search:
         self._reported: dict[str, int] = {}
         self._points: set[str] = set()  # ids of all runs that were handed out or known before
         self._unfinished = self._take_up(retry_failed)
-        sweep_report.progress.total = self.trials
-        sweep_report.progress.varying = list(self.space)
-        sweep_report.progress.skip(len(self._points) - len(self._unfinished))
+
+    @property
+    def ended_before(self) -> int:
+        """How many points had ended when the search was taken up."""
+        return len(self._points) - len(self._unfinished)
 
     def next(self) -> PlannedRun | None:
         """The next trial's run; a point that was run before is told at once."""
         while self._unfinished:
             trial = self._unfinished.pop(0)
             run = self.asked.run(trial.params)
-            record = self.sweep_report.folder.record(run)
+            record = self.folder.record(run)
             if run.id not in self._flight and record.state not in (records.DONE, records.PRUNED):
                 return self._begin(trial, run)
             self._tell(trial, run, record)
@@ -97,10 +103,10 @@ class Search:
                 break
             trial = self.study.ask(self.space)
             run = self.asked.run(trial.params)
-            record = self.sweep_report.folder.record(run)
+            record = self.folder.record(run)
             if run.id in self._flight:
                 self.study.tell(trial, state=_states().FAIL)  # the same point, under way already
-            elif record.state in ENDED and not (self.force and run.id not in self._points):
+            elif record.state in records.ENDED and not (self.force and run.id not in self._points):
                 self._add(run)
                 self._tell(trial, run, record)
             else:
@@ -109,7 +115,7 @@ class Search:
 
     def _begin(self, trial: Any, run: PlannedRun) -> PlannedRun:
         if self.force:
-            self.sweep_report.folder.forget(run)
+            self.folder.forget(run)
         self._add(run)
         self._flight[run.id] = trial
         # An earlier attempt's reports stay in the trial, and Optuna takes no step twice.
@@ -117,13 +123,15 @@ class Search:
         return run
 
     def ended(self, run: PlannedRun, record: Record) -> None:
-        """Tell the study."""
-        self._tell(self._flight.pop(run.id), run, record)
+        """Tell the study, save of a run that the next session goes on with."""
+        trial = self._flight.pop(run.id)
+        if record.state != records.STOPPED:
+            self._tell(trial, run, record)
 
     def hopeless(self, run: PlannedRun) -> str:
         """Report what the run's history has gained; why the pruner gives it up, if it does."""
         trial, score = self._flight[run.id], self.asked.score
-        curve = results.curve(self.sweep_report.folder.run_folder(run), (f"val_{score}", score))
+        curve = results.curve(self.folder.run_folder(run), (f"val_{score}", score))
         for step in range(self._reported.get(run.id, 0), len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1
@@ -133,8 +141,7 @@ class Search:
 
     def _take_up(self, retry_failed: bool) -> list[Any]:
         """Trials to run first: in flight when an earlier search ended, or to be tried again."""
-        import optuna
-
+        optuna = _optuna()
         unfinished, failed = [], {}
         for frozen in self.study.trials:
             if set(frozen.params) != set(self.space):
@@ -145,7 +152,7 @@ class Search:
             self._add(run)
             if not frozen.state.is_finished():
                 unfinished.append(optuna.trial.Trial(self.study, frozen._trial_id))
-            elif self.sweep_report.folder.record(run).state in records.ENDED_BADLY:
+            elif self.folder.record(run).state in records.ENDED_BADLY:
                 failed[run.id] = frozen.params
         for params in failed.values() if retry_failed else ():
             again = optuna.trial.create_trial(
@@ -159,10 +166,10 @@ class Search:
     def _add(self, run: PlannedRun) -> None:
         if run.id not in self._points:
             self._points.add(run.id)
-            self.sweep_report.runs.append(run)
+            self.runs.append(run)
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
-        score = results.numbers(self.sweep_report.folder.run_folder(run)).get(self.asked.score)
+        score = results.numbers(self.folder.run_folder(run)).get(self.asked.score)
         if record.state == records.DONE and score is not None:
             self.study.tell(trial, score)
         else:
@@ -209,8 +216,7 @@ def _check_range(asked: Specification, name: str, wanted: Any) -> None:
 
 
 def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
-    from optuna import distributions
-
+    distributions = _optuna().distributions
     if isinstance(wanted, list):
         return distributions.CategoricalDistribution(wanted)
     options: Mapping[str, Any] = {k: v for k, v in wanted.items() if k in ("log", "step")}
@@ -229,6 +235,12 @@ def _digest(asked: Specification) -> str:
 
 
 def _states() -> Any:
-    import optuna
+    return _optuna().trial.TrialState
 
-    return optuna.trial.TrialState
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise ParameterError("a search needs Optuna: pip install 'kaggle-tpu-kit[sweep]'") from None
+    return optuna

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 from petals.accelerators import cluster
-from petals.kaggle import cache_folder, find_folders
+from petals.kaggle import KEPT, find_folders, kept_folder
 
 FOLDER = "compiled"
 
@@ -14,13 +15,15 @@ FOLDER = "compiled"
 def keep(run: str | Path) -> int:
     """Keep compiled programs in the run's folder, and copy those of attached outputs into it.
 
-    Call it before JAX compiles anything. Returns how many programs were there already. JAX ignores
-    a program of another machine or version of JAX, since the program's key holds both.
+    The runs of a sweep in a session share one folder, which the next session takes over. Call it
+    before JAX compiles anything. Returns how many programs were there already. JAX ignores a
+    program of another machine or version of JAX, since the program's key holds both.
     """
     import jax
 
     # With several hosts each host keeps its own programs: all hosts must find one, or none.
-    folder = (Path(run) if cluster.here().count == 1 else cache_folder()) / FOLDER
+    alone = cluster.here().count == 1 and not os.environ.get(KEPT)
+    folder = (Path(run) if alone else kept_folder()) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in find_folders(FOLDER):
         for program in place.iterdir():

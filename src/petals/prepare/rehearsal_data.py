@@ -1,41 +1,64 @@
 """Inputs for a rehearsal: the drawn flowers where a local Kaggle looks for the competition.
 
-python -m petals.prepare.rehearsal_data FOLDER
+python -m petals.prepare.rehearsal_data FOLDER [SIZE ...]
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
+from petals.data import tfrecords
 from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
 from petals.prepare import synthetic
 
-SIZE = 192
+SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
 
 
-def fill(folder: str | Path, size: int = SIZE) -> Path:
-    """Put the embedded data of `size` pixels into a catalogue, its answers beside it.
+def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
+    """Put the embedded data into a catalogue, its solution beside it.
 
-    Returns the competition's folder. It is left as it is where it exists already, so that the
-    real competition's files, put there by hand, stay. Raises what `ensure_dataset` raises.
+    `sizes` in pixels; those that the competition does not have are left out. Returns the
+    competition's folder. What is there stays, and is added to where its solution show that this
+    drew it: the real competition's files, put there by hand, are left as they are. Raises what
+    `ensure_dataset` raises.
     """
     folder = Path(folder)
     competition = folder / "competitions" / COMPETITION
-    if competition.exists():
-        return competition
-    source = synthetic.ensure_dataset(cache_folder() / "embedded", size)
-    part = competition.with_suffix(".part")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part)
-    answers = folder / "solutions" / f"{COMPETITION}.csv"
-    answers.parent.mkdir(parents=True, exist_ok=True)
-    (part / "solution.csv").replace(answers)
-    part.rename(competition)
+    solution = folder / "solutions" / f"{COMPETITION}.csv"
+    for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
+        if not competition.exists():
+            _begin(competition, solution, _drawn(size))
+        elif solution.is_file() and size not in tfrecords.sizes(competition):
+            source = _drawn(size)
+            if (source / "solution.csv").read_bytes() == solution.read_bytes():
+                name = Path(tfrecords.folder(competition, size, "train")).parent.name
+                _copy(source / name, competition / name)
     return competition
 
 
+def _drawn(size: int) -> Path:
+    return synthetic.ensure_dataset(cache_folder() / "embedded", size)
+
+
+def _begin(competition: Path, solution: Path, source: Path) -> None:
+    part = competition.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(source, part)
+    solution.parent.mkdir(parents=True, exist_ok=True)
+    (part / "solution.csv").replace(solution)
+    part.rename(competition)
+
+
+def _copy(source: Path, target: Path) -> None:
+    part = target.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(source, part)
+    part.rename(target)
+
+
 if __name__ == "__main__":
-    fill(sys.argv[1])
+    fill(sys.argv[1], [int(size) for size in sys.argv[2:]] or SIZES[:1])

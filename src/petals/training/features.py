@@ -28,7 +28,7 @@ from petals.data import pipeline, shards
 from petals.data.pipeline import images
 from petals.data.splits import Split
 from petals.errors import StorageError
-from petals.kaggle import cache_folder
+from petals.kaggle import cache_folder, kept_folder
 from petals.models.classifier import Classifier
 
 VERSION = 1  # part of every key: raise it when the computation changes
@@ -65,7 +65,7 @@ def extract(
     `model` maps uint8 images to features; `key` names its weights (as
     `petals.models.weights.describe` does).
     View 0 is the image as it is, the others are augmented at `level`. What was computed before
-    for the same data, weights, size and views is read from the cache; of processes that want
+    for the same data, weights, size and views is read from where it is kept; of processes that want
     the same at the same time, one computes and the others wait for it. Of several hosts each
     computes a part of the images on its own devices, and all get the whole.
     """
@@ -74,9 +74,10 @@ def extract(
     parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
     parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
-    path = cache_folder() / "features" / f"{name}.npy"
+    path = kept_folder() / "features" / f"{name}.npy"
+    lock = cache_folder() / "features" / f"{name}.lock"
     labels, ids = shards.labels_and_ids(split)
-    with _one_at_a_time(path.with_suffix(".lock")):
+    with _one_at_a_time(lock):
         values = _stored(path, own.count)
         stored = values is not None
         if values is None:

@@ -68,6 +68,7 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
 
 def test_the_first_cell_states_package_version_parameters_and_hash(repository, monkeypatch):
     monkeypatch.setenv("KERNELKIT_PROJECT_VERSION", "of this test's process")
+    monkeypatch.setenv("KERNELKIT_SESSION_BEGAN", "")  # which it sets, and goes with the test
     built = build(repository, files=7)
     names = {}
     head = json.loads(built.text)["cells"][0]["source"]
@@ -91,6 +92,18 @@ def test_what_runs_is_told_how_long_its_session_lasts(repository, tmp_path, note
 
     assert told(42.5) == "42.5"
     assert told(None) == "None"
+
+
+def test_what_runs_is_told_when_its_session_began(repository, tmp_path, notebook_code):
+    message = (
+        "import os, time\nprint(time.monotonic() - float(os.environ['KERNELKIT_SESSION_BEGAN']))"
+    )
+    repository.cells(notebook_code(message))
+    built = build_module.build(repository.notebook, {}, project.find_project(repository.root), 30)
+
+    ago = float(run(built.text, tmp_path / "working").splitlines()[-1])
+
+    assert 0 <= ago < 60
 
 
 def test_it_runs_where_the_package_is_not_installed(repository, tmp_path):

@@ -36,7 +36,7 @@ def test_a_list_without_an_end_is_given_up(endless, monkeypatch, ask):
     monkeypatch.setattr(client, "MOST_PAGES", 50)
     with pytest.raises(Failure, match="no end after 50 pages") as caught:
         ask(endless, KERNEL, 1)
-    assert caught.value.sort is FailureKind.MALFORMED
+    assert caught.value.kind is FailureKind.MALFORMED
 
 
 @pytest.mark.parametrize("ask", [Kaggle.outputs, Kaggle.sizes])
@@ -44,4 +44,4 @@ def test_a_list_without_an_end_ends_at_the_deadline(endless, monkeypatch, ask):
     monkeypatch.setattr(client, "MOST_PAGES", 10**9)
     with pytest.raises(Failure, match="in time") as caught:
         ask(endless, KERNEL, 1, endless.retries.clock.now() + 5)
-    assert caught.value.sort is FailureKind.NETWORK
+    assert caught.value.kind is FailureKind.NETWORK

@@ -18,7 +18,7 @@ from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.push.fetch import fetch
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"
-PACE = Timeouts(connect=1.0, read=1.0, whole=0.6, slow=0.6)
+TIMING = Timeouts(connect=1.0, read=1.0, whole=0.6, slow=0.6)
 ONCE = Retries(attempts=1)
 
 
@@ -60,7 +60,7 @@ def kaggle(dripping, monkeypatch):
     monkeypatch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
     monkeypatch.setenv("KAGGLE_USERNAME", "tester")
     monkeypatch.setenv("KAGGLE_KEY", "0" * 32)
-    return Kaggle(open_connection(PACE), ONCE)
+    return Kaggle(open_connection(TIMING), ONCE)
 
 
 @pytest.mark.parametrize("text", [(HEAD + b"\r\n", b" "), (HEAD, b"x")], ids=["body", "headers"])
@@ -69,7 +69,7 @@ def test_a_call_whose_answer_drips_is_given_up(dripping, kaggle, text):
     began = time.monotonic()
     with pytest.raises(Failure, match="no answer in time") as caught:
         kaggle.status(Kernel("me", "blossom"), 1)
-    assert caught.value.sort is FailureKind.NETWORK
+    assert caught.value.kind is FailureKind.NETWORK
     assert time.monotonic() - began < 3
 
 

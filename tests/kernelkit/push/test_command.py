@@ -20,7 +20,7 @@ from kernelkit.kaggle_api.types import Kernel
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
-from kernelkit.push import save
+from kernelkit.push import send
 from kernelkit.push.command import list_pushes
 from kernelkit.push.context import PushContext
 from kernelkit.push.follow import follow
@@ -126,6 +126,21 @@ def test_a_wrong_key_ends_in_the_credentials_code(repository, kaggle, monkeypatc
     monkeypatch.setenv("KAGGLE_KEY", "0" * 32)
     with pytest.raises(errors.CredentialsError):
         repository.push()
+
+
+def test_a_kernel_of_ones_own_that_is_not_there_is_missed_before_the_push(repository, kaggle):
+    repository.describe(kernel_sources=["INSERT_USERNAME/blossom-sweep"])
+
+    with pytest.raises(errors.PreflightError, match="there is no tester/blossom-sweep yet"):
+        repository.push("files=1")
+    assert "pushed" not in repository.message
+
+    repository.describe(id="INSERT_USERNAME/blossom-sweep", title="Blossom sweep",
+                        kernel_sources=[])  # fmt: skip
+    repository.push("files=1")
+    repository.describe(id="INSERT_USERNAME/blossom-train", title="Blossom train",
+                        kernel_sources=["INSERT_USERNAME/blossom-sweep"])  # fmt: skip
+    assert repository.push("files=1")
 
 
 def test_a_refused_source_is_not_taken_for_success(repository, kaggle):
@@ -329,7 +344,7 @@ def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repo
 @pytest.fixture
 def cut_off(monkeypatch):
     """Sends whose command is killed before the answer is noted, and of which none arrives."""
-    send_once = save.save_once
+    send_once = send.save_once
 
     def cut(*arguments, arrives=True):
         if arrives:
@@ -337,9 +352,9 @@ def cut_off(monkeypatch):
         raise SystemExit
 
     def arm(arrives=True):
-        monkeypatch.setattr(save, "save_once", lambda *a: cut(*a, arrives=arrives))
+        monkeypatch.setattr(send, "save_once", lambda *a: cut(*a, arrives=arrives))
 
-    arm.off = lambda: monkeypatch.setattr(save, "save_once", send_once)
+    arm.off = lambda: monkeypatch.setattr(send, "save_once", send_once)
     return arm
 
 

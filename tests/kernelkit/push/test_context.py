@@ -1,68 +1,30 @@
-"""A rehearsal's Kaggle ends with the command, and all that it started with it."""
+"""What fills a rehearsal's inputs: the project's command, with what the runs ask of them."""
 
-import os
-import signal
-import subprocess
 import sys
-import time
 
-import psutil
-import pytest
-
-pytestmark = pytest.mark.slow
-
-# What `push_kernel.py --local` does, with sessions that need no papermill.
-PUSH = """\
-import sys
-from pathlib import Path
-from kernelkit.cli import reports_errors
-from kernelkit.local_kaggle import running
-from kernelkit.push.command import push_kernel
-
-running.command = lambda python, kernel_type, language: [str(python), "-c", {run!r}]
-reports_errors(push_kernel)(metadata=Path(sys.argv[1]), local=True)
-"""
-RUN = """\
-import json
-names = {"__name__": "__main__"}
-for cell in json.load(open("../source.ipynb"))["cells"]:
-    exec(compile(cell["source"], "cell", "exec"), names)
-"""
-SLEEP = """\
-import subprocess, sys, time
-quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-sleep = [sys.executable, "-c", "import time; time.sleep(600)", MARK]
-subprocess.Popen(sleep, **quiet)
-subprocess.Popen(sleep, start_new_session=True, **quiet)
-daemon = f"import subprocess; subprocess.Popen({sleep!r}, start_new_session=True)"
-subprocess.run([sys.executable, "-c", daemon], **quiet)  # whose parent is gone
-print("asleep", flush=True)
-time.sleep(600)
-"""
+from kernelkit.push import plan
+from kernelkit.push.context import connect
+from kernelkit.push.timing import REHEARSAL
 
 
-def asleep(mark):
-    """The processes that the session left asleep under this mark."""
-    processes = psutil.process_iter(["cmdline"])
-    return [process for process in processes if mark in (process.info["cmdline"] or ())]
+def test_the_command_names_what_the_runs_ask_for(repository):
+    command = '[tool.kernelkit]\ncatalogue = "fill {catalogue} {files} {size}"\n'
+    (repository.root / "pyproject.toml").write_text(command)
+
+    def catalogue(*starts):
+        return plan.make(None, (), repository.metadata, None, None, None, starts).catalogue
+
+    assert catalogue() == "fill {catalogue} 3"
+    assert catalogue({"files": 5, "size": "a b"}) == "fill {catalogue} 3 5 'a b'"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_no_process_of_the_session_behind(repository, notebook_code, number):
-    mark = f"asleep in {repository.root}"
-    repository.cells(notebook_code(f"MARK = {mark!r}\n{SLEEP}"))
-    repository.describe(enable_tpu=False, machine_shape=None)
-    push = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    for line in push.stdout:
-        if "asleep" in line:
-            break
-    assert len(asleep(mark)) == 3
-    os.kill(push.pid, number)
-    _, message = push.communicate(timeout=60)
-    assert push.returncode == 128 + number, message
-    assert message.strip().splitlines()[-1] == f"ended by {number.name}"
-    time.sleep(0.5)
-    assert asleep(mark) == []
+def test_each_command_is_run_once(tmp_path):
+    code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/' + sys.argv[2])"
+    (tmp_path / "fill.py").write_text(code)
+    command = f"{sys.executable} {tmp_path / 'fill.py'} {{catalogue}}"
+    for name in ("a", "b", "a", "b"):  # twice would fail, since the folder is there
+        with connect(tmp_path / "kaggle", REHEARSAL, f"{command} {name}"):
+            pass
+
+    found = sorted(path.name for path in (tmp_path / "kaggle/catalogue/competitions").iterdir())
+    assert found == ["a", "b"]

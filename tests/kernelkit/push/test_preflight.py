@@ -215,7 +215,8 @@ def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
     (file := repository.root / "w.h5").touch()
 
     assert f"weights={file} is on this machine only" in errors_of(repository, f"weights={file}")[0]
-    assert not errors_of(repository, "weights=/kaggle/input/w.h5")
+    for other in ("/kaggle/input/w.h5", "a/" * 3000, "~nobody-of-this-name/w.h5", "a/\0"):
+        assert not errors_of(repository, f"weights={other}")
     assert not errors_of(repository, f"output={repository.root}")
 
 

@@ -88,17 +88,18 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
 
 def test_the_log_is_kept_without_control_sequences(tmp_path):
     log = json.dumps([{"data": "\x1b]0;title\x07\x1b[31mred\x1b[0m\x9b5n\n"}], ensure_ascii=False)
-    run_folder.keep_log(tmp_path, log)
-    assert (tmp_path / "log.txt").read_text() == "red\n"
-    kept = (tmp_path / "log.json").read_text()
+    run_folder.keep(tmp_path, log, "")
+    assert kit_folder.path(tmp_path, kit_folder.LOG_TEXT).read_text() == "red\n"
+    kept = kit_folder.path(tmp_path, kit_folder.LOG).read_text()
     assert all(c == "\n" or " " <= c < "\x7f" for c in kept)
     assert json.loads(kept) == json.loads(log)
 
 
 def test_half_a_character_in_a_log_costs_nothing(tmp_path):
-    run_folder.keep_log(tmp_path, json.dumps([{"data": "half \ud83c\n"}]))
-    assert (tmp_path / "log.txt").read_text() == "half \\ud83c\n"
-    run_folder.keep_log(tmp_path, "not JSON \ud83c")
+    run_folder.keep(tmp_path, json.dumps([{"data": "half \ud83c\n"}]), "")
+    text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
+    assert text.read_text() == "half \\ud83c\n"
+    run_folder.keep(tmp_path, "not JSON \ud83c", "")
     (tmp_path / "metrics.json").write_text("{}")
     assert "half \\ud83c" in run_folder.report(tmp_path, "half \ud83c", "").read_text()
 
@@ -111,7 +112,7 @@ def test_half_a_character_in_a_log_costs_nothing(tmp_path):
 def test_metrics_of_any_shape_have_a_report(tmp_path, odd):
     (tmp_path / "metrics.json").write_text(json.dumps(odd))
     assert run_folder.report_or_why(tmp_path, "title")[1] == ""
-    run_folder.summary(odd)
+    run_folder.summary(odd, project.shown(tmp_path))
 
 
 def test_a_broken_report_does_not_cost_the_run(tmp_path):

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from kernelkit.runs import notebook_html, safe_html
+from kernelkit.shown import Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
@@ -93,7 +94,7 @@ def test_a_report_is_harmless_wherever_it_stands(html):
         nbformat.v4.new_code_cell("1", outputs=[isolated]),
     ]
     metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
-    page = notebook_html.render(notebook, metrics)
+    page = notebook_html.render(notebook, metrics, Shown())
     check(page)
     assert "Content-Security-Policy" in page
 

@@ -11,7 +11,7 @@ NOTEBOOK = """\
 # %% tags=["parameters"]
 a = 1  # [0, 2000]: what the score depends on
 kind = "x"  # x | y: what it depends on a little
-does = "score"  # score | fail | hang | eat | die | fill | slow | garble: how it behaves
+does = "score"  # score | fail | hang | eat | die | fill | slow | garble | late: how it behaves
 seed = 0  # >= 0: noise
 output = ""  # the run's folder
 
@@ -40,7 +40,17 @@ curve = [a / 100 * (1 - 0.5**n) for n in range(1, 6)]
 rows = [f"{n},{value}" for n, value in enumerate(curve)]
 (folder / "history.csv").write_text("\\n".join(["epoch,val_macro_f1", *rows]))
 score = a / 100 + (kind == "y") * 0.05 + seed / 1000
-text = json.dumps({"macro_f1": score, "accuracy": score, "seconds": 1.0 + a})
+facts = {"macro_f1": score, "accuracy": score, "seconds": 1.0 + a, "device": {"kind": "cpu"}}
+minutes = float(os.environ.get("KERNELKIT_SESSION_MINUTES", 0))
+facts["began"] = float(os.environ.get("KERNELKIT_SESSION_BEGAN", 0))
+facts["minutes"] = minutes
+if kept := os.environ.get("KERNELKIT_KEPT"):
+    facts["found"] = len(os.listdir(kept)) if os.path.isdir(kept) else 0
+    os.makedirs(kept, exist_ok=True)
+    pathlib.Path(kept, f"feature-{a}").write_text(kind)
+if does == "late" and minutes and time.monotonic() > facts["began"] + 60 * minutes * 0.5:
+    facts["stopped"] = "time limit"
+text = json.dumps(facts)
 (folder / "metrics.json").write_text(text if does != "garble" else text[:20])
 """
 
@@ -63,7 +73,9 @@ class Sweeps:
     def run(self, text, *parameters, **options):
         """Write and run one; returns its folder. What it said is in `said`."""
         stream = io.StringIO()
-        options = {"output": self.runs, "report": False, "stream": stream, "workers": 2} | options
+        workers = 0 if options.get("kaggle") else 2
+        defaults = {"output": self.runs, "report": False, "stream": stream, "workers": workers}
+        options = defaults | options
         try:
             return sweep(self.write(text), parameters, **options)
         finally:

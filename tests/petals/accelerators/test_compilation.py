@@ -20,11 +20,11 @@ print(sum(name.endswith("cache_hits") for name in hits) > 0)
 """
 
 
-def run(folder, inputs):
+def run(folder, inputs, **more):
+    own = {"JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)} | more
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CODE, str(folder)], capture_output=True, text=True,
-        env={**os.environ, "JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)},
-        timeout=120,
+        env=os.environ | own, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     there, hit = done.stdout.split()
@@ -42,3 +42,12 @@ def test_what_was_compiled_is_found_in_the_folder_and_among_inputs(tmp_path):
     copied, hit = run(tmp_path / "working", tmp_path / "inputs")
     assert copied == there
     assert hit
+
+
+def test_the_runs_of_a_sweep_share_what_was_compiled(tmp_path):
+    kept = str(tmp_path / "kept")
+    assert run(tmp_path / "first", tmp_path / "nothing", KERNELKIT_KEPT=kept) == (0, False)
+    there, hit = run(tmp_path / "second", tmp_path / "nothing", KERNELKIT_KEPT=kept)
+    assert there > 0
+    assert hit
+    assert not (tmp_path / "second").exists()

@@ -48,7 +48,7 @@ def test_auto_takes_what_is_at_home_and_on_kaggle_what_is_attached(
     assert [run.name for run in comparison.read("auto")[0]] == ["a"]
 
     mounts = tmp_path / "input"
-    monkeypatch.setenv("PETALS_INPUT_ROOT", str(mounts))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(mounts))
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     mounts.mkdir()
     with pytest.raises(DataError, match="kernel_sources"):

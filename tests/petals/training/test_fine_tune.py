@@ -51,6 +51,19 @@ def test_features_without_freezing_are_the_same(splits):
     assert not plain.stored
 
 
+def test_the_runs_of_a_sweep_share_their_features_in_the_sessions_output(
+    splits, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("KERNELKIT_KEPT", str(tmp_path / "kept"))
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "first"))
+    model = classifier()
+    assert not extract(model, splits[1]).stored
+
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "second"))  # a session has one of its own
+    assert extract(model, splits[1]).stored
+    assert [path.suffix for path in (tmp_path / "kept").rglob("*.*")] == [".npy"]
+
+
 def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_path):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
     model = classifier()

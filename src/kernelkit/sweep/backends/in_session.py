@@ -1,7 +1,12 @@
 """The sweep inside a Kaggle session: what an earlier one did is taken over, the rest run in turn.
 
 This rides in the pushed notebook, without any client. It stops by its own clock: Kaggle kills
-a session at its limit and keeps nothing of it.
+a session at its limit and keeps nothing of it. Each run knows that clock too, ends early with the
+scores it has, and is gone on with in the next session.
+
+    sweep/<id>/        a run
+    sweep/kept/        what runs keep for one another, while there are runs left
+    sweep/search.db    the trials of a search
 """
 
 from __future__ import annotations
@@ -11,19 +16,25 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.sweep.config.specification import PlannedRun
+from kernelkit.notebooks import document, parameters
+from kernelkit.sweep.backends import wheels
+from kernelkit.sweep.config.identity import Fingerprint
+from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.preview import expected_seconds
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
-from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
+from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.launching import launcher
 
 FOLDER = "sweep"  # of the session's output: the runs
+KEPT = "kept"
+KEPT_VARIABLE = "KERNELKIT_KEPT"  # tells runs where that is
+STORAGE = "search.db"
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # where a rehearsal has /kaggle/input
 
 
@@ -31,19 +42,21 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
     """Run what is left of a sweep for at most so many minutes (0 = no limit).
 
     `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. What is in flight when the time
-    is up stays pending; a run that fails is told and stops nothing.
+    is up stays pending; a run that fails is told and stops nothing. Raises `RunFailedError` where a
+    search needs wheels that are not there.
     """
     begun = time.monotonic()
     os.environ[project.SHOWN] = carried["shown"]  # read by the runs' processes
     folder = SweepFolder(Path.cwd() / FOLDER)
     runs = [PlannedRun(one["id"], one["given"], one["given"]) for one in carried["runs"]]
-    taken = take_over(folder, runs, Path(os.environ.get(INPUT_ROOT, "/kaggle/input")))
+    inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+    taken = take_over(folder, None if carried["search"] else {run.id for run in runs}, inputs)
     if taken:
         print(f"{taken} runs were done in an earlier session", flush=True)
+    os.environ[KEPT_VARIABLE] = str(folder.path / KEPT)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", carried["notebook"])
-        ended = (records.DONE, records.FAILED, records.TIMEOUT)
-        left = [run for run in runs if folder.record(run).state not in ended]
+        source = _source(carried, notebook, folder, runs, inputs)
         stop_at = begun + 60 * minutes if minutes else 0.0
         limits = WorkerLimits(carried["workers"], carried["seconds"], carried["bytes"], stop_at)
         starter = launcher((), Path(scratch) / "imports.log")
@@ -59,33 +72,85 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
         def tell(run: PlannedRun, record: Record) -> None:
             message = parameters_line(run)
             print(f"{record.state:8} {run.id}  {message}  {record.reason}".rstrip(), flush=True)
-            if record.state == records.DONE:
+            if record.state in (records.DONE, records.STOPPED):
                 _leave_metrics(folder.run_folder(run))
 
         longest = expected_seconds([folder.record(run) for run in runs])
         try:
-            Engine(folder, starter, limits, request, tell).work(Listed(left), longest)
+            Engine(folder, starter, limits, request, tell).work(source, longest)
         finally:
             starter.close()
-    states = [folder.record(run).state for run in runs]
-    print(f"{states.count(records.DONE)} of {len(runs)} runs done", flush=True)
+    _conclude(
+        folder, runs, carried["search"]["search"]["trials"] if carried["search"] else len(runs)
+    )
 
 
-def take_over(folder: SweepFolder, runs: list[PlannedRun], inputs: Path) -> int:
-    """Copy the runs that an attached earlier output has done; returns how many."""
-    wanted = {run.id: run for run in runs}
+def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int:
+    """Copy what an attached earlier output has of this sweep; returns how many runs.
+
+    Of a list of runs those `wanted` that are done; of a search (None) its trials and every run
+    that came to an end. What runs kept for one another comes along.
+    """
     taken = 0
-    for state in sorted(inputs.rglob(f"{FOLDER}/*/{records.STATE}")) if inputs.is_dir() else ():
-        run = wanted.pop(state.parent.name, None)
-        if run and SweepFolder(state.parent.parent).record(run).state == records.DONE:
-            shutil.copytree(state.parent, folder.run_folder(run), dirs_exist_ok=True)
-            taken += 1
+    for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
+        for state in sorted(place.glob(f"*/{records.STATE}")):
+            found = SweepFolder(place).record(PlannedRun(state.parent.name, {}, {})).state
+            own = found in records.ENDED if wanted is None else found == records.DONE
+            target = folder.path / state.parent.name
+            if own and not target.exists() and (wanted is None or target.name in wanted):
+                shutil.copytree(state.parent, target)
+                taken += 1
+        if (place / KEPT).is_dir():
+            shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
+        trials = folder.path / STORAGE
+        if wanted is None and (place / STORAGE).is_file() and not trials.exists():
+            trials.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(place / STORAGE, trials)
     return taken
+
+
+def of_search(folder: SweepFolder, asked: Specification) -> Iterator[PlannedRun]:
+    """The runs in a folder that are points of this search, in the order of their names."""
+    names = {*asked.base, *asked.search["space"]}
+    for state in sorted(folder.path.glob(f"*/{records.STATE}")):
+        given = folder.record(PlannedRun(state.parent.name, {}, {})).parameters
+        if set(given) == names and asked.run(given).id == state.parent.name:
+            yield asked.run(given)
 
 
 def parameters_line(run: PlannedRun) -> str:
     """What a run sets, on a line."""
     return " ".join(f"{name}={value}" for name, value in run.given.items())
+
+
+def _source(
+    carried: Mapping[str, Any],
+    notebook: Path,
+    folder: SweepFolder,
+    runs: list[PlannedRun],
+    inputs: Path,
+) -> RunSource:
+    """The runs that are left, or the search, which adds its own to `runs`."""
+    found = carried["search"]
+    if not found:
+        return Listed([run for run in runs if folder.record(run).state not in records.ENDED])
+    wheels.provide("optuna", found["wheels"], inputs)
+    from kernelkit.sweep.search import Search
+
+    cell = document.parameters_cell(document.read(notebook)).source
+    asked = Specification(
+        found["name"], notebook, parameters.declared(cell), found["base"],
+        Fingerprint(found["code"]), (), score=found["score"], minimize=found["minimize"],
+        search=found["search"],
+    )  # fmt: skip
+    return Search(asked, folder, runs, retry_failed=found["retry_failed"])
+
+
+def _conclude(folder: SweepFolder, runs: list[PlannedRun], total: int) -> None:
+    states = [folder.record(run).state for run in runs]
+    print(f"{states.count(records.DONE)} of {total} runs done", flush=True)
+    if sum(state in records.ENDED for state in states) >= total:
+        shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no session needs it any more
 
 
 def _leave_metrics(folder: Path) -> None:

@@ -1,104 +1,189 @@
-"""A sweep in one Kaggle session: packed into a kernel, pushed, and its runs brought home."""
+"""A sweep in Kaggle sessions: a kernel for each machine, pushed, and its runs brought home."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import nbformat
-from slugify import slugify
+import click
 
-import kernelkit
-from kernelkit import files, machines, project
-from kernelkit.bundle import packages, syntax
-from kernelkit.notebooks import document
-from kernelkit.project import Project
+from kernelkit import machines, project
+from kernelkit.errors import (
+    AcceleratorMismatchError,
+    DeadlineError,
+    KernelkitError,
+    OutputsError,
+    ParameterError,
+    PreflightError,
+    RefusedError,
+    RunFailedError,
+)
+from kernelkit.push import image_packages, plan, preflight
 from kernelkit.push import metadata as kernel_metadata
-from kernelkit.push import plan, preflight
-from kernelkit.push.checks import error
 from kernelkit.push.command import push_kernel
-from kernelkit.push.timing import Timing
+from kernelkit.push.metadata import Metadata
+from kernelkit.push.plan import ACCELERATOR
 from kernelkit.runs import claims
-from kernelkit.sweep.backends.in_session import FOLDER
-from kernelkit.sweep.config.specification import PlannedRun
+from kernelkit.sweep.backends import in_session
+from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
+from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
 
-ENDED = (records.DONE, *records.ENDED_BADLY)
-TITLE_LENGTH = 50  # Kaggle's longest
-SPARE_SHARE, SPARE_MINUTES = 0.15, 10.0  # of a session, kept for what is saved at its end
+TAKEN = (*records.ENDED, records.STOPPED)
+OPTUNA = "optuna"
+# What ends one session badly, and says nothing of the next one's.
+ITS_OWN = (AcceleratorMismatchError, DeadlineError, OutputsError, RefusedError, RunFailedError)
+SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at its end
 
-_PARAMETERS = """\
-accelerator = "auto"  # auto | tpu | gpu | cpu: what the runs must have
-time_limit = 0.0  # >= 0: minutes after which no run is begun and none goes on; 0 = none"""
 
-_RUN = """\
-import json
+@dataclass(frozen=True)
+class SessionOptions:
+    """How a sweep's sessions are to be: as `kernelkit.sweep.command.sweep` has it."""
 
-from kernelkit.sweep.backends.in_session import run_in_session
-
-run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
+    local: bool = False
+    metadata: Path | None = None
+    accelerator: str | None = None
+    timeout: float | None = None
+    dry_run: bool = False
+    retry_failed: bool = False
+    force: bool = False
 
 
 def run_on_kaggle(
-    sweep_report: SweepReport,
-    left: Sequence[PlannedRun],
-    local: bool,
-    metadata: Path | None,
-    accelerator: str | None,
-    timeout: float | None,
-    timing: Timing | None = None,
-    *,
-    dry_run: bool = False,
+    sweep_report: SweepReport, left: Sequence[PlannedRun], how: SessionOptions
 ) -> None:
-    """Push one session for the runs that are left, wait, and take its runs in.
+    """Push a session for the runs that are left, or for a search; wait, and take its runs in.
 
-    `timeout`: the session's minutes, by default all that Kaggle gives to its machine. The same
-    call goes on with what the time did not allow for. `dry_run` checks what would be pushed and
-    sends nothing. Raises what `push_kernel` raises, with what came home taken in before.
+    Runs that differ in the machine they ask for have a session each, one after the other; one
+    that fails does not keep the others from theirs. The same call goes on with what the time did
+    not allow for. Raises what `push_kernel` raises, with what came home taken in before,
+    `ParameterError` for machines that contradict each other, and `PreflightError` for a search
+    where there is no Optuna.
     """
-    if not left:
-        return
-    base = kernel_metadata.load(metadata or plan.locate(sweep_report.asked.notebook))
-    if accelerator:
-        base = base.on(machines.named(accelerator))
+    asked = sweep_report.asked
+    base = kernel_metadata.load(how.metadata or plan.locate(asked.notebook))
+    if how.accelerator:
+        base = base.on(machines.named(how.accelerator))
+    sessions = _by_machine(asked, left, base, how)
+    if asked.search:
+        _check_search(asked, sessions[0][0])
+        left = _resumed(sweep_report, retry_failed=how.retry_failed)
+        if not (how.force or left) and len(sweep_report.runs) >= asked.search["trials"]:
+            return
+        sessions = [(sessions[0][0], left)]
+    several = len({_kind(run) for run in asked.runs}) > 1
+    kernels = [
+        SessionKernel(
+            sweep_report, runs, on, f" on {on.machine.kind.upper()}" if several else "",
+            how.retry_failed,
+        )
+        for on, runs in sessions
+    ]  # fmt: skip
+    for kernel in kernels if several else ():  # before the first one takes hours
+        _check(kernel, how)
+    failures: list[KernelkitError] = []
+    for kernel in kernels:
+        try:
+            _session(kernel, how)
+        except ITS_OWN as error:
+            failures.append(error)
+            if kernel is not kernels[-1]:
+                message = f"the session{kernel.suffix} ended badly, the next one begins: {error}"
+                click.echo(message, file=sweep_report.stream)
+    if failures:
+        raise failures[0]
+
+
+def _check(kernel: SessionKernel, how: SessionOptions) -> None:
+    """Raise what a push would raise before it sends anything."""
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
-        place = sweep_report.folder.path / ("rehearsal" if local else "kaggle")
-        number = len(list(place.glob("session-*"))) + 1
-        home = place / f"session-{number}"
-        file = _write_kernel(sweep_report, left, Path(scratch) if dry_run else place, base)
-        minutes = timeout or 60 * machines.LIMITS[base.machine.kind].hours_per_session
-        spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
+        planned = plan.make(
+            None, {}, kernel.write(Path(scratch)), None, how.timeout,
+            carrying(kernel.sweep_report.asked.notebook), _starts(kernel),
+        )  # fmt: skip
+    preflight.stop_on_errors(planned.findings)
+
+
+def _session(kernel: SessionKernel, how: SessionOptions) -> None:
+    """Push one session, wait, and bring its runs home."""
+    sweep_report, kind = kernel.sweep_report, kernel.base.machine.kind
+    notebook = sweep_report.asked.notebook
+    place = sweep_report.folder.path / ("rehearsal" if how.local else "kaggle")
+    place = place / kind if kernel.suffix else place
+    home = place / f"session-{len(list(place.glob('session-*'))) + 1}"
+    minutes = how.timeout or 60 * machines.LIMITS[kind].hours_per_session
+    spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
+    with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         try:
             push_kernel(
                 parameters={"time_limit": round(minutes - spare, 4)},
-                metadata=file,
-                timeout=timeout,
+                metadata=kernel.write(Path(scratch) if how.dry_run else place),
+                timeout=how.timeout,
                 output=home,
-                local=local,
-                runs=project.find_project(sweep_report.asked.notebook).root / "runs",
+                local=how.local,
+                runs=project.find_project(notebook).root / "runs",
                 stream=sweep_report.stream,
-                timing=timing,
-                project=_carrying(sweep_report.asked.notebook),
-                starts=[run.values for run in left],
-                continues=any(map(claims.was_pushed, place.glob("session-*"))),
-                dry_run=dry_run,
+                project=carrying(notebook),
+                starts=_starts(kernel),
+                continues=not how.force and any(map(claims.was_pushed, place.glob("session-*"))),
+                dry_run=how.dry_run,
             )
         finally:
-            bring_home(sweep_report, left, home / FOLDER)
+            bring_home(sweep_report, kernel.left, home / in_session.FOLDER)
+
+
+def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
+    """The parameters of the runs that the session starts; of a search, of one that it may."""
+    return [run.values for run in kernel.left] or [_any_point(kernel.sweep_report.asked).values]
+
+
+def _by_machine(
+    asked: Specification, left: Sequence[PlannedRun], base: Metadata, how: SessionOptions
+) -> list[tuple[Metadata, list[PlannedRun]]]:
+    """The sessions there are to be: a kernel on its machine, and the runs left for it."""
+    wanted: dict[str, list[PlannedRun]] = {}
+    for run in [_any_point(asked)] if asked.search else left:
+        wanted.setdefault(_kind(run), []).append(run)
+    for kind in wanted:
+        if how.accelerator and kind not in ("", base.machine.kind):
+            raise ParameterError(
+                f"runs ask for a {kind.upper()} with {ACCELERATOR}={kind}, and --accelerator "
+                f"{how.accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
+            )
+    return [
+        (base.on(machines.named(kind)) if kind not in ("", base.machine.kind) else base, runs)
+        for kind, runs in wanted.items()
+    ]
+
+
+def _kind(run: PlannedRun) -> str:
+    """The machine that a run asks for; "" for that of the metadata."""
+    kind = str(run.values.get(ACCELERATOR, ""))
+    return kind if kind in machines.LIMITS else ""
 
 
 def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path) -> int:
-    """Move runs that ended in a session into the sweep's own folders; returns how many."""
+    """Move runs that ended in a session into the sweep's own folders; returns how many.
+
+    Of a search those are all that it left, and its trials come home too.
+    """
     folder, taken = sweep_report.folder, 0
     session = records.SweepFolder(came)
+    if sweep_report.asked.search:
+        left = list(in_session.of_search(session, sweep_report.asked))
+        known = {run.id for run in sweep_report.runs}
+        sweep_report.runs += [run for run in left if run.id not in known]
+        sweep_report.progress.total = sweep_report.asked.search["trials"]
+        if (came / in_session.STORAGE).is_file():
+            shutil.copyfile(came / in_session.STORAGE, folder.path / in_session.STORAGE)
     for run in left:
         record = session.record(run)
-        if record.state not in ENDED:
+        if record.state not in TAKEN or folder.record(run) == record:  # home already
             continue
         folder.clear(run)
         folder.run_folder(run).mkdir(parents=True, exist_ok=True)
@@ -108,66 +193,35 @@ def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path
         folder.write(run, record)  # last: until then the run counts as not done
         sweep_report.tell(run, record)
         taken += 1
+    shutil.rmtree(came / in_session.KEPT, ignore_errors=True)  # of use in sessions only
     return taken
 
 
-def _write_kernel(
-    sweep_report: SweepReport,
-    left: Sequence[PlannedRun],
-    place: Path,
-    base: kernel_metadata.Metadata,
-) -> Path:
-    """The notebook to push and its metadata; returns the metadata's path."""
-    asked = sweep_report.asked
-    source = document.strip(document.read(asked.notebook))
-    cells = [(f"{asked.notebook.name}[cell {n}]", cell) for n, cell in enumerate(source.cells, 1)]
-    broken = (syntax.broken_cell(name, cell.source) for name, cell in cells
-              if cell.cell_type == "code")  # fmt: skip
-    preflight.stop_on_errors([error(message) for message in broken if message])
-    carried = {
-        "notebook": nbformat.writes(source),
-        "runs": [{"id": run.id, "given": dict(run.given)} for run in left],
-        "takes_accelerator": "accelerator" in asked.known,
-        "workers": 1,  # a session's accelerator is one process's at a time
-        "seconds": 60 * asked.time_limit,
-        "bytes": int(asked.memory * 1e9),
-        "report": sweep_report.report,
-        "shown": project.shown(asked.notebook).as_json(),
-    }
-    text = packages.literal(json.dumps(carried, indent=1, sort_keys=True))
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
-    notebook.cells = [
-        nbformat.v4.new_markdown_cell(
-            f"# Sweep {asked.name}\n\n{len(left)} runs of {asked.notebook.name}", id="title"
-        ),
-        nbformat.v4.new_code_cell(
-            _PARAMETERS, id="parameters", metadata={"tags": [document.PARAMETERS_TAG]}
-        ),
-        nbformat.v4.new_code_cell(f"SWEEP = {text}", id="sweep"),
-        nbformat.v4.new_code_cell(_RUN, id="run"),
-    ]
-    title = f"Sweep {asked.name.replace('_', ' ')}"[:TITLE_LENGTH].strip()
-    slug = slugify(title)
-    owner = base.owner or kernel_metadata.PLACEHOLDERS[0]
-    values = {
-        **base.values, "id": f"{owner}/{slug}", "title": title, "code_file": f"{slug}.ipynb",
-    }  # fmt: skip
-    files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
-    return files.write_text(place / kernel_metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")
+def _resumed(sweep_report: SweepReport, *, retry_failed: bool) -> list[PlannedRun]:
+    """Take up what is home of a search; returns the runs that another session would run again."""
+    asked, folder = sweep_report.asked, sweep_report.folder
+    sweep_report.runs[:] = in_session.of_search(folder, asked)
+    sweep_report.progress.total = asked.search["trials"]
+    sweep_report.progress.varying = list(asked.search["space"])
+    states = {run.id: folder.record(run).state for run in sweep_report.runs}
+    again = {records.STOPPED, *(records.ENDED_BADLY if retry_failed else ())}
+    sweep_report.progress.skip(sum(state not in again for state in states.values()))
+    return [run for run in sweep_report.runs if states[run.id] in again]
 
 
-@dataclass(frozen=True)
-class _Carrying(Project):
-    """A project whose notebooks take part of this package along."""
-
-    def package_folder(self, package: str) -> Path:
-        """Where a package lies; this one wherever it is installed."""
-        if package == kernelkit.__name__:
-            return Path(kernelkit.__file__).parent
-        return super().package_folder(package)
+def _any_point(asked: Specification) -> PlannedRun:
+    """A point that the search may propose."""
+    space = asked.search["space"]
+    return asked.run({n: w[0] if isinstance(w, list) else w["low"] for n, w in space.items()})
 
 
-def _carrying(notebook: Path) -> Project:
-    """The notebook's project, this package among what rides: imports say how much of it."""
-    own = project.find_project(notebook)
-    return _Carrying(**vars(own) | {"packages": (*own.packages, kernelkit.__name__)})
+def _check_search(asked: Specification, base: Metadata) -> None:
+    """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
+    kind = base.machine.kind
+    if asked.wheels or not image_packages.lacking([OPTUNA], kind):
+        return
+    raise PreflightError(
+        f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "
+        "--accelerator gpu or cpu, or push its wheels (pip download optuna --dest wheels, then "
+        "python tools/push_dataset.py wheels) and write `wheels: OWNER/SLUG` under kaggle:"
+    )

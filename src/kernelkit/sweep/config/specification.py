@@ -13,7 +13,8 @@ memory: 4                           # GB a run may take; 0 = what the machine be
 score: accuracy                     # the measure of metrics.json that runs are ranked by
 minimize: false                     # whether a lower score is better
 warm: [tensorflow]                  # imported once, before runs are forked off
-kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session
+kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session; there alone also
+                                    # wheels: owner/slug, a dataset with what its image lacks
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
     "seeds": (list, int), "search": dict, "workers": int, "time_limit": (int, float),
     "memory": (int, float), "score": str, "minimize": bool, "warm": list, "kaggle": dict,
+    "wheels": str,
 }  # fmt: skip
-KAGGLE_KEYS = ("base", "grid", "runs", "exclude", "seeds", "search", "time_limit", "memory")
+KAGGLE_KEYS = ("base", "grid", "runs", "exclude", "seeds", "search", "time_limit", "memory",
+               "wheels")  # fmt: skip
 OUTPUT = "output"
 
 
@@ -72,6 +75,7 @@ class Specification:
     minimize: bool = False
     warm: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
+    wheels: str = ""
 
     def run(self, given: Mapping[str, Any]) -> PlannedRun:
         """A run of these values on top of the base; raises `ParameterError` if they do not fit."""
@@ -90,7 +94,7 @@ def read(
     path = Path(path)
     asked = yaml_file.load(path)
     try:
-        _check_keys(asked, tuple(KEYS), "a sweep")
+        _check_keys(asked, [key for key in KEYS if key != "wheels"], "a sweep")
         block = asked.pop("kaggle", None) or {}
         _check_keys(block, KAGGLE_KEYS, "kaggle")
         return _checked(path, points.on_kaggle(asked, block) if kaggle else asked, overrides, many)
@@ -129,6 +133,7 @@ def _checked(
         workers=_at_least(asked, "workers", 0), time_limit=_at_least(asked, "time_limit", 0),
         memory=_at_least(asked, "memory", 0), score=_score(asked, notebook),
         minimize=bool(asked.get("minimize")), warm=_modules(asked.get("warm", [])), search=search,
+        wheels=asked.get("wheels") or "",
     )  # fmt: skip
 
 

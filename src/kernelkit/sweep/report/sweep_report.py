@@ -114,7 +114,7 @@ def _verdict(table: ResultTable) -> list[str]:
     counts = f"{states[records.DONE]} of {len(table.rows)} runs done"
     if pruned := states[records.PRUNED]:
         counts += f", {pruned} pruned"
-    if left := states[records.PENDING] + states[records.RUNNING]:
+    if left := sum(states[s] for s in (records.PENDING, records.RUNNING, records.STOPPED)):
         counts += f", {left} left: the same command goes on with them"
     if table.best:
         setting, score = table.best

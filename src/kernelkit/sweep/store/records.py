@@ -27,7 +27,9 @@ from kernelkit.sweep.config.specification import PlannedRun
 VERSION = 1
 PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
 PRUNED = "pruned"  # by a search: stopped since it promised nothing
-STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED)
+STOPPED = "stopped"  # by its session's clock: it has scores, and the next session goes on with it
+STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED, STOPPED)
+ENDED = (DONE, PRUNED, FAILED, TIMEOUT)
 ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 SWEEP, STATE = "sweep.json", "state.json"

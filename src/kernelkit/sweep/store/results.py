@@ -147,7 +147,7 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
     record = folder.record(run)
     place = folder.run_folder(run)
     done = record.state == records.DONE
-    metrics = numbers(place) if done else {}
+    metrics = numbers(place) if done or record.state == records.STOPPED else {}
     # A run that was taken up again counts its earlier sessions too, and the record does not.
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)

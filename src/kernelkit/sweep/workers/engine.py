@@ -15,6 +15,8 @@ from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.workers import processes
 from kernelkit.sweep.workers.processes import Launcher, RunProcess
 
+OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says, as in kernelkit.runs.run_folder
+TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
 POLL_SECONDS = 0.1  # seconds between looks at the runs in flight
 MEMORY_GLANCE = 0.5
 ATTEMPTS = 3  # for a run that ends with what had started it
@@ -87,6 +89,7 @@ class Engine:
         self._again: deque[PlannedRun] = deque()
         self._longest, self._peak, self._weighed = 0.0, 0, 0.0
         self._lost: Counter[str] = Counter()
+        self._closing = False  # the session's time is up for one run, so that none is begun
 
     def work(self, source: RunSource, longest: float = 0.0) -> None:
         """Run all that `source` gives; `longest`: seconds that a run is known to take.
@@ -110,6 +113,8 @@ class Engine:
 
     def _room(self) -> bool:
         """Whether one more run may start: a worker free, memory for it, and time enough."""
+        if self._closing:
+            return False
         if self.limits.stop_at and time.monotonic() + self._longest >= self.limits.stop_at:
             return False
         if not self._flight:
@@ -119,7 +124,7 @@ class Engine:
 
     def _start(self, run: PlannedRun) -> None:
         earlier = self.folder.record(run)
-        cut_off = earlier.state in (records.PENDING, records.RUNNING)
+        cut_off = earlier.state in (records.PENDING, records.RUNNING, records.STOPPED)
         self.folder.clear(run, keep=records.RESUMED if cut_off else ())
         record = Record(records.RUNNING, dict(run.given), attempts=earlier.attempts + 1)
         self._note(run, record)
@@ -140,7 +145,7 @@ class Engine:
                 process.kill()  # it may outlive what had started it by a moment
                 self._put_back(run, record)
             elif code is not None:
-                self._end(source, run, process, self._outcome(process, record, code))
+                self._end(source, run, process, self._outcome(run, process, record, code))
             elif self.limits.seconds and process.seconds > self.limits.seconds:
                 process.kill()
                 message = f"stopped after {self.limits.seconds / 60:g} minutes, its time limit"
@@ -156,21 +161,25 @@ class Engine:
         if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:
             self._stop_all()
 
-    def _outcome(self, process: RunProcess, record: Record, code: int) -> Record:
+    def _outcome(self, run: PlannedRun, process: RunProcess, record: Record, code: int) -> Record:
         if code:
             return replace(record, state=records.FAILED, error=process.error(code))
         metrics = process.folder / "metrics.json"
         try:
-            readable = not metrics.is_file() or isinstance(json.loads(metrics.read_text()), dict)
+            found = json.loads(metrics.read_text()) if metrics.is_file() else {}
         except (OSError, ValueError):
-            readable = False
-        if not readable:
+            found = None
+        if not isinstance(found, dict):
             message = f"it left a {metrics.name} that cannot be read"
             return replace(record, state=records.FAILED, error=message)
+        if found.get("stopped") == OUT_OF_TIME and not run.given.get(TIME_LIMIT):
+            message = "ended early with the scores it had, in time for its session's end"
+            return replace(record, state=records.STOPPED, error=message)
         return replace(record, state=records.DONE)
 
     def _end(self, source: RunSource, run: PlannedRun, process: RunProcess, record: Record) -> None:
         self._longest = max(self._longest, process.seconds)
+        self._closing = self._closing or record.state == records.STOPPED
         del self._flight[run.id]
         seconds, peak = round(process.seconds, 2), process.peak_bytes
         record = replace(record, seconds=seconds, peak_bytes=peak)

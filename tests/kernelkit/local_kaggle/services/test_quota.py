@@ -29,7 +29,7 @@ def test_time_is_counted_reserved_and_in_the_end_refused(context):
     assert 890 <= int(tpu["timeReserved"][:-1]) <= 900
     assert context.finish("uses-tpu") == "COMPLETE"
     quota = context.call("GetAcceleratorQuotaStatistics")
-    assert quota["tpuQuota"]["timeUsed"] == "1s"
+    assert 1 <= int(quota["tpuQuota"]["timeUsed"][:-1]) <= 5  # a busy machine starts late
     assert quota["gpuQuota"]["totalTimeAllowed"] == "108000s"
     assert "timeUsed" not in quota["gpuQuota"] or quota["gpuQuota"]["timeUsed"] == "0s"
     assert "weekly TPU quota" in context.save("uses-tpu", "1", enableTpu=True)["error"]

@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.sweep.backends import on_kaggle
+from kernelkit.bundle import imports, packages
+from kernelkit.errors import CapacityError, ParameterError, PreflightError
+from kernelkit.sweep.backends import on_kaggle, session_kernel
 
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook", "title": "Tiny notebook", "code_file": "tiny.ipynb",
@@ -82,28 +83,15 @@ def test_a_rehearsal_of_nothing_is_refused(sweeps):
 
 
 def test_what_rides_along_holds_no_client(sweeps):
-    from kernelkit.bundle import packages
-
-    project = on_kaggle._carrying(sweeps.notebook)
-    folder = project.package_folder("kernelkit")
-    carried = {file.path for file in packages.files(folder, project.leave_out)}
+    describe(sweeps)
+    project = session_kernel.carrying(sweeps.notebook)
+    files = packages.files(project.package_folder("kernelkit"), project.leave_out)
+    carried = {file.path for file in imports.reached([session_kernel.RUN], files, "kernelkit")}
 
     assert "kernelkit/sweep/backends/in_session.py" in carried
-    assert not {p for p in carried if "client" in p or "connection" in p or "push" in p}
-
-
-def test_what_rides_along_finds_all_that_it_imports(sweeps):
-    from kernelkit.bundle import imports, packages
-
-    project = on_kaggle._carrying(sweeps.notebook)
-    files = packages.files(project.package_folder("kernelkit"), project.leave_out)
-    carried = {f.path.removesuffix(".py").replace("/", ".") for f in files}
-    for file in files:
-        if file.path.endswith(".py"):
-            for name in imports.imported(file.text):
-                module = name if name in carried else name.rpartition(".")[0]
-                known = module in carried or f"{module}.__init__" in carried
-                assert known or not name.startswith("kernelkit"), f"{file.path} imports {name}"
+    assert "kernelkit/runs/templates/report/style.css" in carried
+    barred = ("kernelkit/push/", "kernelkit/kaggle_api/", "kernelkit/local_kaggle/")
+    assert not [path for path in carried if path.startswith(barred)]
 
 
 def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
@@ -111,3 +99,98 @@ def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
     sweeps.notebook.write_text(sweeps.notebook.read_text() + "\n# %%\nx = = 1\n")
     with pytest.raises(PreflightError, match=r"\[cell \d+\], line 1: invalid syntax"):
         sweeps.run("grid: {a: [1]}", kaggle=True, local=True)
+
+
+SEARCH = "search: {trials: 4, seed: 1, space: {a: {low: 0, high: 999}}}"
+
+
+def describe(sweeps, **changes):
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA | changes))
+    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
+
+
+def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
+    describe(sweeps)
+
+    with pytest.raises(PreflightError, match="image of TPU sessions does not hold") as caught:
+        sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
+    assert "\n" not in str(caught.value)
+    assert "`wheels: OWNER/SLUG` under kaggle:" in str(caught.value)
+    for kind in ("cpu", "gpu"):
+        sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator=kind)
+        assert "a search over a: 4 runs" in sweeps.message
+    text = f"{SEARCH}\nkaggle: {{wheels: me/wheels}}"
+    sweeps.run(text, kaggle=True, local=True, dry_run=True, accelerator="tpu")
+    assert "dataset_data_sources = ['me/wheels']" in sweeps.message
+    assert "optuna" not in sweeps.message
+
+
+@pytest.mark.long
+def test_a_search_takes_two_sessions_and_one_study(sweeps):
+    pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
+    describe(sweeps)
+    sweeps.run(SEARCH.replace("4", "3"), kaggle=True, local=True)
+    first = rows(sweeps)
+    assert [row["state"] for row in first.values()] == ["done"] * 3
+
+    sweeps.run(SEARCH, kaggle=True, local=True)
+    assert set(first) < set(rows(sweeps))
+    assert "3 runs were done in an earlier session" in sweeps.message
+    assert "4 of 4 runs done" in sweeps.message
+    assert (sweeps.runs / "search.db").is_file()
+
+    sweeps.run(SEARCH, kaggle=True, local=True)  # nothing is left, and nothing is pushed
+    assert "pushed" not in sweeps.message
+    assert "4 of 4 runs done" in sweeps.message
+
+
+MACHINES = "grid: {accelerator: [cpu, gpu], a: [1, 2]}"
+
+
+@pytest.fixture
+def choosing(sweeps):
+    """The notebook takes the machine as a parameter."""
+    device = '{"kind": accelerator, "rehearsal": accelerator != "cpu"}'
+    source = sweeps.notebook.read_text().replace('{"kind": "cpu"}', device)
+    line = 'accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there\nseed = 0'
+    sweeps.notebook.write_text(source.replace("seed = 0", line, 1))
+    describe(sweeps)
+    return sweeps
+
+
+def test_runs_on_several_machines_are_checked_before_the_first_session(choosing):
+    with pytest.raises(ParameterError, match="--accelerator cpu contradicts them"):
+        choosing.run(MACHINES, kaggle=True, local=True, dry_run=True, accelerator="cpu")
+    choosing.run(MACHINES, kaggle=True, local=True, dry_run=True)
+    assert "slug = 'tester/sweep-tiny-on-cpu'" in choosing.message
+    assert "slug = 'tester/sweep-tiny-on-gpu'" in choosing.message
+    assert "enable_gpu = True" in choosing.message
+
+
+@pytest.mark.long
+def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing, monkeypatch):
+    choosing.run(MACHINES, kaggle=True, local=True)
+
+    with (choosing.runs / "results.csv").open(newline="") as lines:
+        found = list(csv.DictReader(lines))
+    assert [(row["accelerator"], row["a"], row["state"]) for row in found] == [
+        ("cpu", "1", "done"), ("cpu", "2", "done"), ("gpu", "1", "done"), ("gpu", "2", "done"),
+    ]  # fmt: skip
+    pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
+    assert ["on-cpu" in line for line in pushed] == [True, False]
+
+
+def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, monkeypatch):
+    pushed = []
+
+    def push(**options):
+        pushed.append(options["metadata"].parent.name)
+        if len(pushed) == 1:
+            raise CapacityError("no hours are left this week")
+
+    monkeypatch.setattr(on_kaggle, "push_kernel", push)
+
+    with pytest.raises(CapacityError, match="no hours"):
+        choosing.run(MACHINES, kaggle=True, local=True)
+    assert pushed == ["cpu", "gpu"]
+    assert "on CPU ended badly, the next one begins: no hours" in choosing.message

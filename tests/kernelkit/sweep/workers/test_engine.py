@@ -1,5 +1,8 @@
 """The engine over processes that a test makes up: nothing that they do holds a sweep for good."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from kernelkit.sweep import command
@@ -112,3 +115,40 @@ def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run):
         work(folder, run, Launcher(interrupt))
 
     assert folder.record(run).state == records.PENDING
+
+
+@pytest.mark.parametrize("state", ["done", "stopped"])
+def test_a_run_that_its_session_stopped_is_not_done_and_none_is_begun_after_it(
+    sweeps, folder, state
+):
+    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    stopped = {"stopped": "time limit"} if state == "stopped" else {}
+
+    def left(request):
+        (Path(request["folder"]) / "metrics.json").write_text(json.dumps({"macro_f1": 1} | stopped))
+        return Child()
+
+    class Leaving(Launcher):
+        start = staticmethod(left)
+
+    request = lambda run: {"folder": str(folder.run_folder(run))}  # noqa: E731
+    Engine(folder, Leaving(), WorkerLimits(), request, lambda *_: None).work(Listed(runs))
+
+    expected = ["done", "done"] if state == "done" else ["stopped", "pending"]
+    assert [folder.record(run).state for run in runs] == expected
+
+
+def test_a_run_that_its_session_stopped_keeps_its_checkpoints_when_it_goes_on(folder, run):
+    leave(folder, run, records.STOPPED)
+    launcher = Launcher()
+
+    work(folder, run, launcher)
+
+    assert launcher.found == [{"checkpoints", "state.json"}]
+
+
+def test_out_of_time_is_one_word_everywhere():
+    from kernelkit.runs import run_folder
+    from kernelkit.sweep.workers import engine
+
+    assert engine.OUT_OF_TIME == run_folder.OUT_OF_TIME

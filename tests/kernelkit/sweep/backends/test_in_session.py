@@ -1,0 +1,196 @@
+"""What runs inside a session: its clock, what it takes over, what it leaves."""
+
+import json
+import os
+import shutil
+import time
+import zipfile
+
+import pytest
+
+from kernelkit.errors import RunFailedError
+from kernelkit.sweep.backends import in_session, wheels
+from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
+from kernelkit.sweep.backends.session_kernel import SessionKernel
+from kernelkit.sweep.config import specification
+from kernelkit.sweep.report.sweep_report import SweepReport
+from kernelkit.sweep.store.records import SweepFolder
+
+
+class SessionOptions:
+    """SessionOptions of one sweep, each of which finds what the last one left."""
+
+    def __init__(self, sweeps, monkeypatch):
+        self.sweeps, self.patch, self.number = sweeps, monkeypatch, 0
+        for name in ("KERNELKIT_KEPT", "KERNELKIT_SESSION_BEGAN", "KERNELKIT_SESSION_MINUTES"):
+            monkeypatch.setenv(name, "")  # what a session sets goes with the test
+        self.working = sweeps.folder
+
+    def run(self, text, *, minutes=0.0, retry_failed=False, began=None):
+        """One session; returns its folder."""
+        asked = specification.read(self.sweeps.write(text))
+        sweep_report = SweepReport(
+            asked, SweepFolder(self.sweeps.runs), asked.runs, 0, report=False
+        )
+        carried = SessionKernel(sweep_report, asked.runs, None, retry_failed=retry_failed).carried
+        earlier, self.number = self.working, self.number + 1
+        self.working = self.sweeps.folder / f"session-{self.number}" / "working"
+        inputs = self.working.parent / "input"
+        self.working.mkdir(parents=True)
+        if self.number > 1:
+            shutil.copytree(earlier, inputs / "notebooks" / "me" / "sweep-tiny")
+        self.patch.setenv("KERNELKIT_INPUT_ROOT", str(inputs))
+        self.patch.setenv("KERNELKIT_SESSION_BEGAN", str(began or time.monotonic()))
+        self.patch.setenv("KERNELKIT_SESSION_MINUTES", "60")
+        self.patch.chdir(self.working)
+        run_in_session(json.loads(json.dumps(carried)), minutes)
+        return self.working / FOLDER
+
+    def metrics(self):
+        """Of the last session's runs, in the order of their a."""
+        found = [json.loads(p.read_text()) for p in (self.working / FOLDER).glob("*/metrics.json")]
+        return sorted(found, key=lambda metrics: metrics["seconds"])
+
+    def states(self):
+        folder = SweepFolder(self.working / FOLDER)
+        runs = [specification.PlannedRun(path.name, {}, {}) for path in folder.path.glob("*/")]
+        return sorted(folder.record(run).state for run in runs if run.id != KEPT)
+
+
+@pytest.fixture
+def sessions(sweeps, monkeypatch):
+    return SessionOptions(sweeps, monkeypatch)
+
+
+def test_every_run_knows_when_the_session_began(sessions):
+    began = time.monotonic() - 100
+
+    sessions.run("grid: {a: [1, 2, 3]}", began=began)
+
+    assert [found["began"] for found in sessions.metrics()] == [began] * 3
+    assert [found["minutes"] for found in sessions.metrics()] == [60.0] * 3
+
+
+def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(sessions, capsys):
+    text = "base: {does: late}\ngrid: {a: [1, 2]}"
+    sessions.run(text, began=time.monotonic() - 3000)
+
+    # The first ended early with its scores, and the second was not begun at all.
+    assert sessions.states() == ["stopped"]
+    assert [found["macro_f1"] for found in sessions.metrics()] == [0.01]
+    assert "stopped" in capsys.readouterr().out
+
+    sessions.run(text)
+    assert sessions.states() == ["done", "done"]
+    assert "stopped" not in sessions.metrics()[0]
+
+
+@pytest.mark.long
+def test_a_run_that_bounded_itself_is_done(sweeps, sessions):
+    source = sweeps.notebook.read_text().replace(
+        "seed = 0", "time_limit = 0.0  # >= 0: minutes\nseed = 0"
+    )
+    sweeps.notebook.write_text(source)
+
+    text = "base: {does: late, time_limit: 5.0}\ngrid: {a: [1, 2]}"
+    sessions.run(text, began=time.monotonic() - 3000)
+
+    assert sessions.states() == ["done", "done"]
+
+
+@pytest.mark.long
+def test_what_runs_keep_travels_while_there_are_runs_left(sessions):
+    text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
+    folder = sessions.run(text, began=time.monotonic() - 3000)
+    assert sessions.states() == ["done", "done", "stopped"]
+    assert [found["found"] for found in sessions.metrics()] == [0, 1, 2]
+    assert sorted(path.name for path in (folder / KEPT).iterdir()) == [
+        "feature-1", "feature-2", "feature-3",
+    ]  # fmt: skip
+
+    folder = sessions.run(text)
+    assert sessions.metrics()[-1]["found"] == 3
+    assert sessions.states() == ["done", "done", "done"]
+    assert not (folder / KEPT).exists()
+
+
+SEARCH = "search: {trials: TRIALS, seed: 1, space: {a: {low: 0, high: 999}, kind: [x, y]}}"
+
+
+@pytest.mark.long
+def test_a_search_goes_on_in_the_next_session(sessions, capsys):
+    pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
+    sessions.run(SEARCH.replace("TRIALS", "3"))
+    first = {path.parent.name for path in (sessions.working / FOLDER).glob("*/metrics.json")}
+    assert "3 of 3 runs done" in capsys.readouterr().out
+
+    folder = sessions.run(SEARCH.replace("TRIALS", "5"))
+
+    message = capsys.readouterr().out
+    assert "3 runs were done in an earlier session" in message
+    assert message.count("running") == 2
+    assert "5 of 5 runs done" in message
+    ids = {path.parent.name for path in folder.glob("*/metrics.json")}
+    assert first < ids
+    assert len(ids) == 5
+    asked = specification.read(sessions.sweeps.write(SEARCH.replace("TRIALS", "5")))
+    assert {run.id for run in in_session.of_search(SweepFolder(folder), asked)} == ids
+
+
+@pytest.mark.long
+def test_a_trial_that_the_clock_stops_is_gone_on_with(sessions):
+    pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
+    text = "base: {does: late}\n" + SEARCH.replace("TRIALS", "2")
+    sessions.run(text, began=time.monotonic() - 3000)
+    (stopped,) = (sessions.working / FOLDER).glob("*/metrics.json")
+    assert sessions.states() == ["stopped"]
+
+    folder = sessions.run(text)
+
+    assert sessions.states() == ["done", "done"]
+    assert (folder / stopped.parent.name).is_dir()
+
+
+def wheel(folder, name="blossom_of_a_wheel"):
+    """A wheel of a module that holds one number."""
+    info = f"{name}-1.0.dist-info"
+    files = {
+        f"{name}.py": "PETALS = 5\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+
+
+@pytest.mark.parametrize("place", ["datasets/me/wheels", "wheels"])
+def test_a_wheel_of_a_dataset_brings_what_the_image_lacks(tmp_path, monkeypatch, place):
+    monkeypatch.setattr("sys.path", [*os.sys.path])
+    wheel(tmp_path / place / "deep")
+
+    wheels.provide("blossom_of_a_wheel", "me/wheels", tmp_path)
+
+    from importlib import import_module
+
+    assert import_module("blossom_of_a_wheel").PETALS == 5
+    os.sys.modules.pop("blossom_of_a_wheel")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ("", "no dataset of wheels is attached"),
+        ("me/nothing", "me/nothing no wheels"),
+        ("me/others", "could not be installed from me/others"),
+    ],
+)
+def test_without_the_wheel_it_ends_in_one_line(tmp_path, dataset, message):
+    wheel(tmp_path / "datasets/me/others", "another")
+
+    with pytest.raises(RunFailedError, match=message) as caught:
+        wheels.provide("blossom_of_a_wheel", dataset, tmp_path)
+    assert "\n" not in str(caught.value)
+    wheels.provide("json", dataset, tmp_path)  # there already
