@@ -71,6 +71,6 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
   --no-header --python-version 3.11 --quiet pyproject.toml
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
-	$(PIN) --all-extras -o requirements.lock
+	$(PIN) --all-extras --group petals --group jax --group dev -o requirements.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
 	@sed -i '1i # The versions of Kaggle'"'"'s images, as looked up on '"$$(date +%F)"' (make lock)' requirements-kaggle.lock

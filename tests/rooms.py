@@ -6,8 +6,8 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "live_line", "locks", "processes", "machines", "project",
-    "shown", "signals", "terminal",
+    "errors", "files", "events", "invocation", "live_line", "locks", "processes", "machines",
+    "project", "shown", "signals", "terminal",
 ]  # fmt: skip
 
 
@@ -60,6 +60,7 @@ ROOMS = {
             "shown": "",
             "terminal": "",
             "signals": "",
+            "invocation": "",
             "cli": "errors signals terminal",
             "notebooks": _tools,
             "kaggle_api": _tools,
@@ -99,6 +100,8 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
+            "commands": f"{_tools} cli push runs sweep.command local_kaggle.standalone",
+            "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",
         },

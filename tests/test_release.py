@@ -1,5 +1,8 @@
 """What is handed out: one version, a whole wheel, and what stands beside the code."""
 
+import ast
+import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -12,6 +15,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
+EXTRAS = {"dask", "distributed", "optuna"}
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
@@ -63,35 +67,122 @@ def pip(command, *arguments):
 
 
 @pytest.mark.long
-def test_the_wheel_holds_every_file_of_the_packages(installed):
-    sources = {p for p in (ROOT / "src").glob("*/**/*") if p.is_file()}
+def test_the_wheel_holds_every_file_of_kernelkit_and_nothing_else(installed):
+    sources = {p for p in (ROOT / "src/kernelkit").rglob("*") if p.is_file()}
     wanted = {p.relative_to(ROOT / "src").as_posix() for p in sources if p.suffix != ".pyc"}
-    wanted = {name for name in wanted if ".egg-info/" not in name}
     assert "kernelkit/py.typed" in wanted
     assert len({Path(name).suffix for name in wanted}) > 4
     assert [name for name in sorted(wanted) if not (installed / name).is_file()] == []
+    assert {p.name for p in installed.iterdir()} == {
+        "bin", "kernelkit", f"kernelkit-{VERSION}.dist-info",
+    }  # fmt: skip
 
 
 @pytest.mark.long
-def test_the_wheel_makes_reports_away_from_the_checkout(installed, tmp_path):
-    runs = shutil.copytree(ROOT / "tests/fixtures/b6ef335/runs", tmp_path / "runs")
+def test_the_wheel_asks_for_what_kernelkit_imports(installed):
+    (about,) = importlib.metadata.distributions(name="kernelkit", path=[str(installed)])
+    needed = {
+        canonical(re.match(r"[\w-]+", line)[0])
+        for line in about.requires or () if "extra ==" not in line
+    }  # fmt: skip
+    assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
+    theirs = importlib.metadata.packages_distributions()
+    carried = {
+        "IPython": "ipykernel", "jupyter_client": "ipykernel", "kagglesdk": "kaggle",
+        "traitlets": "nbconvert",
+    }  # fmt: skip
+    missing = {
+        module: path.name
+        for path in (installed / "kernelkit").rglob("*.py")
+        for module in set(top_level_imports(path)) - set(sys.stdlib_module_names) - {"kernelkit"}
+        if canonical(carried.get(module, theirs[module][0])) not in needed | EXTRAS
+    }
+    assert missing == {}
+
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def top_level_imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.split(".")[0]
+
+
+@pytest.fixture
+def away(installed, tmp_path):
+    """Runs the installed command in an empty folder, without TensorFlow and without petals."""
+    barred = tmp_path / "barred"
+    barred.mkdir()
+    (barred / "sitecustomize.py").write_text(
+        "import sys\nfor name in ('tensorflow', 'keras', 'jax', 'sklearn', 'petals'):\n"
+        "    sys.modules[name] = None\n"
+    )
+    work = tmp_path / "work"
+    work.mkdir()
+    environment = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
+    environment |= {"PYTHONPATH": f"{barred}{os.pathsep}{installed}", "HOME": str(tmp_path),
+                    "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"}  # fmt: skip
+
+    def away(*arguments, command=(sys.executable, "-m", "kernelkit")):
+        return subprocess.run([*command, *arguments], cwd=work, capture_output=True, text=True,
+                              env=environment, timeout=200)  # fmt: skip
+
+    away.work = work
+    return away
+
+
+@pytest.mark.long
+def test_the_wheel_answers_away_from_the_checkout(installed, away):
+    where = "import kernelkit; print(kernelkit.__file__)"
+    assert away("-c", where, command=[sys.executable]).stdout.startswith(str(installed))
+    script = [sys.executable, str(installed / "bin" / "kernelkit")]
+    for command in ([sys.executable, "-m", "kernelkit"], script):
+        assert away("--version", command=command).stdout == f"kernelkit {VERSION}\n"
+        assert "rehearse" in away("--help", command=command).stdout
+    (away.work / "taken").mkdir()
+    (away.work / "taken" / "file").write_text("")
+    done = away("rehearse", "--output", "taken")
+    assert done.returncode in (2, 3)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
+def test_the_wheel_makes_reports_away_from_the_checkout(away):
+    runs = shutil.copytree(ROOT / "tests/fixtures/b6ef335/runs", away.work / "runs")
     for name in ("tiny.py", "tiny.yaml"):
-        shutil.copy(ROOT / "tests/fixtures/b6ef335" / name, tmp_path)
-    shutil.copy(ROOT / "tools/_python.py", tmp_path)
-    for tool, *arguments in (["report", "runs", "--index"], ["sweep", "tiny.yaml", "--no-report"]):
-        code = (ROOT / "tools" / f"{tool}.py").read_text()
-        (tmp_path / f"{tool}_tool.py").write_text(code)
-        done = subprocess.run(
-            [sys.executable, f"{tool}_tool.py", *arguments], cwd=tmp_path, capture_output=True,
-            text=True, env={**os.environ, "PYTHONPATH": str(installed),
-                            "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"},
-        )  # fmt: skip
-        assert done.returncode == (6 if tool == "sweep" else 0), done.stderr
-    assert "macro F1" in (runs / "home/report.html").read_text()
+        shutil.copy(ROOT / "tests/fixtures/b6ef335" / name, away.work)
+    for code, *arguments in ((0, "report", "runs", "--index"),
+                             (6, "sweep", "tiny.yaml", "--no-report")):  # fmt: skip
+        done = away(*arguments)
+        assert done.returncode == code, done.stderr
+    assert "macro f1" in (runs / "home/report.html").read_text().lower()
     for page in (runs / "index.html", runs / "tiny/index.html"):
         assert "<style>" in page.read_text()
-    where = "import kernelkit; print(kernelkit.__file__)"
-    command = [sys.executable, "-c", where]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path,
-                          env={**os.environ, "PYTHONPATH": str(installed)})  # fmt: skip
-    assert done.stdout.startswith(str(installed))
+
+
+@pytest.mark.long
+def test_the_wheel_rehearses_away_from_the_checkout(away):
+    cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "outputs": [],
+            "execution_count": None, "source": "seeds = 5  # >= 1: how many"}  # fmt: skip
+    work = cell | {"id": "b", "metadata": {}, "source": "open('n.txt', 'w').write(str(seeds))"}
+    notebook = {"cells": [cell, work], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (away.work / "count.ipynb").write_text(json.dumps(notebook))
+    values = {"id": "INSERT_USERNAME/count-seeds", "title": "Count seeds", "language": "python",
+              "kernel_type": "notebook", "code_file": "count.ipynb",
+              "enable_internet": False}  # fmt: skip
+    (away.work / "kernel-metadata.json").write_text(json.dumps(values))
+
+    done = away("rehearse", "-p", "seeds=8")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    home = away.work / "runs" / "rehearsal-count-seeds-v1"
+    assert (home / "n.txt").read_text() == "8"
+    assert (home / "report.html").is_file()
+    asked = away("push", "--no-wait", "--local")
+    assert "start one that stays with python -m kernelkit local" in asked.stderr
+    quota = [json.loads(line) for line in away("quota", "--local", "--json").stdout.splitlines()]
+    assert {event["kind"] for event in quota} == {"tpu", "gpu"}

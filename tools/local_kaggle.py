@@ -5,38 +5,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from pathlib import Path
-
-import click
-
-from kernelkit.cli import reports_errors
-
-
-@click.command(help=__doc__)
-@click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs/local_kaggle"),
-    show_default=True,
-    help="Folder for kernels, sessions, datasets and submissions.",
-)
-@click.option(
-    "--catalogue",
-    type=click.Path(path_type=Path, file_okay=False),
-    show_default="ROOT/catalogue",
-    help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
-)
-@click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
-@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
-@reports_errors
-def main(
-    port: int, root: Path, catalogue: Path | None, faults: int | None, fill: str | None
-) -> None:
-    from kernelkit.local_kaggle.standalone import local_kaggle
-
-    local_kaggle(root, port=port, catalogue=catalogue, faults=faults, fill=fill)
-
+from kernelkit.commands.local import command as main
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import io
+import json
 import sys
 from collections.abc import Callable
 from typing import ParamSpec
@@ -26,7 +27,8 @@ UNWRITABLE = (
 def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
     """Turn errors that carry an `exit_code` into one message on stderr and that code.
 
-    Works on any such exception, so that tools over either package can use it.
+    Works on any such exception, so that tools over either package can use it. For a command
+    that is given `as_json` the message is an event on stdout, unless one has told it already.
     """
 
     @functools.wraps(command)
@@ -54,7 +56,10 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             code = getattr(error, "exit_code", None)
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
-            if not getattr(error, "told", False):
+            if kwargs.get("as_json") and not getattr(error, "told", False):
+                event = {"event": "error", "text": str(error), "exit_code": code}
+                click.echo(json.dumps(event))
+            elif not getattr(error, "told", False):
                 click.echo(f"error: {terminal.plain(str(error))}", err=True)
             sys.exit(code)
 

@@ -2,7 +2,7 @@
 
 A terminal gets a line an event, and one moving line of times and steps; a CI log gets the same
 lines and the times once a minute. With `--json` each event is one JSON object a line, steps and
-libraries' notes too.
+libraries' notes too; with `--quiet` those of `RESULTS` alone are told.
 Everything is cleared of the secrets it was told of, and says so when it is a rehearsal.
 """
 
@@ -21,6 +21,11 @@ from kernelkit.live_line import LiveLine
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
 SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
+# What is told when all else is not wanted: what needs attention, and what came of it.
+RESULTS = frozenset({
+    "warning", "error", "failure", "stopped", "left", "dry run", "metrics", "report", "score",
+    "dataset", "fetched", "status", "quota",
+})  # fmt: skip
 LABEL = 9  # columns for the event's name
 
 
@@ -32,11 +37,12 @@ class Reporter:
         stream: TextIO | None = None,
         *,
         as_json: bool = False,
+        quiet: bool = False,
         rehearsal: bool = False,
         secrets: Iterable[str] = (),
     ) -> None:
         self.stream = stream or sys.stdout
-        self.as_json, self.rehearsal = as_json, rehearsal
+        self.as_json, self.quiet, self.rehearsal = as_json, quiet, rehearsal
         self._secrets: list[str] = []
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
@@ -44,6 +50,8 @@ class Reporter:
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Tell of one event. `progress`, and a step in a `log`, are what may be left out."""
+        if self.quiet and event not in RESULTS:
+            return
         if self.as_json:
             self._write_json(event, text, facts)
         elif event == "progress":

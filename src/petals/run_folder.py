@@ -28,7 +28,7 @@ from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle
 from petals.plots import run
 
-DISTRIBUTION = "kaggle-tpu-kit"  # as pyproject.toml names and versions it
+DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
 HISTORY = (
     "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
     "learning_rate", "seconds", "images_per_second",

@@ -146,3 +146,15 @@ def test_times_are_said_as_people_say_them(seconds, message):
 )
 def test_sizes_are_said_as_people_say_them(count, message):
     assert size_of(int(count)) == message
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
+    stream = io.StringIO()
+    report = Reporter(stream, as_json=as_json, quiet=True)
+    for event in ("bundle", "state", "log", "progress", "warning", "score"):
+        report(event, f"of {event}")
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 2
+    assert "of warning" in lines[0]
+    assert "of score" in lines[1]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelkit import invocation
 from kernelkit.bundle import folders
 from kernelkit.errors import PreflightError
 
@@ -69,7 +70,7 @@ def _text(path: Path) -> str:
     if "\0" in text:
         raise PreflightError(
             f"{path} is binary and a bundle carries readable text only: keep it out of the "
-            "package, in a Kaggle dataset (python tools/push_dataset.py FOLDER)"
+            f"package, in a Kaggle dataset ({invocation.command('dataset')} FOLDER)"
         )
     return text
 

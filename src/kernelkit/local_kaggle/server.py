@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from kernelkit.errors import KernelkitError
+from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.local_kaggle.app import build_app
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
@@ -42,7 +43,8 @@ class LocalKaggle:
     tokens     {access token: user}, for Bearer authentication
 
     Use it as a context manager, or `start()` and `stop()`. Stopping kills what still runs.
-    Raises KernelkitError if the port is taken or another server has the same root.
+    Raises PreflightError on Windows, and on starting KernelkitError if the port is taken or
+    another server has the same root.
 
     Point a subprocess at it with `client_environment()`; in this process:
 
@@ -63,6 +65,8 @@ class LocalKaggle:
         accounts: Mapping[str, str] | None = None,
         tokens: Mapping[str, str] | None = None,
     ) -> None:
+        if sys.platform == "win32":
+            raise PreflightError("a rehearsal runs on Linux or macOS: on Windows, start it in WSL")
         self.root = Path(root).absolute()
         self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
         self._faults = faults or FaultSchedule()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import threading
@@ -23,12 +24,16 @@ def local_kaggle(
     catalogue: Path | None = None,
     faults: int | None = None,
     fill: str | None = None,
+    *,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Serve on 127.0.0.1 until SIGINT, SIGTERM or SIGHUP; what still runs is killed then.
 
     Prints the shell lines that point the official client here and keeps them in
     `root/environment.sh` while it serves. `faults` is the seed of a schedule, `fill` a command
-    that puts inputs in the catalogue first. Raises KernelkitError if the port is taken or the
+    that puts inputs in the catalogue first. `as_json` prints one object with the variables
+    instead; `quiet` prints nothing. Raises KernelkitError if the port is taken or the
     command fails.
     """
     schedule = None if faults is None else FaultSchedule.seeded(faults)
@@ -48,9 +53,12 @@ def local_kaggle(
             script = write_text(kaggle.root / "environment.sh", lines)
             script.chmod(0o600)  # it holds the key
             try:
-                click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
-                click.echo(lines, nl=False)
-                click.echo(f"# the same lines: . {shlex.quote(str(script))}")
+                if as_json:
+                    click.echo(_as_event(kaggle, script))
+                elif not quiet:
+                    click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
+                    click.echo(lines, nl=False)
+                    click.echo(f"# the same lines: . {shlex.quote(str(script))}")
                 while not stop.wait(0.5):  # a wait without end would not notice signals
                     continue
             finally:
@@ -58,6 +66,14 @@ def local_kaggle(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _as_event(kaggle: LocalKaggle, script: Path) -> str:
+    event = {
+        "event": "serving", "url": kaggle.url, "catalogue": str(kaggle.catalogue),
+        "set": dict(kaggle.environment()), "unset": list(UNSET_FOR_CLIENT), "script": str(script),
+    }  # fmt: skip
+    return json.dumps(event)
 
 
 def shell_lines(kaggle: LocalKaggle) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelkit import machines
+from kernelkit import invocation, machines
 from kernelkit.errors import CapacityError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
@@ -84,8 +84,8 @@ def _active(kaggle: Kaggle, kernel: Kernel, known: int | None, force: bool) -> l
         stored = kaggle.stored(kernel)
         reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
         raise PreflightError(
-            f"{message}, using quota twice: wait for it (--resume {reference}), or push all the "
-            "same (--force)"
+            f"{message}, using quota twice: wait for it ({invocation.command('resume')} "
+            f"{reference}), or push all the same (--force)"
         )
     return [Finding("warning", message)]
 

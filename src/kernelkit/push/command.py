@@ -7,13 +7,13 @@ and the push be taken up again.
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from kernelkit import machines, terminal
+from kernelkit import invocation, machines, terminal
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -22,7 +22,7 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
-from kernelkit.events import Reporter, secrets_of_environment, size_of
+from kernelkit.events import secrets_of_environment, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
@@ -30,10 +30,10 @@ from kernelkit.project import RUNS, Project
 from kernelkit.push import follow, plan, preflight, resuming
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.account import AccountStatus, check
-from kernelkit.push.context import LEDGER, PushContext
+from kernelkit.push.context import LEDGER, PushContext, in_project
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
-from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.push.timing import Timing
 from kernelkit.runs import claims
 
 
@@ -53,6 +53,7 @@ def push_kernel(
     submit: str | None = None,
     local: bool = False,
     as_json: bool = False,
+    quiet: bool = False,
     runs: Path | None = None,
     stream: TextIO | None = None,
     timing: Timing | None = None,
@@ -73,6 +74,7 @@ def push_kernel(
     submit       a message: enter submission.csv into the competition and wait for its score
     local        rehearse against a local Kaggle that lives as long as this call
     as_json      one JSON object an event
+    quiet        tell only of what needs attention, and what came of it
     runs         the folder of runs and ledger; default `runs` at the project's root
     project      what rides along, where that is not what pyproject.toml says
     starts       the parameters of each run that the notebook starts, which the preflight is to
@@ -82,25 +84,17 @@ def push_kernel(
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
     here = project or plan.here(metadata or notebook)
-    where = runs or here.root / RUNS
-    report = Reporter(
-        stream,
-        as_json=as_json,
-        rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
-        secrets=secrets_of_environment(),
-    )
+    context = in_project(here, local=local, as_json=as_json, quiet=quiet, runs=runs,
+                         stream=stream, timing=timing)  # fmt: skip
     if local and not wait:
         raise ParameterError(
             "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
-            "--no-wait, or start one that stays with python tools/local_kaggle.py"
+            f"--no-wait, or start one that stays with {invocation.command('local')}"
         )
     if continues and resume is not None:
         raise ParameterError(
             "--resume waits for a push that was made, --continue makes another: choose one"
         )
-    timing = timing or (REHEARSAL if local else KAGGLE)
-    place = where / "local_kaggle" if local else None
-    context = PushContext(where, report, timing, place, root=here.root)
     try:
         if resume is not None:
             return resuming.resume(context, resume, output, accelerator, submit)
@@ -113,7 +107,7 @@ def push_kernel(
     except KernelkitError as error:
         _end(context, error)
     finally:
-        report.end()
+        context.report.end()
 
 
 def _end(context: PushContext, error: KernelkitError) -> NoReturn:
@@ -254,7 +248,13 @@ def _would(context: PushContext, planned: Plan) -> None:
     preflight.stop_on_errors(planned.findings)
 
 
-def list_pushes(runs: Path | None = None) -> str:
-    """The ledger of pushes as a table; `runs` defaults to the folder of the present project."""
+def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
+    """The ledger of pushes as a table, or `as_json` one object a line.
+
+    `runs` defaults to the folder of the present project.
+    """
     where = runs or plan.here(None).root / RUNS
-    return terminal.plain(ledgers.table(ledgers.Ledger(where / LEDGER).pushes()))
+    pushes = ledgers.Ledger(where / LEDGER).pushes()
+    if as_json:
+        return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
+    return terminal.plain(ledgers.table(pushes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import shlex
 import sys
@@ -11,19 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TextIO
 
-from kernelkit import files, live_line, locks, signals
+from kernelkit import files, invocation, live_line, locks, signals
 from kernelkit.errors import KernelkitError
-from kernelkit.events import Reporter, minutes
+from kernelkit.events import Reporter, minutes, secrets_of_environment
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
+from kernelkit.project import RUNS, Project
 from kernelkit.push.ledger import Ledger, Push
-from kernelkit.push.timing import Timing
+from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
 
 LEDGER = "pushes.jsonl"
 LOCKS = ".locks"  # a folder for the files that commands hold while they must be alone
-TOOL = "python tools/push_kernel.py"
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,15 @@ class PushContext:
 
     def how_to_continue(self) -> str:
         """The sentence that tells how to go on from what a run left."""
-        local = " --local" if self.local else ""
-        return f"Go on in another session with: {TOOL}{local} --continue"
+        typed = invocation.command("rehearse" if self.local else "push")
+        return f"Go on in another session with: {typed} --continue"
 
     def what_next(self, push: Push) -> str:
         """What a user types after a run that is complete; empty where there is nothing to add."""
         if push.rehearsal:
-            return f"{TOOL}  # on Kaggle, with ~/.kaggle/access_token"
+            return f"{invocation.command('push')}  # on Kaggle, with ~/.kaggle/access_token"
         if push.competition:
-            return f"{TOOL} --resume {push.reference} --submit MESSAGE"
+            return f"{invocation.command('submit')} {push.reference} --message MESSAGE"
         return ""
 
     def how_to_resume(self, push: Push) -> str:
@@ -101,8 +103,40 @@ class PushContext:
 
     def how_to_fetch(self, push: Push) -> str:
         """The sentence that tells how to bring home what a run left that is over."""
-        local = " --local" if self.local else ""
-        return f"Come back with: {TOOL}{local} --resume {push.reference}"
+        return f"Come back with: {self.resuming(push)}"
+
+    def resuming(self, push: Push) -> str:
+        """The command that takes up a push."""
+        typed = f"{invocation.command('rehearse')} --resume" if self.local else ""
+        return f"{typed or invocation.command('resume')} {push.reference}"
+
+
+def in_project(
+    project: Project,
+    *,
+    local: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    timing: Timing | None = None,
+) -> PushContext:
+    """The surroundings of a command in this project.
+
+    `local` rehearses, `as_json` and `quiet` say how it tells what happens (`events`), `runs` is
+    the project's own by default.
+    """
+    report = Reporter(
+        stream,
+        as_json=as_json,
+        quiet=quiet,
+        rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
+        secrets=secrets_of_environment(),
+    )
+    where = runs or project.root / RUNS
+    folder = where / "local_kaggle" if local else None
+    limits = timing or (REHEARSAL if local else KAGGLE)
+    return PushContext(where, report, limits, folder, root=project.root)
 
 
 FILLED = ".filled"  # in the catalogue: the commands that were run, a line each

@@ -23,14 +23,13 @@ from kernelkit.errors import (
     PreflightError,
     RefusedError,
 )
-from kernelkit.events import Reporter, secrets_of_environment, size_of
+from kernelkit.events import size_of
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.project import RUNS
 from kernelkit.push import plan
-from kernelkit.push.context import PushContext
-from kernelkit.push.timing import KAGGLE, Timing
+from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.timing import Timing
 
 LICENCE = "other"
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
@@ -46,6 +45,8 @@ def push_dataset(
     notes: str = "updated by kernelkit",
     minutes: float = 60.0,
     as_json: bool = False,
+    quiet: bool = False,
+    local: bool = False,
     stream: TextIO | None = None,
     timing: Timing | None = None,
 ) -> str:
@@ -56,11 +57,12 @@ def push_dataset(
     take, `PreflightError` for credentials in it, `RefusedError`, `CredentialsError` or
     `NetworkError` as Kaggle answers.
     """
-    report = Reporter(stream, as_json=as_json, secrets=secrets_of_environment())
+    context = in_project(plan.here(folder), local=local, as_json=as_json, quiet=quiet,
+                         stream=stream, timing=timing)  # fmt: skip
+    report = context.report
     slug = _slug(folder, name)
     entries = _entries(folder)
     _refuse_leaks(folder)
-    context = PushContext(plan.here(folder).root / RUNS, report, timing or KAGGLE)
     with context.connect() as kaggle:
         report.rehearsal = kaggle.connection.rehearses
         report.keep_secret(kaggle.connection.secrets)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fnmatch
 import hashlib
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import requests
@@ -36,6 +37,7 @@ LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
 METHOD = "download"
 EXPIRED = (400, 401, 403, 404, 410)  # how the stores behind signed links say so
 LINK_REFRESHES = 5
+SHOWN_NAMES = 20  # of files, in a message
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,11 @@ def fetch(
     *,
     outputs: Outputs | None = None,
     until: float | None = None,
+    only: Sequence[str] = (),
 ) -> Fetched:
     """Every output file of a version into `folder`; `outputs` is a listing just made.
+
+    `only`: glob patterns, where no more is wanted than the files that one of them fits.
 
     Files that an earlier fetch brought from the same session are kept if they are as they came;
     all others are fetched. Raises `OutputsError` that names what is missing, with all that
@@ -73,6 +78,8 @@ def fetch(
         sizes = _sizes(kaggle, kernel, version, until)
     except Failure as failure:
         raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
+    if only:
+        outputs, sizes = _fitting(only, outputs, sizes)
     record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
     record.begin()
     parts = kit_folder.path(folder, kit_folder.PARTS)
@@ -114,6 +121,26 @@ def _sizes(kaggle: Kaggle, kernel: Kernel, version: int, until: float | None) ->
         if failure.is_transient:
             raise
         return {}
+
+
+def _fitting(
+    only: Sequence[str], outputs: Outputs, sizes: Mapping[str, int]
+) -> tuple[Outputs, dict[str, int]]:
+    """What of a listing fits a pattern; raises `OutputsError` where nothing does."""
+
+    def fits(name: str) -> bool:
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in only)
+
+    files = tuple(file for file in outputs.files if fits(file.name))
+    kept = {name: size for name, size in sizes.items() if fits(name)}
+    if not files and not kept:
+        names = [terminal.one_line(file.name) for file in outputs.files]
+        more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+        raise OutputsError(
+            f"no output file fits {' or '.join(only)}: the run left "
+            f"{', '.join(names[:SHOWN_NAMES]) or 'none'}{more}"
+        )
+    return replace(outputs, files=files), kept
 
 
 class _Links:

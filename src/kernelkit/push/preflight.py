@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import machines
+from kernelkit import invocation, machines
 from kernelkit.bundle import secret_scan
 from kernelkit.bundle.build import Bundle, check_size
 from kernelkit.errors import PreflightError
@@ -125,8 +125,9 @@ def _paths(request: PushRequest) -> Iterator[Finding]:
     for name, value in sorted(told):
         if _is_here(value):
             yield error(
-                f"{name}={value} is on this machine only: attach what it holds (python "
-                "tools/push_dataset.py FOLDER) and name it as the notebook finds it there"
+                f"{name}={value} is on this machine only: attach what it holds "
+                f"({invocation.command('dataset')} FOLDER) and name it as the notebook finds it "
+                "there"
             )
 
 
@@ -190,8 +191,8 @@ def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
     online = request.metadata.values.get("enable_internet", True)
     install = f", or install it in the first cell with %pip install {module}" if online else ""
     return (
-        "attach a dataset that holds it (python tools/push_dataset.py FOLDER), or put its source "
-        f"under src/ and name it in packages of [tool.kernelkit]{install}"
+        f"attach a dataset that holds it ({invocation.command('dataset')} FOLDER), or put its "
+        f"source under src/ and name it in packages of [tool.kernelkit]{install}"
     )
 
 

@@ -32,7 +32,7 @@ def resume(
     with context.connect() as kaggle:
         context.report.keep_secret(kaggle.connection.secrets)
         context.report.rehearsal = kaggle.connection.rehearses
-        push = _earlier(context, kaggle, reference, accelerator)
+        push = earlier(context, kaggle, reference, accelerator)
         context.report("resumed", f"{push.kernel} version {push.version}")
         owner, slug = push.kernel.split("/")
         try:
@@ -63,14 +63,22 @@ def _last(context: PushContext, kaggle: Kaggle) -> Push:
     return push
 
 
-def _earlier(context: PushContext, kaggle: Kaggle, reference: str, accelerator: str | None) -> Push:
+def earlier(
+    context: PushContext, kaggle: Kaggle, reference: str, accelerator: str | None = None
+) -> Push:
+    """The push that `owner/slug/N` or "last" names, as the ledger has it or without its past."""
     if reference == LAST:
         return _last(context, kaggle)
-    owner, _, rest = reference.partition("/")
-    slug, _, number = rest.partition("/")
-    if not (owner and slug and number.removeprefix("v").isdigit()):
-        raise ParameterError(f"--resume {reference}: write it as OWNER/SLUG/N")
-    kernel, version = f"{owner}/{slug}", int(number.removeprefix("v"))
+    kernel, version = named(reference)
     kind = machines.named(accelerator).kind if accelerator else ""
     known = context.ledger.find(kernel, version)
     return known or Push(kernel, "", "", kind, version=version, rehearsal=context.report.rehearsal)
+
+
+def named(reference: str) -> tuple[str, int]:
+    """The kernel and the version of `owner/slug/N`; raises `ParameterError`."""
+    owner, _, rest = reference.partition("/")
+    slug, _, number = rest.partition("/")
+    if not (owner and slug and number.removeprefix("v").isdigit()):
+        raise ParameterError(f"{reference!r} names no push: write it as OWNER/SLUG/N")
+    return f"{owner}/{slug}", int(number.removeprefix("v"))

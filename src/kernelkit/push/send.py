@@ -124,14 +124,14 @@ def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
     useful = alive if again else (*alive, ledgers.COMPLETE)
     if earlier and earlier.content == push.content and earlier.state in useful:
         raise PreflightError(
-            f"identical to {earlier.reference} ({earlier.state}): fetch that with --resume, or "
-            "push all the same with --force"
+            f"identical to {earlier.reference} ({earlier.state}): fetch that with "
+            f"{context.resuming(earlier)}, or push all the same with --force"
         )
     if earlier and earlier.content == push.content and earlier.state == ledgers.UNFETCHED:
         context.report(
             "warning",
-            f"identical to {earlier.reference}, whose outputs did not all come home: --resume "
-            "fetches them without another run",
+            f"identical to {earlier.reference}, whose outputs did not all come home: "
+            f"{context.resuming(earlier)} fetches them without another run",
         )
 
 

@@ -32,12 +32,14 @@ def submit(
     message: str,
     *,
     folder: Path,
-    kernel: Kernel,
+    kernel: Kernel | None,
     version: int,
     seconds: float,
     poll: float = POLL_SECONDS,
 ) -> Score:
     """Submit the folder's `submission.csv`, or the kernel's version where only that counts.
+
+    `kernel` is None for a run that was not pushed, which has a file alone.
 
     Waits at most `seconds` for the score. Raises `OutputsError` without a file to submit,
     `CapacityError` when today's submissions are used up, `RefusedError` for a submission that
@@ -57,11 +59,14 @@ def submit(
             reference = once(lambda: _send_file(kaggle, competition, message, file))
         except Failure as failure:
             said = failure.message.lower()
-            if failure.kind is not FailureKind.REFUSED or not any(
-                w in said for w in NOTEBOOKS_ONLY
+            if (
+                kernel is None
+                or failure.kind is not FailureKind.REFUSED
+                or not any(w in said for w in NOTEBOOKS_ONLY)
             ):
                 raise
-            reference = once(lambda: _send_version(kaggle, competition, message, kernel, version))
+            pushed = kernel
+            reference = once(lambda: _send_version(kaggle, competition, message, pushed, version))
         return _wait(kaggle, reference, seconds, poll)
     except Failure as failure:
         raise failure.error() from None

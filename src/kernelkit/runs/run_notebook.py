@@ -15,7 +15,7 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project, terminal
+from kernelkit import files, invocation, project, terminal
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
 from kernelkit.live_line import NotebookOutput
 from kernelkit.notebooks import document, parameters
@@ -53,7 +53,7 @@ class ExecutedRun:
     @property
     def what_next(self) -> str:
         """What a user types after a run: the page that sets it beside the others."""
-        return f"next: python tools/report.py {self.folder.parent} --index"
+        return f"next: {invocation.command('report')} {self.folder.parent} --index"
 
 
 def run_notebook(

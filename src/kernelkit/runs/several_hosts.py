@@ -1,6 +1,6 @@
 """One notebook on several hosts of this machine, which stand in for machines of their own.
 
-There, or in a TPU slice, `tools/run_notebook.py` is started on each with the standard variables
+There, or in a TPU slice, `kernelkit run` is started on each with the standard variables
 set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
 """
 
@@ -45,6 +45,7 @@ def run_on_hosts(
     output: Path | None = None,
     fresh: bool = False,
     report: bool = True,
+    quiet: bool = False,
 ) -> ExecutedRun:
     """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
 
@@ -60,7 +61,9 @@ def run_on_hosts(
         )
     given = given if isinstance(given, Mapping) else list(given)
     _, known, values = check(notebook, given)
-    request: dict[str, Any] = {"notebook": str(notebook), "given": given, "report": report}
+    request: dict[str, Any] = {
+        "notebook": str(notebook), "given": given, "report": report, "quiet": quiet,
+    }  # fmt: skip
     with chosen_folder(notebook, known, values, name, output, fresh) as folder:
         request["output"] = str(folder)
         files.make_folder(folder)

@@ -125,5 +125,5 @@ def test_a_binary_file_is_refused_with_the_way_out(tmp_path):
     package = tmp_path / "blossom"
     package.mkdir()
     (package / "weights.bin").write_bytes(bytes(range(256)))
-    with pytest.raises(PreflightError, match=r"weights\.bin is binary.*push_dataset"):
+    with pytest.raises(PreflightError, match=r"weights\.bin is binary.*kernelkit dataset"):
         packages.files(package)

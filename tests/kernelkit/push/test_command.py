@@ -96,7 +96,8 @@ def test_the_ledger_keeps_what_was_pushed_and_how_it_went(repository, kaggle):
 def test_an_identical_push_stops_unless_forced(repository, kaggle):
     repository.push("files=1")
 
-    with pytest.raises(errors.PreflightError, match="identical to tester/blossom-train/1"):
+    hint = r"identical to tester/blossom-train/1 .*kernelkit resume tester"
+    with pytest.raises(errors.PreflightError, match=hint):
         repository.push("files=1")
     folder = repository.push("files=1", force=True)
 
@@ -193,14 +194,14 @@ def test_a_session_of_another_kernel_takes_the_only_tpu(repository, tmp_path):
             repository.push()
         with pytest.raises(errors.CapacityError, match="session count of 1"):
             repository.push(force=True)
-        assert "--resume tester/blossom-other/1" not in repository.message
+        assert "kernelkit resume tester/blossom-other/1" not in repository.message
 
 
 def test_a_kernel_that_still_runs_is_not_pushed_again(repository, tmp_path):
     limits = ServerLimits(queue_seconds=60.0)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
         repository.push(wait=False)
-        assert "--resume tester/blossom-train/1" in repository.message
+        assert "kernelkit resume tester/blossom-train/1" in repository.message
         with pytest.raises(errors.PreflightError, match="still queued"):
             repository.push("files=9")
 
@@ -211,7 +212,7 @@ def test_the_deadline_passes_while_the_run_is_alive(repository, tmp_path, timing
     with (
         LocalKaggle(tmp_path / "kaggle", limits=limits) as server,
         server.attach(),
-        pytest.raises(errors.DeadlineError, match="--resume") as caught,
+        pytest.raises(errors.DeadlineError, match="kernelkit resume") as caught,
     ):
         repository.push(timing=replace(timing, patience=patience))
     assert caught.value.exit_code == 7
@@ -228,7 +229,7 @@ def test_a_status_that_stays_out_of_reach_ends_in_the_network_code(repository, k
     faults = [Fault("GetKernelSessionStatus", n, FaultKind.ERROR_503) for n in range(2, 400)]
     kaggle.faults = FaultSchedule(faults)
     patience = replace(timing.patience, silence=60.0)
-    with pytest.raises(errors.NetworkError, match="--resume tester/blossom-train/1"):
+    with pytest.raises(errors.NetworkError, match="kernelkit resume tester/blossom-train/1"):
         repository.push(timing=replace(timing, patience=patience))
 
 
@@ -237,7 +238,7 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
 
     with pytest.raises(errors.OutputsError, match="submission") as caught:
         repository.push()
-    assert "--resume tester/blossom-train/1" in str(caught.value)
+    assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
     assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
 
     assert caught.value.exit_code == 9
@@ -258,7 +259,7 @@ def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing
     kaggle.faults = FaultSchedule([Fault("ListKernelSessionOutput", 0, kind)])
 
     with pytest.raises(
-        errors.NetworkError, match=r"cannot be listed.*--resume tester/blossom-train/1"
+        errors.NetworkError, match=r"cannot be listed.*kernelkit resume tester/blossom-train/1"
     ) as caught:
         repository.push("files=1", timing=short)
 
@@ -389,7 +390,9 @@ def test_a_push_that_was_cut_off_is_found(repository, tmp_path, cut_off, how):
             repository.push("files=1")
         cut_off.off()
         if how == "push":
-            with pytest.raises(errors.PreflightError, match="--resume tester/blossom-train/1"):
+            with pytest.raises(
+                errors.PreflightError, match="kernelkit resume tester/blossom-train/1"
+            ):
                 repository.push("files=2")
         folder = repository.push(resume="last")
     assert (folder / "0.bin").is_file()
@@ -432,7 +435,7 @@ def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch,
     with monkeypatch.context() as patch, pytest.raises(kind) as caught:
         patch.setattr(Sessions, "of", refuse)
         repository.push(resume="last")
-    assert "--resume tester/blossom-train/1" in str(caught.value)
+    assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
     assert "at Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
     assert (repository.push(resume="last") / "0.bin").is_file()
 
@@ -485,7 +488,7 @@ def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, n
     repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
     repository.describe(enable_tpu=False, machine_shape=None)
     assert (repository.push() / "step.txt").read_text() == "1"
-    assert "push_kernel.py --continue" in repository.message
+    assert "kernelkit push --continue" in repository.message
 
     for step in ("2", "3"):  # the third is the second's push once more, and no mistake
         assert (repository.push(continues=True) / "step.txt").read_text() == step
@@ -575,7 +578,7 @@ def test_interrupting_leaves_the_run_and_says_how_to_come_back(repository, tmp_p
         timer.start()
         with pytest.raises(KeyboardInterrupt):
             repository.push()
-    assert "--resume tester/blossom-train/1" in repository.message
+    assert "kernelkit resume tester/blossom-train/1" in repository.message
 
 
 def test_a_dry_run_sends_nothing(repository, kaggle):

@@ -71,7 +71,7 @@ def end_family() -> None:
     for member in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
             member.kill()
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # Windows has one way
 
 
 def main() -> None:

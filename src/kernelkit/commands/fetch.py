@@ -1,0 +1,27 @@
+"""Bring home what a push left, or some of its files."""
+
+from __future__ import annotations
+
+import click
+
+from kernelkit.cli import reports_errors
+from kernelkit.commands import options
+
+
+@click.command("fetch", epilog=options.EXIT_CODES)
+@click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
+@click.option("--only", metavar="GLOB", multiple=True, help="Files that fit; may be repeated.")
+@options.output
+@options.local
+@options.as_json
+@options.quiet
+@reports_errors
+def command(push: str, **given: object) -> None:
+    """Bring home what a push left, or some of its files.
+
+    That is the last push by default. It is not waited for: while its run is alive the exit code
+    is 7.
+    """
+    from kernelkit.push.existing import fetch_push
+
+    fetch_push(push, **given)  # type: ignore[arg-type]

@@ -1,0 +1,172 @@
+"""What can be done with a push that was made: bring home some of its files, enter its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from kernelkit.errors import DeadlineError, NetworkError, OutputsError, ParameterError
+from kernelkit.events import minutes, size_of
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Status, Stored
+from kernelkit.push import metadata, plan
+from kernelkit.push import submit as submission
+from kernelkit.push.command import push_kernel
+from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.fetch import fetch
+from kernelkit.push.follow import kernel_of
+from kernelkit.push.ledger import Push
+from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.timing import Timing
+from kernelkit.runs import claims, run_folder
+from kernelkit.runs.claims import Claim
+
+
+def fetch_push(
+    reference: str = LAST,
+    *,
+    only: Sequence[str] = (),
+    output: Path | None = None,
+    local: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    timing: Timing | None = None,
+) -> Path:
+    """Bring home what a push left, without waiting for it; returns the folder.
+
+    reference  `owner/slug/N`, or "last" of the ledger
+    only       glob patterns of the files that are wanted; without any all come home, and the run
+               is checked and reported on as after a push
+    output     the folder; default runs/<slug>-v<N>
+
+    Raises `DeadlineError` while the run is alive, `OutputsError` where no file fits or not all
+    came, and without `only` everything that `push_kernel` raises.
+    """
+    context = in_project(
+        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
+        timing=timing,
+    )  # fmt: skip
+    with context.connect() as kaggle:
+        context.report.keep_secret(kaggle.connection.secrets)
+        context.report.rehearsal = kaggle.connection.rehearses
+        push = earlier(context, kaggle, reference)
+        stored, status = _how_it_stands(kaggle, push)
+        if status and status.alive:
+            raise DeadlineError(
+                f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
+            )
+        if only:
+            return _some(context, kaggle, push, stored, only, output)
+    found = push_kernel(
+        resume=push.reference, output=output, local=local, as_json=as_json, quiet=quiet,
+        runs=context.runs, stream=stream, timing=timing,
+    )  # fmt: skip
+    return found or context.folder(push)
+
+
+def submit_result(
+    result: str,
+    message: str,
+    *,
+    competition: str | None = None,
+    local: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    timing: Timing | None = None,
+) -> None:
+    """Enter the `submission.csv` of a run into a competition and wait for its score.
+
+    result       `owner/slug/N` or "last" of a push, or the folder or the file of any run
+    competition  for a folder or file; by default that of the project's kernel-metadata.json
+
+    Raises `ParameterError` where no competition is known, and what `submit.submit` raises.
+    """
+    path = Path(result)
+    if not path.exists():
+        push_kernel(resume=result, submit=message, local=local, as_json=as_json, quiet=quiet,
+                    runs=runs, stream=stream, timing=timing)  # fmt: skip
+        return
+    folder = path if path.is_dir() else path.parent
+    if path.is_file() and path.name != submission.SUBMISSION:
+        raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
+    name = competition or _own_competition()
+    context = in_project(
+        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
+        timing=timing,
+    )  # fmt: skip
+    with context.connect() as kaggle:
+        context.report.keep_secret(kaggle.connection.secrets)
+        context.report.rehearsal = kaggle.connection.rehearses
+        score = submission.submit(
+            kaggle, name, message, folder=folder, kernel=None, version=0,
+            seconds=context.timing.score_seconds, poll=context.timing.patience.poll,
+        )  # fmt: skip
+        context.report(
+            "score",
+            f"{score.public} in {name} (submission {score.reference})",
+            score=score.public,
+            submission=score.reference,
+        )
+
+
+def _own_competition() -> str:
+    sources = metadata.load(plan.locate(Path.cwd())).sources("competition")
+    if not sources:
+        raise ParameterError("kernel-metadata.json names no competition: give --competition SLUG")
+    return next(iter(sources))
+
+
+def _how_it_stands(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
+    kernel = kernel_of(push)
+    try:
+        stored = kaggle.stored(kernel, push.version)
+        status = kaggle.status(kernel, push.version)
+    except Failure as failure:
+        raise failure.error() from None
+    if stored is None:
+        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+    return stored, status
+
+
+def _some(
+    context: PushContext,
+    kaggle: Kaggle,
+    push: Push,
+    stored: Stored,
+    only: Sequence[str],
+    output: Path | None,
+) -> Path:
+    begun = context.timing.clock.now()
+    kernel, version = kernel_of(push), push.version or 0
+    try:
+        outputs = kaggle.outputs(kernel, version)
+    except Failure as failure:
+        raise NetworkError(f"the outputs cannot be listed: {failure.error()}") from None
+    mine = Claim(push.kernel, version, claims.source_of(stored.text), push.pushed,
+                 claims.session_of(outputs.log))  # fmt: skip
+    named = output or context.folder(push)
+    with context.alone_in(named):
+        folder, _ = claims.claim(named, mine, chosen=output is not None)
+        claims.settle(folder, mine)
+        run_folder.keep(folder, outputs.log, stored.text, context.report.clear)
+        until = begun + context.timing.fetch_seconds
+        try:
+            fetched = fetch(kaggle, kernel, version, folder, outputs=outputs, until=until,
+                            only=only)  # fmt: skip
+        except OutputsError as error:
+            raise OutputsError(context.report.clear(str(error))) from None
+    took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
+    context.report(
+        "fetched",
+        f"{len(fetched.files)} of {len(outputs.files)} files, {size_of(fetched.bytes)} in {took}: "
+        f"{folder}",
+        files=dict(fetched.files),
+        folder=str(folder),
+    )
+    return folder

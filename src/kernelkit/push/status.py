@@ -1,0 +1,97 @@
+"""What Kaggle says of a push and of the week's hours, in a line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from kernelkit.errors import ParameterError
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.push import plan
+from kernelkit.push.context import in_project
+from kernelkit.push.follow import kernel_of
+from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.timing import Timing
+
+COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
+
+
+def tell_status(
+    reference: str = LAST,
+    *,
+    local: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    timing: Timing | None = None,
+) -> str:
+    """Tell how a push's session stands, and return that: queued, running, complete, error …
+
+    `reference`: `owner/slug/N`, or "last" of the ledger. Raises `ParameterError` where there is
+    no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
+    """
+    context = in_project(
+        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
+        timing=timing,
+    )  # fmt: skip
+    with context.connect() as kaggle:
+        context.report.keep_secret(kaggle.connection.secrets)
+        context.report.rehearsal = kaggle.connection.rehearses
+        push = earlier(context, kaggle, reference)
+        try:
+            status = kaggle.status(kernel_of(push), push.version)
+        except Failure as failure:
+            raise failure.error() from None
+    if status is None:
+        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+    why = f": {status.message}" if status.message else ""
+    context.report(
+        "status",
+        f"{push.reference} is {status.state}{why}",
+        kernel=push.kernel,
+        version=push.version,
+        state=status.state,
+        alive=status.alive,
+    )
+    return status.state
+
+
+def tell_quota(
+    *,
+    local: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    runs: Path | None = None,
+    stream: TextIO | None = None,
+    timing: Timing | None = None,
+) -> dict[str, float]:
+    """Tell how many hours of each accelerator are left this week; returns {kind: hours left}.
+
+    Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
+    """
+    context = in_project(
+        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
+        timing=timing,
+    )  # fmt: skip
+    left = {}
+    with context.connect() as kaggle:
+        context.report.keep_secret(kaggle.connection.secrets)
+        context.report.rehearsal = kaggle.connection.rehearses
+        for kind in COUNTED:
+            try:
+                quota = kaggle.quota(kind)
+            except Failure as failure:
+                raise failure.error() from None
+            if quota is None:
+                continue
+            left[kind] = quota.left
+            context.report(
+                "quota",
+                f"{kind.upper()}: {quota.left:.1f} of {quota.allowed:.0f} hours are left this week",
+                kind=kind,
+                used=quota.used,
+                allowed=quota.allowed,
+                left=quota.left,
+            )
+    return left

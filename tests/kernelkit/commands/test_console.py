@@ -1,0 +1,140 @@
+"""The installed command: quick to answer, the same options everywhere, errors as events."""
+
+import json
+import os
+import resource
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kernelkit import invocation
+from kernelkit.commands.console import COMMANDS, main
+
+ROOT = Path(__file__).parents[3]
+HEAVY = ("kaggle", "nbformat", "papermill", "requests", "rich", "starlette", "yaml")
+
+
+def run(*arguments, **environment):
+    command = [sys.executable, "-m", "kernelkit", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env=os.environ | environment
+    )
+
+
+def busy():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def commands():
+    context = click.Context(main)
+    return {name: main.get_command(context, name) for name in COMMANDS}
+
+
+def test_help_lists_the_commands_and_imports_nothing_heavy():
+    began = busy()
+    shown = run("--help")
+    assert busy() - began < 0.3
+    assert [line.split()[0] for line in shown.stdout.splitlines()
+            if line.startswith("  ") and line.split()[0] in COMMANDS] == list(COMMANDS)  # fmt: skip
+    assert "_KERNELKIT_COMPLETE=bash_source" in shown.stdout
+    code = f"import sys; sys.argv = ['kernelkit', '--help']\n" \
+           f"from kernelkit.commands.console import main\n" \
+           f"try: main()\nfinally: print([m for m in {HEAVY!r} if m in sys.modules])"  # fmt: skip
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert loaded.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_the_distributions():
+    assert run("--version").stdout.startswith("kernelkit 0.")
+
+
+def test_a_shell_can_complete_the_names():
+    found = CliRunner().invoke(
+        main, prog_name="kernelkit",
+        env={"_KERNELKIT_COMPLETE": "bash_complete", "COMP_WORDS": "kernelkit re",
+             "COMP_CWORD": "1"},
+    )  # fmt: skip
+    assert [line.partition(",")[2] for line in found.output.splitlines()] == [
+        "rehearse", "resume", "report",
+    ]  # fmt: skip
+
+
+def test_a_command_that_is_not_there_is_one_line_and_2():
+    done = run("psuh")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "Error: No such command 'psuh'."
+
+
+def test_every_command_takes_json_and_quiet():
+    for name, command in commands().items():
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {"--json", "--quiet"} <= options, name
+
+
+def test_an_option_means_the_same_in_every_command():
+    kinds = {}
+    for command in commands().values():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                kind = (parameter.is_flag, parameter.multiple, parameter.type.name)
+                kinds.setdefault(max(parameter.opts, key=len), set()).add(kind)
+    assert {name: kind for name, kind in kinds.items() if len(kind) > 1} == {}
+
+
+@pytest.mark.parametrize(("name", "tool"), [
+    (name, tool) for name, tool in invocation.TOOLS.items() if " " not in tool
+])  # fmt: skip
+def test_a_tool_is_the_same_command(monkeypatch, name, tool):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    assert runpy.run_path(str(ROOT / "tools" / tool))["main"] is commands()[name]
+
+
+def test_with_json_an_error_is_an_event_on_stdout(tmp_path):
+    done = run("report", tmp_path / "nowhere", "--json")
+    assert (done.returncode, done.stderr) == (2, "")
+    (line,) = done.stdout.splitlines()
+    event = json.loads(line)
+    assert event["event"] == "error"
+    assert event["exit_code"] == 2
+
+
+def test_a_report_is_named_as_an_event_or_not_at_all(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "metrics.json").write_text('{"f1": 0.5}')
+    arguments = ("report", tmp_path, "--index")
+    told = json.loads(run(*arguments, "--json").stdout)
+    assert told == {"event": "report", "path": str(tmp_path / "index.html")}
+    assert run(*arguments, "--quiet").stdout == ""
+
+
+def test_a_dry_sweep_as_an_event(tmp_path):
+    (tmp_path / "tiny.py").write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
+    (tmp_path / "tiny.yaml").write_text("notebook: tiny.py\ngrid: {a: [0, 1]}\n")
+    done = run("sweep", tmp_path / "tiny.yaml", "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    event = json.loads(done.stdout)
+    assert event["event"] == "dry run"
+    assert "2 runs, 0 done, 2 to run" in event["text"]
+
+
+def test_a_rehearsal_has_the_options_of_a_push_but_those_of_another_place():
+    push, rehearse = commands()["push"], commands()["rehearse"]
+    names = {p.name for p in push.params} - {p.name for p in rehearse.params}
+    assert names == {"local", "no_wait", "listing"}
+
+
+def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
+    (tmp_path / "own-seeds").mkdir()
+    (tmp_path / "own-seeds" / "seeds.csv").write_text("a\n1\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    done = run("dataset", tmp_path / "own-seeds", "--local", "--json", "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (event,) = map(json.loads, done.stdout.splitlines())
+    assert (event["ref"], event["rehearsal"]) == ("tester/own-seeds", True)
+    assert (tmp_path / "runs" / "local_kaggle").is_dir()
