@@ -64,6 +64,14 @@ def scope(model: Any) -> AbstractContextManager:
     return nullcontext() if strategy is None else strategy.scope()
 
 
+def build_optimizer(model: Any) -> None:
+    """Make the variables of a compiled model's optimizer where there are none yet."""
+    if getattr(model.optimizer, "built", False):
+        return  # a second time gives the optimizer of mixed_float16 variables that nothing uses
+    with scope(model):
+        model.optimizer.build(model.trainable_variables)
+
+
 def replicas(model: Any) -> int:
     """The number of devices that share each batch of a model; it must divide the batch size."""
     strategy = getattr(model, "distribute_strategy", None)

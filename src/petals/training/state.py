@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from tensorflow import keras
 
+from petals.accelerators import keras_backend
 from petals.errors import CheckpointError
 
 
@@ -35,7 +36,7 @@ def restore(model: keras.Model, arrays: Sequence[np.ndarray]) -> list[np.ndarray
 
 
 def _variables(model: keras.Model) -> list:
-    model.optimizer.build(model.trainable_variables)
+    keras_backend.build_optimizer(model)
     known = {id(v) for v in model.weights}
     known |= {id(v) for metric in model.metrics for v in metric.variables}
     # The other variables of a Keras 3 model are the seeds of its dropout layers.

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from tensorflow import keras
 
 from petals import storage
 from petals.data import augment, pipeline, shards
@@ -82,6 +83,22 @@ def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_ha
     message = []
     assert_same(tune(splits, tmp_path / "cut", say=message.append, **options), alone)
     assert "fine-tune, step 9" in message[0]  # the tenth was being saved with its epoch's scores
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_it_goes_on_in_float16_as_on_a_gpu(splits, tmp_path, cut_at, by_hand):
+    keras.mixed_precision.set_global_policy("mixed_float16")
+    try:
+        cut_at(None)
+        alone = tune(splits, tmp_path / "alone", by_hand=by_hand)
+        cut_at(7)
+        with pytest.raises(CutOff):
+            tune(splits, tmp_path / "cut", by_hand=by_hand)
+        cut_at(None)
+        assert_same(tune(splits, tmp_path / "cut", by_hand=by_hand), alone)
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
 
 
 @pytest.mark.long
