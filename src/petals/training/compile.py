@@ -47,13 +47,14 @@ def compile_model(
             loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
             metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
             steps_per_execution=steps_per_execution,
-            jit_compile=_compiles(),
+            jit_compile=_compiles(model),
         )
 
 
-def _compiles() -> bool | str:
+def _compiles(model: keras.Model) -> bool:
     # XLA helps on a TPU and does harm to convolutions on a CPU: 11 images a second where
-    # TensorFlow's own kernels did 400 (MobileNet-0.75 at 192 px, 2 cores).
+    # TensorFlow's own kernels did 400 (MobileNet-0.75 at 192 px, 2 cores). Of several devices of
+    # tf.distribute it cannot compile the step that they share; Keras's own default knows that.
     if hasattr(keras, "config") and keras.config.backend() == "jax":
         return True
-    return bool(tf.config.list_physical_devices("GPU"))
+    return bool(tf.config.list_physical_devices("GPU")) and keras_backend.replicas(model) == 1

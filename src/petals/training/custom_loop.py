@@ -1,56 +1,61 @@
-"""The training loop spelt out, for those who want to see one or to change it."""
+"""The training loop spelt out, for those who want to see one or to change it.
+
+Epochs, steps and callbacks are here. What a step is depends on how a Keras reaches several
+devices: `petals.custom_loop_tensorflow` for tf.distribute (GPUs, TPUStrategy, one CPU),
+`petals.custom_loop_jax` for JAX (Kaggle's TPU). Either trains what `fit` trains, number by number.
+"""
 
 from __future__ import annotations
 
-import tensorflow as tf
+from typing import Any
+
 from tensorflow import keras
 
 
 def fit(
     model: keras.Model,
-    dataset: tf.data.Dataset,
+    dataset: Any,
     *,
     initial_epoch: int,
     epochs: int,
     steps_per_epoch: int,
     callbacks: list[keras.callbacks.Callback],
 ) -> None:
-    """What Keras's `fit` does with a compiled model on TensorFlow; the numbers are the same.
+    """What Keras's `fit` does with a compiled model, on one device as on several.
 
-    The arguments are those of `keras.Model.fit`: `epochs` is the one after the last.
+    The arguments are those of `keras.Model.fit`: `epochs` is the one after the last. `dataset`
+    gives (images, one-hot labels) in batches of one size, as `petals.data.pipeline.training` and
+    `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that layers add for
+    themselves (regularizers) are left out: no backbone of petals has any.
     """
-    optimizer, loss_of = model.optimizer, model.loss
-    mean_loss = keras.metrics.Mean()
-    accuracy = keras.metrics.CategoricalAccuracy()
-
-    @tf.function
-    def step(images: tf.Tensor, labels: tf.Tensor) -> None:
-        with tf.GradientTape() as tape:
-            probabilities = model(images, training=True)
-            loss = loss_of(labels, probabilities)
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-        mean_loss.update_state(loss, sample_weight=tf.shape(images)[0])
-        accuracy.update_state(labels, probabilities)
-
+    if hasattr(model, "distribute_strategy"):
+        from petals.custom_loop_tensorflow import Training
+    else:
+        from petals.custom_loop_jax import Training
+    training = Training(model)
+    batches = training.batches(dataset)
     watchers = keras.callbacks.CallbackList(
         callbacks, model=model, epochs=epochs, steps=steps_per_epoch
     )
-    batches = iter(dataset)
     model.stop_training = False
     watchers.on_train_begin()
-    for epoch in range(initial_epoch, epochs):
-        mean_loss.reset_state()
-        accuracy.reset_state()
-        watchers.on_epoch_begin(epoch)
-        for number in range(steps_per_epoch):
-            watchers.on_train_batch_begin(number)
-            step(*next(batches))
-            logs = {"loss": mean_loss.result(), "accuracy": accuracy.result()}
-            watchers.on_train_batch_end(number, logs)
+    try:
+        for epoch in range(initial_epoch, epochs):
+            watchers.on_epoch_begin(epoch)
+            losses = accuracies = 0.0
+            for number in range(steps_per_epoch):
+                watchers.on_train_batch_begin(number)
+                loss, accuracy = training.step(next(batches))
+                losses, accuracies = losses + loss, accuracies + accuracy
+                # Means over the epoch so far, as `fit` reports them.
+                logs = {"loss": losses / (number + 1), "accuracy": accuracies / (number + 1)}
+                watchers.on_train_batch_end(number, logs)
+                if model.stop_training:
+                    break
+            training.sync()  # the callbacks score the model and keep its weights
+            watchers.on_epoch_end(epoch, logs)
             if model.stop_training:
                 break
-        watchers.on_epoch_end(epoch, logs)
-        if model.stop_training:
-            break
+    finally:
+        training.sync()  # after an error or an interrupt, too, the model has its last weights
     watchers.on_train_end()

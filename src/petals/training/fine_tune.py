@@ -52,10 +52,6 @@ def fine_tune(
     replicas = keras_backend.replicas(model)
     if batch_size % replicas:
         raise SettingError(f"a batch of {batch_size} images cannot be shared by {replicas} devices")
-    if by_hand and (replicas > 1 or not hasattr(model, "distribute_strategy")):
-        raise SettingError(
-            "custom_loop is TensorFlow's way to train, on one device: set custom_loop=False here"
-        )
     compile_model(model, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
     watch = Epochs(
         "fine-tune",

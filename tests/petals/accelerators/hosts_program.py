@@ -1,9 +1,10 @@
 """What tests/petals/test_hosts.py runs as one host of several: trains, and says what came out.
 
-    python hosts_program.py DATASET OUT PARTS [DYING]
+    python hosts_program.py DATASET OUT PARTS [DYING [BY_HAND]]
 
 One host alone takes the batches that PARTS hosts would take together. Host DYING kills itself
-when the last epoch is scored. Leaves OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
+when the last epoch is scored. With BY_HAND 1 they train in the loop spelt out. Leaves
+OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from petals.errors import PetalsError
 BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
 
 
-def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
+def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) -> None:
     device = detect()
 
     import numpy as np
@@ -73,6 +74,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
         model, batches, val, rates=schedules.rates("constant", EPOCHS, steps, learning_rate=2e-3),
         epochs=EPOCHS, steps_per_epoch=steps, batch_size=BATCH, val_labels=labels, say=say,
         record=record, deadline=1e12, history=kept.history, checkpoints=kept,
+        by_hand=bool(by_hand),
     )  # fmt: skip
     predicted = predict(model.model, val, BATCH, tta=2)
     found = [

@@ -75,10 +75,13 @@ def message(tmp_path, number):
 
 @pytest.mark.long
 @pytest.mark.parametrize("through", ["jax", "tensorflow"])
-def test_two_hosts_train_as_one_does(through, dataset, tmp_path, start):
+@pytest.mark.parametrize("by_hand", [0, 1])
+def test_two_hosts_train_as_one_does(through, by_hand, dataset, tmp_path, start):
     rehearsal, count = ALONE[through]
     alone = start({"KAGGLE_REHEARSAL": rehearsal, **devices(count)}, dataset, tmp_path / "one", 2)
-    pair = [start(variables, dataset, tmp_path / "two", 2) for variables in told(through)]
+    pair = [
+        start(variables, dataset, tmp_path / "two", 2, -1, by_hand) for variables in told(through)
+    ]
     for number, process in enumerate([alone, *pair]):
         assert process.wait(timeout=200) == 0, message(tmp_path, number)
     one = json.loads((tmp_path / "one-0.json").read_text())

@@ -15,6 +15,7 @@ from petals.models.backbones import BACKBONES
 from petals.models.build import build
 
 PROGRAM = Path(__file__).parent / "runtime_program.py"
+LOOP_PROGRAM = PROGRAM.with_name("custom_loop_program.py")
 RUNTIMES = {
     "plain": {},
     "jax": {
@@ -83,6 +84,31 @@ def test_the_same_data_and_weights_give_the_same_training(
     saved.load(model, out / "trained.h5")
     again = predict(model.model, splits[1], 10)
     assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5
+
+
+@pytest.mark.timeout(480)
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_the_loop_by_hand_trains_as_fit_does(runtime, dataset, tmp_path):
+    start([LOOP_PROGRAM, dataset, tmp_path], runtime, tmp_path / "cache", 450)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["device"]["replicas"] == (1 if runtime == "plain" else 8)
+    fit, by_hand = result["fit"], result["by_hand"]
+    assert by_hand["steps"][:10] == pytest.approx(fit["steps"][:10], rel=1e-5)
+    for ours, theirs in zip(by_hand["epochs"], fit["epochs"], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-3)
+    assert by_hand["epochs"][1]["loss"] < by_hand["epochs"][0]["loss"]
+    # What callbacks find at the end of an epoch, in the middle of one, and what a cut leaves.
+    assert by_hand["iterations"] == fit["iterations"] == [12, 24]
+    for name in ("weights", "left"):
+        assert by_hand[name] == pytest.approx(fit[name], rel=1e-3)
+    for ours, theirs in zip(by_hand["states"], fit["states"], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-6)
+    assert by_hand["states"][0] != by_hand["states"][1]
+
+    assert result["found"] == 17
+    for cut, alone in zip(result["cut"], result["alone"], strict=True):
+        for name in ("loss", "accuracy", "val_loss"):
+            assert cut[name] == pytest.approx(alone[name], rel=1e-5), name
 
 
 _BUILD = """

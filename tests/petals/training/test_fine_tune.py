@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tensorflow import keras
 
 from petals.accelerators.detect import detect
 from petals.data import augment, pipeline, shards
@@ -11,8 +12,8 @@ from petals.evaluation.metrics import Scores
 from petals.evaluation.prediction import predict
 from petals.models.build import build, set_trainable
 from petals.training import features, schedules
-from petals.training.compile import set_seed
-from petals.training.fine_tune import fine_tune, kerases
+from petals.training.compile import _compiles, set_seed
+from petals.training.fine_tune import fine_tune, kerases, tf
 from petals.training.head import apply_head, train_head
 
 quiet = {"say": lambda line: None}
@@ -193,6 +194,21 @@ def test_the_loop_by_hand_gives_the_numbers_of_fit(splits):
     assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(*weights, strict=True))
 
 
+@pytest.mark.long
+def test_the_loop_by_hand_keeps_the_small_gradients_of_float16(splits):
+    losses = []
+    keras.mixed_precision.set_global_policy("mixed_float16")
+    try:
+        for by_hand in (False, True):
+            set_seed(5)
+            losses.append(
+                [row["loss"] for row in tune(classifier(), splits, by_hand=by_hand).history]
+            )
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+
+
 def test_fine_tuning_learns_and_keeps_the_best(splits):
     model = classifier()
     watch = tune(model, splits, epochs=8)
@@ -230,10 +246,12 @@ def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch)
         tune(classifier(), splits)
 
 
-def test_the_loop_by_hand_is_for_one_device(splits, monkeypatch):
+def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a", "b"])
+    model = classifier().model
+    assert _compiles(model)
     monkeypatch.setattr(kerases, "replicas", lambda model: 2)
-    with pytest.raises(SettingError, match="set custom_loop=False"):
-        tune(classifier(), splits, by_hand=True)
+    assert not _compiles(model)
 
 
 def test_patience_ends_what_does_not_improve(splits):
