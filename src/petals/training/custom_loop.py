@@ -1,8 +1,8 @@
 """The training loop spelt out, for those who want to see one or to change it.
 
 Epochs, steps and callbacks are here. What a step is depends on how a Keras reaches several
-devices: `petals.custom_loop_tensorflow` for tf.distribute (GPUs, TPUStrategy, one CPU),
-`petals.custom_loop_jax` for JAX (Kaggle's TPU). Either trains what `fit` trains, number by number.
+devices: `custom_loop_tensorflow` for tf.distribute (GPUs, TPUStrategy, one CPU),
+`custom_loop_jax` for JAX (Kaggle's TPU). Either trains what `fit` trains, number by number.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ def fit(
 
     The arguments are those of `keras.Model.fit`: `epochs` is the one after the last. `dataset`
     gives (images, one-hot labels) in batches of one size, as `petals.data.pipeline.training` and
-    `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that layers add for
-    themselves (regularizers) are left out: no backbone of petals has any.
+    `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that
+    layers add for themselves (regularizers) are left out: no backbone of petals has any.
     """
     if hasattr(model, "distribute_strategy"):
-        from petals.custom_loop_tensorflow import Training
+        from petals.training.custom_loop_tensorflow import TensorFlowSteps
+
+        training: Any = TensorFlowSteps(model)
     else:
-        from petals.custom_loop_jax import Training
-    training = Training(model)
+        from petals.training.custom_loop_jax import JaxSteps
+
+        training = JaxSteps(model)
     batches = training.batches(dataset)
     watchers = keras.callbacks.CallbackList(
         callbacks, model=model, epochs=epochs, steps=steps_per_epoch

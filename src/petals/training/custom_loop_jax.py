@@ -22,7 +22,7 @@ from petals.accelerators import keras_backend
 State = dict[str, list[jax.Array]]  # the values of the variables, by kind
 
 
-class Training:
+class JaxSteps:
     """The steps of a compiled model, on all devices that JAX has."""
 
     def __init__(self, model: keras.Model) -> None:

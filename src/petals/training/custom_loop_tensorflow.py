@@ -15,7 +15,7 @@ from tensorflow import keras
 from petals.accelerators import keras_backend
 
 
-class Training:
+class TensorFlowSteps:
     """The steps of a compiled model under the strategy that it was built in."""
 
     def __init__(self, model: keras.Model) -> None:
@@ -50,8 +50,8 @@ class Training:
         weights = self.model.trainable_variables
         with tf.GradientTape() as tape:
             probabilities = self.model(images, training=True)
-            # `call` gives a loss for each image. The gradients of all replicas are added up, so each
-            # replica contributes the mean over its own images, divided by the number of replicas.
+            # `call` gives a loss for each image. The gradients of all replicas are added up, so
+            # each replica contributes the mean over its own images, divided by the number of replicas.
             # The sum is the gradient of the mean over the whole batch.
             loss = tf.reduce_mean(self.model.loss.call(labels, probabilities))
             share = loss / self.strategy.num_replicas_in_sync
