@@ -51,7 +51,7 @@ class TensorFlowSteps:
         with tf.GradientTape() as tape:
             probabilities = self.model(images, training=True)
             # `call` gives a loss for each image. The gradients of all replicas are added up, so
-            # each replica contributes the mean over its own images, divided by the number of replicas.
+            # each replica contributes the mean over its own images, divided by their number.
             # The sum is the gradient of the mean over the whole batch.
             loss = tf.reduce_mean(self.model.loss.call(labels, probabilities))
             share = loss / self.strategy.num_replicas_in_sync
