@@ -100,7 +100,7 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} cli push runs sweep.command local_kaggle.standalone",
+            "commands": f"{_tools} cli push runs start sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

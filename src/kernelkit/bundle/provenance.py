@@ -16,7 +16,9 @@ class Commit:
     dirty: bool
 
     def __str__(self) -> str:
-        return (self.sha[:12] or "no git") + ("+changes" if self.dirty else "")
+        if not self.sha:
+            return "no commit"
+        return self.sha[:12] + ("+changes" if self.dirty else "")
 
 
 def of(root: Path, paths: Sequence[Path]) -> Commit:

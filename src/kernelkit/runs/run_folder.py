@@ -64,6 +64,8 @@ def summary(found: Mapping[str, Any], shown: Shown) -> str:
 def _measure(name: str, label: str, value: float) -> str:
     if name == "seconds":
         return f"{value:.0f} s"
+    if isinstance(value, int):
+        return f"{label} {value:,}"
     thing, per_second, _ = name.partition("_per_second")
     return f"{value:.0f} {thing}/s" if per_second else f"{label} {value:.3f}"
 
