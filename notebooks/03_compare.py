@@ -61,10 +61,11 @@ comparison.ranking(found)
 folder.figure(compare.curves(found), "curves")
 
 # %% [markdown]
-# ## CPU, GPU, TPU
+# ## Backbones on CPU, GPU, TPU
 #
-# The first epoch holds the compiling of the program and the filling of caches; the later ones
-# are what training costs. Only rows that trained the same thing can be compared.
+# How large each backbone is, how much of it was trained, what that scored at best and what it
+# cost. The first epoch holds the compiling of the program and the filling of caches; the later
+# ones are what training costs. Times can only be compared between rows that trained the same.
 
 # %%
 devices = comparison.devices(found)

@@ -89,7 +89,9 @@ def write_run(tmp_path):
         data = {"source": "folder nowhere", "image_size": 32, "val": len(labels)}
         metrics = {
             "macro_f1": skill, "accuracy": skill, "seconds": 10.0, "first_epoch_seconds": 4.0,
-            "later_epoch_seconds": 2.0, "images_per_second": 25.0, "device": device, "data": data,
+            "later_epoch_seconds": 2.0, "images_per_second": 25.0, "total_params": 5_000_000,
+            "trainable_params": changes.pop("trainable_params", 300_000), "device": device,
+            "data": data,
             "parameters": {
                 "data": "nowhere", "image_size": 32, "backbone": "SmallNet", "weights": "none",
                 "fine_tune": "all", "augment": "none", "mix": "none", "views": 1, "tta": 1,

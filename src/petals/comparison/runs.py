@@ -185,10 +185,12 @@ def aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
 
 
 def ranking(runs: Sequence[FinishedRun]) -> Table:
-    """Every run with its scores and what it is, best first."""
+    """Every run with its scores, its size and what it took, best first."""
     rows = [
         {"run": run.name, "macro F1": run.macro_f1, "accuracy": float(run.right.mean()),
-         "backbone": run.parameter("backbone"), "pixels": run.metrics["data"].get("image_size"),
+         "backbone": run.parameter("backbone"), "parameters": run.metrics.get("total_params"),
+         "trainable": run.metrics.get("trainable_params"),
+         "pixels": run.metrics["data"].get("image_size"),
          "fine-tuned": run.parameter("fine_tune"), "minutes": _minutes(run),
          "device": run.metrics["device"].get("name")}
         for run in runs
@@ -202,9 +204,10 @@ def _minutes(run: FinishedRun) -> float | None:
 
 
 def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
-    """Epoch times by device, for each backbone, size and share of it trained.
+    """Epoch times by device and the best score, for each backbone, size and share of it trained.
 
-    A row's seconds and images a second are means over its runs. What is alike but for the
+    A row's seconds and images a second are means over its runs; its parameters are those of its
+    best run, None where metrics.json does not say. What is alike but for the
     device comes together, fastest first.
     """
     groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
@@ -217,9 +220,12 @@ def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
         groups[what + where].append(run)
     rows = []
     for (backbone, size, trained, kind, name, replicas, dtype), group in groups.items():
+        best = max(group, key=lambda run: run.macro_f1)
         rows.append({
-            "backbone": backbone, "pixels": size, "trained": trained, "device": kind,
-            "name": name, "replicas": replicas, "precision": dtype, "runs": len(group),
+            "backbone": backbone, "parameters": best.metrics.get("total_params"), "pixels": size,
+            "trained": trained, "trainable": best.metrics.get("trainable_params"),
+            "best macro F1": best.macro_f1, "device": kind, "name": name,
+            "replicas": replicas, "precision": dtype, "runs": len(group),
             "first epoch, s": _mean(group, "first_epoch_seconds"),
             "later epochs, s": _mean(group, "later_epoch_seconds"),
             "images/s": _mean(group, "images_per_second"),

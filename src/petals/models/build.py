@@ -108,17 +108,3 @@ def parameter_counts(model: keras.Model) -> tuple[int, int]:
         return total
 
     return count(model.weights), count(model.trainable_weights)
-
-
-def parameter_table(
-    names: list[str], size: int = 224, num_classes: int = 104, fine_tune: str = "all"
-) -> list[tuple[str, int, int, int]]:
-    """Rows (backbone, total, trainable with the head alone, trainable with `fine_tune`)."""
-    rows = []
-    for name in names:
-        classifier = build(name, size, num_classes, weights="none")
-        set_trainable(classifier, "none")
-        total, head = parameter_counts(classifier.model)
-        set_trainable(classifier, fine_tune)
-        rows.append((name, total, head, parameter_counts(classifier.model)[1]))
-    return rows

@@ -51,8 +51,8 @@ class TensorFlowSteps:
         with tf.GradientTape() as tape:
             probabilities = self.model(images, training=True)
             # `call` gives a loss for each image. The gradients of all replicas are added up, so
-            # each replica contributes the mean over its own images, divided by their number.
-            # The sum is the gradient of the mean over the whole batch.
+            # each contributes the mean over its own images, divided by the number of replicas:
+            # the sum is the gradient of the mean over the whole batch.
             loss = tf.reduce_mean(self.model.loss.call(labels, probabilities))
             share = loss / self.strategy.num_replicas_in_sync
             if not keras_backend.is_legacy(keras):

@@ -30,6 +30,29 @@ def test_runs_are_read_best_first(write_run, glob):
     assert [row[0] for row in table.rows] == ["strong", "weak"]
 
 
+def test_parameters_stand_beside_scores_and_times(write_run, glob):
+    write_run("wide", 0.9, backbone="VGG16", trainable_params=14_000_000)
+    write_run("wide-again", 0.7, backbone="VGG16", seed=1, trainable_params=14_000_000)
+    old = write_run("old", 0.5)
+    metrics = json.loads((old / "metrics.json").read_text())
+    del metrics["total_params"], metrics["trainable_params"]
+    (old / "metrics.json").write_text(json.dumps(metrics))
+    runs, _ = comparison.read(glob)
+    table = comparison.ranking(runs)
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [row["parameters"] for row in rows] == [5_000_000, 5_000_000, None]
+    assert [row["trainable"] for row in rows] == [14_000_000, 14_000_000, None]
+    assert rows[0]["macro F1"] == runs[0].macro_f1
+    assert rows[0]["minutes"] == pytest.approx(0.17)
+
+    by_backbone = {row["backbone"]: row for row in comparison.devices(runs)}
+    assert by_backbone["VGG16"]["parameters"] == 5_000_000
+    assert by_backbone["VGG16"]["trainable"] == 14_000_000
+    assert by_backbone["VGG16"]["best macro F1"] == runs[0].macro_f1
+    assert by_backbone["VGG16"]["later epochs, s"] == 2.0
+    assert by_backbone["SmallNet"]["parameters"] is None
+
+
 def test_several_globs_and_any_depth(write_run, tmp_path):
     write_run("a")
     write_run("sweep/b")

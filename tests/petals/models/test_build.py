@@ -7,7 +7,7 @@ from tensorflow import keras
 from petals.errors import SettingError
 from petals.models import backbones
 from petals.models.backbones import BACKBONES
-from petals.models.build import build, parameter_counts, parameter_table, set_trainable
+from petals.models.build import build, parameter_counts, set_trainable
 
 MODULES = {
     "VGG16": "vgg16", "VGG19": "vgg19", "ResNet50V2": "resnet_v2", "Xception": "xception",
@@ -149,12 +149,6 @@ def test_what_is_trained(mobilenet):
 def test_unknown_parts_are_refused(mobilenet, what):
     with pytest.raises(SettingError):
         set_trainable(mobilenet, what)
-
-
-def test_the_table_of_parameters_counts_both_ways():
-    ((name, total, head, all_of_it),) = parameter_table(["MobileNet-0.25"], 64, 5)
-    assert (name, total, head) == ("MobileNet-0.25", 219_829, 1_285)
-    assert head < all_of_it < total
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
