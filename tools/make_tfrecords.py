@@ -1,4 +1,4 @@
-"""Make TFRecords in the competition's format from a folder of class folders, or inspect some."""
+"""Make TFRecords in the competition's format from photos, or inspect some."""
 
 from __future__ import annotations
 
@@ -31,8 +31,22 @@ def main() -> None: ...
     show_default=True,
     help="Side of the square images in pixels; may be repeated.",
 )
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    help="A CSV in UTF-8 with the columns file (relative to PHOTOS) and label.",
+)
+@click.option(
+    "--test-photos",
+    type=click.Path(path_type=Path),
+    help="A folder of photos without labels: the test split.",
+)
 @click.option("--val", default=0.2, show_default=True, help="Share of photos for validation.")
-@click.option("--test", default=0.2, show_default=True, help="Share of photos for the test split.")
+@click.option(
+    "--test",
+    type=float,
+    help="Share of photos for the test split; 0.2, or none with --test-photos.",
+)
 @click.option(
     "--fit",
     type=click.Choice(["crop", "squash"]),
@@ -46,12 +60,17 @@ def write(
     photos: Path,
     output: Path,
     sizes: tuple[int, ...],
+    labels: Path | None,
+    test_photos: Path | None,
     val: float,
-    test: float,
+    test: float | None,
     fit: str,
     shards: int,
 ) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.
+
+    With --labels, the photos and their classes are those of the CSV. With --test-photos,
+    OUTPUT/test_photos.csv tells the id that each file has in a submission.
 
     A photo's split follows from its content, so it never changes sides. Interrupted, the same
     command goes on where it was.
@@ -59,7 +78,8 @@ def write(
     from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress
 
-    summary = make_tfrecords(photos, output, sizes=sizes, val=val, test=test, fit=fit,
+    summary = make_tfrecords(photos, output, sizes=sizes, labels=labels,
+                             test_photos=test_photos, val=val, test=test, fit=fit,
                              shards=shards, progress=Progress())  # fmt: skip
     click.echo(str(summary))
 

@@ -49,6 +49,26 @@ def test_write_then_inspect_then_find_the_damage(photos, tmp_path):
 
 
 @pytest.mark.long
+def test_a_csv_and_test_photos(photos, tmp_path):
+    (tmp_path / "test").mkdir()
+    (photos / "rose" / "0.jpg").rename(tmp_path / "test" / "t.jpg")
+    table = tmp_path / "labels.csv"
+    names = [path.relative_to(photos) for path in sorted(photos.glob("*/*.jpg"))]
+    table.write_text("file,label\n" + "".join(f"{name},{name.parent}\n" for name in names))
+    given = ("--size", 32, "--labels", table, "--test-photos", tmp_path / "test")
+    written = tool("write", photos, tmp_path / "out", *given)
+    assert written.returncode == 0, written.stderr
+    assert "2 classes, " in written.stdout
+    assert "1 test" in written.stdout
+    assert tool("inspect", tmp_path / "out").returncode == 0
+    table.write_text("file,label\nnone.jpg,rose\n")
+    bad = tool("write", photos, tmp_path / "other", *given)
+    assert bad.returncode == 11
+    assert bad.stderr.splitlines()[-1] == f"  line 2: no file 'none.jpg' in {photos}"
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.long
 def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
     missing = tool("write", tmp_path / "nothing", tmp_path / "out")
     assert (missing.returncode, missing.stdout) == (11, "")

@@ -1,4 +1,4 @@
-"""A folder of class folders with photos, made into a dataset in the competition's format."""
+"""Photos with their classes, made into a dataset in the competition's format."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from os import cpu_count
 from pathlib import Path
 
 from PIL import Image
 
-from petals import storage
+from petals import ingest_files, storage
 from petals.data import classes, tfrecords
-from petals.errors import DataError, SettingError
+from petals.errors import SettingError
+from petals.ingest_files import Progress
 from petals.prepare import photos
 from petals.prepare.ingest_summary import Summary, advise
 from petals.prepare.photos import Photo, PhotoError
@@ -26,8 +26,8 @@ from petals.prepare.photos import Photo, PhotoError
 SHARDS = 16  # files a split, as the competition has
 FEWEST_IN_A_SHARD = 64
 MANIFEST = "manifest.json"
+TEST_SHARE = 0.2
 
-Progress = Callable[[str, int, int], None]  # (what, done, of how many)
 Encode = Callable[[Path, Sequence[int]], tuple[dict[int, bytes], list[str]]]
 
 
@@ -36,37 +36,57 @@ def make_tfrecords(
     output: str | Path,
     *,
     sizes: Sequence[int] = (192,),
+    labels: str | Path | None = None,
+    test_photos: str | Path | None = None,
     val: float = 0.2,
-    test: float = 0.2,
+    test: float | None = None,
     fit: str = "crop",
     shards: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
     """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
 
+    With `labels`, a CSV in UTF-8 with the columns `file` (relative to `folder`) and `label`, the
+    photos are those that it names. `test_photos`: a folder of photos without labels, which become
+    the test split; `output/test_photos.csv` tells each file's id in a submission, and a labelled
+    photo of the same bytes is left out.
+
     A photo's split follows from a hash of its content, so it is the same in every size, on every
     machine, and however many photos come or go beside it; each class is divided `val` : `test` :
-    rest in expectation. Which shard it lands in follows from the same hash. Existing shards with
-    the same photos are kept, so an interrupted call goes on where it was.
+    rest in expectation (`test` is 0.2, or none of them beside `test_photos`). Which shard it lands
+    in follows from the same hash. Existing shards with the same photos are kept, so an interrupted
+    call goes on where it was.
 
     `shards`: files a split, 0 = as many as suit the data. Raises `DataError` for a folder that
-    holds nothing to use, `SettingError` for shares or sizes out of range, `StorageError` when
-    the output cannot be written.
+    holds nothing to use and, before anything is written, for bad lines of the CSV; `SettingError`
+    for shares or sizes out of range, `StorageError` when the output cannot be written.
     """
     folder, output = Path(folder), Path(output)
+    unlabelled = None if test_photos is None else Path(test_photos)
+    if test and unlabelled:
+        raise SettingError(f"test {test}: the test photos are the whole test split, leave test out")
+    if test is None:
+        test = 0.0 if unlabelled else TEST_SHARE
     _check(sizes, val, test, fit, shards)
     say = progress or (lambda what, done, total: None)
-    names = _class_folders(folder, output)
+    if labels is None:
+        leave_out = (output, unlabelled) if unlabelled else (output,)
+        names, files = ingest_files.in_class_folders(folder, leave_out)
+    else:
+        names, files = ingest_files.in_csv(Path(labels), folder)
+    if unlabelled:  # first, so that of photos that are the same these are kept
+        files = [*ingest_files.in_test_folder(unlabelled, files), *files]
     summary = Summary(output, names)
     with _any_image_size(), ThreadPoolExecutor(cpu_count()) as pool:
         try:
-            found = _unique(_hash_all(folder, names, pool, say, summary), summary)
-            splits = _split(found, val, test)
+            found = ingest_files.hash_all(files, pool, say, summary)
+            splits = _split(ingest_files.unique(found, summary), val, test)
             encode = partial(photos.encode, fit=fit)
             _write_all(_plan(splits, shards), output, sizes, encode, fit, pool, say, summary)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    ingest_files.write_test_ids(output, unlabelled, found, summary)
     summary.advice = advise(summary, sizes)
     return summary
 
@@ -82,23 +102,6 @@ def _check(sizes: Sequence[int], val: float, test: float, fit: str, shards: int)
         raise SettingError(f"shards {shards}: a number of files, or 0 for as many as suit")
 
 
-def _class_folders(folder: Path, output: Path) -> list[str]:
-    if not folder.is_dir():
-        raise DataError(f"no such folder: {folder}")
-    inside = output.resolve()
-    names = sorted(
-        p.name
-        for p in folder.iterdir()
-        if p.is_dir() and not p.name.startswith(".") and p.resolve() != inside
-    )
-    if not names:
-        raise DataError(f"{folder} holds no class folders: put each class's photos in its own")
-    empty = [name for name in names if not any((folder / name).iterdir())]
-    if empty:
-        raise DataError(f"no images in {', '.join(empty)}: add photos or remove the folder")
-    return names
-
-
 @contextmanager
 def _any_image_size() -> Iterator[None]:
     # Pillow's own limit raises while opening, before the reduced decoding that makes large
@@ -110,49 +113,9 @@ def _any_image_size() -> Iterator[None]:
         Image.MAX_IMAGE_PIXELS = limit
 
 
-def _hash_all(
-    folder: Path, names: list[str], pool: ThreadPoolExecutor, say: Progress, summary: Summary
-) -> list[Photo]:
-    files = [
-        (path, label)
-        for label, name in enumerate(names)
-        for path in sorted((folder / name).rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
-    ]
-
-    def attempt(item: tuple[Path, int]) -> Photo | str:
-        try:
-            return photos.read(*item)
-        except PhotoError as error:
-            return str(error)
-
-    found = []
-    for done, (item, result) in enumerate(zip(files, pool.map(attempt, files), strict=True), 1):
-        if isinstance(result, Photo):
-            found.append(result)
-        else:
-            summary.left_out[str(item[0])] = result
-        say("reading", done, len(files))
-    return found
-
-
-def _unique(found: list[Photo], summary: Summary) -> list[Photo]:
-    first: dict[str, Photo] = {}
-    for photo in found:
-        same = first.setdefault(photo.digest, photo)
-        if same is not photo:
-            other = " of ANOTHER class" if same.label != photo.label else ""
-            summary.left_out[str(photo.path)] = f"same bytes as {same.path}{other}"
-    if not first:
-        raise DataError("no usable photo was found" + "".join(
-            f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5)
-        ))  # fmt: skip
-    return sorted(first.values(), key=lambda photo: photo.digest)
-
-
 def _split(found: list[Photo], val: float, test: float) -> dict[str, list[Photo]]:
     def side(photo: Photo) -> str:
-        if photo.position < test:
+        if photo.label == photos.UNLABELLED or photo.position < test:
             return "test"
         return "val" if photo.position < test + val else "train"
 

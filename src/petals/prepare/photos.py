@@ -17,6 +17,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 JPEG_QUALITY = 92
 OVERSIZED = 50_000_000  # pixels; decoded at a reduced scale where the format can
+UNLABELLED = -1  # in place of a label, where nobody knows the class
 TOO_LARGE = 500_000_000  # pixels; 1.5 GB once decoded: left out
 _EXIF_ORIENTATION = 0x0112
 
@@ -27,7 +28,7 @@ class PhotoError(Exception):
 
 @dataclass(frozen=True)
 class Photo:
-    """A photo found in a class folder, known by the hash of its bytes."""
+    """A photo, known by the hash of its bytes; `label`: the position of its class."""
 
     path: Path
     label: int

@@ -213,3 +213,168 @@ def test_an_output_that_cannot_be_written(photos, tmp_path):
     (tmp_path / "out").write_text("a file, no folder")
     with pytest.raises(StorageError, match="cannot write"):
         make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+
+
+@pytest.fixture
+def labelled(photos, tmp_path):
+    """The photos in one folder, and a CSV of their labels."""
+    rows = ["file,label"]
+    (tmp_path / "flat" / "more").mkdir(parents=True)
+    for number, path in enumerate(sorted(photos.glob("*/*.jpg"))):
+        name = f"{'more/' if number % 2 else ''}{number}.jpg"
+        shutil.copy(path, tmp_path / "flat" / name)
+        rows.append(f"{name},{path.parent.name}")
+    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "flat", tmp_path / "labels.csv"
+
+
+def test_a_csv_of_labels_gives_what_class_folders_give(photos, labelled, tmp_path):
+    folder, table = labelled
+    make_tfrecords(photos, tmp_path / "a", sizes=(32,))
+    summary = make_tfrecords(folder, tmp_path / "b", sizes=(32,), labels=table)
+    assert summary.class_names == ["blue", "red", "yellow"]
+    for split in tfrecords.SPLITS:
+        assert records(tmp_path / "a", split) == records(tmp_path / "b", split)
+
+
+def test_a_csv_as_people_save_them(labelled, tmp_path):
+    folder, table = labelled
+    rows = table.read_text().replace("file,label", "id,label,file").splitlines()
+    quoted = [rows[0], *(f'{n},"{row.split(",")[1]}, dark", {row.split(",")[0]}'
+                         for n, row in enumerate(rows[1:]))]  # fmt: skip
+    table.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(quoted).encode())
+    summary = make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
+    assert summary.class_names == ["blue, dark", "red, dark", "yellow, dark"]
+    assert sum(map(len, (records(tmp_path / "out", s) for s in tfrecords.SPLITS))) == 60
+
+
+def test_labels_that_are_numbers_keep_their_order(labelled, tmp_path):
+    folder, table = labelled
+    text = table.read_text()
+    for name, number in (("blue", "10"), ("red", "2"), ("yellow", "0")):
+        text = text.replace(f",{name}", f",{number}")
+    table.write_text(text)
+    summary = make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
+    assert summary.class_names == ["0", "2", "10"]
+
+
+def test_bad_lines_of_a_csv_are_named_and_nothing_is_written(labelled, tmp_path):
+    folder, table = labelled
+    table.write_text(
+        "file,label\n0.jpg,blue\nnone.jpg,red\n2.jpg,\n,red\n4.jpg,red,dark\n0.jpg,red\n"
+        "more/1.jpg,\x1b[2Jred\n\n" + "n" * 300 + ".jpg,red\n6.jpg\n"
+    )
+    with pytest.raises(DataError) as raised:
+        make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
+    head, *lines = str(raised.value).splitlines()
+    assert head.startswith(f"{table}: 8 bad lines")
+    assert lines[:6] == [
+        f"  line 3: no file 'none.jpg' in {folder}",
+        "  line 4: no label for '2.jpg'",
+        "  line 5: no file is named",
+        "  line 6: 3 values where the first line names 2 columns",
+        "  line 7: '0.jpg' has its label on line 2 already",
+        "  line 8: a label that cannot be printed: '\\x1b[2Jred'",
+    ]
+    assert lines[6].startswith("  line 10: no file 'nnn")
+    assert lines[7] == "  line 11: no label for '6.jpg'"
+    assert not (tmp_path / "out").exists()
+
+
+def test_many_bad_lines_are_not_all_told(labelled, tmp_path):
+    folder, table = labelled
+    table.write_text("file,label\n" + "".join(f"x{n}.jpg,red\n" for n in range(500)))
+    with pytest.raises(DataError) as raised:
+        make_tfrecords(folder, tmp_path / "out", labels=table)
+    assert len(str(raised.value).splitlines()) == 22
+    assert "and 480 more" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"file,label\n", "names no photo"),
+        (b"file;label\na;b\n", "no column file or label.*'file;label'"),
+        (b"file,class\na,b\n", "no column label"),
+        ("file,label\n0.jpg,ros\u00e9".encode("latin-1"), "is not UTF-8"),
+        (b'file,label\n0.jpg,"red\n', "line 2: unexpected end"),
+    ],
+)
+def test_files_that_are_no_csv_of_labels(labelled, tmp_path, content, message):
+    folder, table = labelled
+    table.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        make_tfrecords(folder, tmp_path / "out", labels=table)
+    assert not (tmp_path / "out").exists()
+
+
+def test_places_that_are_not_there(labelled, tmp_path):
+    folder, table = labelled
+    (tmp_path / "empty").mkdir()
+    for options, message in (
+        ({"labels": tmp_path / "none.csv"}, r"cannot read .*none\.csv"),
+        ({"labels": folder}, "cannot read .*flat"),
+        ({"labels": table, "test_photos": tmp_path / "none"}, "no such folder: .*none"),
+        (
+            {"labels": table, "test_photos": tmp_path / "empty"},
+            "no files without a label in .*empty",
+        ),
+    ):
+        with pytest.raises(DataError, match=message):
+            make_tfrecords(folder, tmp_path / "out", **options)
+    with pytest.raises(DataError, match=r"no such folder: .*nowhere"):
+        make_tfrecords(tmp_path / "nowhere", tmp_path / "out", labels=table)
+    assert not (tmp_path / "out").exists()
+
+
+def test_test_photos_of_ones_own(photos, tmp_path):
+    own = photos / "unknown"  # beside the class folders, of which it is none
+    (own / "more").mkdir(parents=True)
+    fresh = [own / "a.png", own / "more" / "b.png", own / "again.png"]
+    for number, path in enumerate(fresh):
+        Image.fromarray(np.full((40, 40, 3), 20 + min(number, 1), np.uint8)).save(path)
+    (own / "notes.txt").write_text("no photo")
+    shutil.copy(photos / "red" / "00.jpg", own / "seen.jpg")
+    (own / "a.png").rename(own / "\udce9.png")  # a name in Latin-1
+    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
+    assert summary.class_names == ["blue", "red", "yellow"]
+    found = {split: records(tmp_path / "out", split) for split in tfrecords.SPLITS}
+    assert {split: len(examples) for split, examples in found.items() if split == "test"} == {
+        "test": 3
+    }
+    assert all(example.label is None for example in found["test"].values())
+    # All other photos are there to learn from: none that is in the test, and no share goes there.
+    assert len(found["train"]) + len(found["val"]) == 59
+    left = str(photos / "red" / "00.jpg")
+    assert summary.left_out[left] == f"same bytes as {own / 'seen.jpg'}, a test photo"
+    # Each file's row of a submission can be told.
+    lines = (tmp_path / "out" / "test_photos.csv").read_text().splitlines()
+    rows = dict(line.split(",")[::-1] for line in lines[1:])
+    assert lines[0] == "id,file"
+    assert sorted(rows) == ["\\udce9.png", "again.png", "more/b.png", "seen.jpg"]
+    assert set(rows.values()) == set(found["test"])
+    assert rows["again.png"] == rows["more/b.png"]
+
+    make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
+    shutil.rmtree(own)
+    make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    assert not (tmp_path / "out" / "test_photos.csv").exists()
+
+
+def test_the_rest_of_a_folder_can_be_the_test_photos(labelled, tmp_path):
+    folder, table = labelled
+    rows = table.read_text().splitlines()
+    table.write_text("\n".join(rows[:-5]) + "\n")
+    make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table, test_photos=folder)
+    found = {split: records(tmp_path / "out", split) for split in tfrecords.SPLITS}
+    assert len(found["test"]) == 5
+    assert len(found["train"]) + len(found["val"]) == 55
+    with pytest.raises(DataError, match="no files without a label"):
+        table.write_text("\n".join(rows) + "\n")
+        make_tfrecords(folder, tmp_path / "none", labels=table, test_photos=folder)
+
+
+def test_a_share_beside_test_photos_is_refused(photos, tmp_path):
+    with pytest.raises(SettingError, match="leave test out"):
+        make_tfrecords(photos, tmp_path / "out", test=0.1, test_photos=photos / "red")

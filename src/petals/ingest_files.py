@@ -1,0 +1,214 @@
+"""Which photos there are, and of what class: class folders, a CSV of labels, test photos."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+
+from petals import storage
+from petals.errors import DataError
+from petals.prepare.ingest_summary import Summary
+from petals.prepare.photos import UNLABELLED, Photo, PhotoError, read
+
+COLUMNS = ("file", "label")  # of a CSV of labels; it may have others besides
+TEST_IDS = "test_photos.csv"
+MOST_TOLD = 20  # bad lines of a CSV
+
+Progress = Callable[[str, int, int], None]  # (what, done, of how many)
+Labelled = list[tuple[Path, int]]  # files, and the positions of their classes
+
+
+def in_class_folders(folder: Path, leave_out: tuple[Path, ...]) -> tuple[list[str], Labelled]:
+    """Class names and the files of `folder/CLASS/`; the folders in `leave_out` are no classes.
+
+    Raises `DataError` when there are no class folders, or one of them is empty.
+    """
+    _check_folder(folder)
+    others = {path.resolve() for path in leave_out}
+    names = sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.is_dir() and not path.name.startswith(".") and path.resolve() not in others
+    )
+    if not names:
+        raise DataError(
+            f"{folder} holds no class folders: put each class's photos in its own, or give a CSV "
+            "of labels"
+        )
+    empty = [name for name in names if not any((folder / name).iterdir())]
+    if empty:
+        raise DataError(f"no images in {', '.join(empty)}: add photos or remove the folder")
+    return names, [
+        (path, label) for label, name in enumerate(names) for path in _files(folder / name)
+    ]
+
+
+def in_test_folder(folder: Path, labelled: Labelled) -> Labelled:
+    """The files at any depth of a folder of test photos, but for those that have a label."""
+    _check_folder(folder)
+    known = {path.resolve() for path, _ in labelled}
+    found = [(path, UNLABELLED) for path in _files(folder) if path.resolve() not in known]
+    if not found:
+        raise DataError(f"no files without a label in {folder}: the test photos belong there")
+    return found
+
+
+def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
+    """Class names and the files that a CSV in UTF-8 names in its columns `file` and `label`.
+
+    Files are relative to `folder`. Labels are names, or numbers, which keep their order. Raises
+    `DataError` with a line for each line that cannot be used.
+    """
+    _check_folder(folder)
+    labels: dict[Path, str] = {}
+    lines: dict[Path, int] = {}
+    problems = []
+    for number, file, label, problem in _rows(table):
+        path = folder / file
+        if not problem and not _is_file(path):
+            problem = f"no file {file!r} in {folder}"
+        if not problem and path in lines:
+            problem = f"{file!r} has its label on line {lines[path]} already"
+        if problem:
+            problems.append(f"line {number}: {problem}")
+        else:
+            labels[path], lines[path] = label, number
+    if problems:
+        told = problems[:MOST_TOLD]
+        told += [f"and {len(problems) - MOST_TOLD} more"] if problems[MOST_TOLD:] else []
+        count = f"{len(problems)} bad line{'s' * (len(problems) > 1)}"
+        raise DataError("\n  ".join([f"{table}: {count}, nothing is written", *told]))
+    if not labels:
+        raise DataError(f"{table} names no photo: a line for each is needed, as rose1.jpg,rose")
+    numbers = all(label.isdecimal() for label in labels.values())
+    names = sorted(set(labels.values()), key=int if numbers else None)
+    position = {name: label for label, name in enumerate(names)}
+    return names, [(path, position[label]) for path, label in labels.items()]
+
+
+def hash_all(
+    files: Labelled, pool: ThreadPoolExecutor, say: Progress, summary: Summary
+) -> list[Photo]:
+    """The photos of files that can be read; why others cannot is noted in the summary."""
+
+    def attempt(item: tuple[Path, int]) -> Photo | str:
+        try:
+            return read(*item)
+        except PhotoError as error:
+            return str(error)
+
+    found = []
+    for done, (item, result) in enumerate(zip(files, pool.map(attempt, files), strict=True), 1):
+        if isinstance(result, Photo):
+            found.append(result)
+        else:
+            summary.left_out[str(item[0])] = result
+        say("reading", done, len(files))
+    return found
+
+
+def unique(found: list[Photo], summary: Summary) -> list[Photo]:
+    """The first of each content, in an order that follows from the contents.
+
+    Raises `DataError` when no photo is left.
+    """
+    first: dict[str, Photo] = {}
+    for photo in found:
+        same = first.setdefault(photo.digest, photo)
+        if same is not photo:
+            other = " of ANOTHER class" if same.label != photo.label else ""
+            if same.label == UNLABELLED != photo.label:
+                other = ", a test photo"
+            summary.left_out[str(photo.path)] = f"same bytes as {same.path}{other}"
+    if not first:
+        raise DataError("no usable photo was found" + "".join(
+            f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5)
+        ))  # fmt: skip
+    return sorted(first.values(), key=lambda photo: photo.digest)
+
+
+def write_test_ids(output: Path, folder: Path | None, found: list[Photo], summary: Summary) -> None:
+    """Write the id that each file has in a submission to `output/test_photos.csv`.
+
+    Without a `folder` of test photos, one of an earlier call is removed.
+    """
+    path = output / TEST_IDS
+    if folder is None:
+        path.unlink(missing_ok=True)
+        return
+    own = [photo for photo in found if photo.label == UNLABELLED]
+    used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("id", "file"))
+    rows.writerows(
+        (photo.id, photo.path.relative_to(folder).as_posix())
+        for photo in own if photo.digest in used
+    )  # fmt: skip
+    # A name may hold bytes that are no text.
+    storage.write_text(path, text.getvalue().encode(errors="backslashreplace").decode())
+
+
+def _rows(table: Path) -> Iterator[tuple[int, str, str, str]]:
+    """(line, file, label, what is wrong with it or "") of each row."""
+    reader, last = csv.DictReader(io.StringIO(_text(table), newline=""), strict=True), 1
+    try:
+        columns = reader.fieldnames or ()
+        if missing := [name for name in COLUMNS if name not in columns]:
+            raise DataError(
+                f"{table} has no column {' or '.join(missing)}: its first line must be "
+                f"'file,label', and is {','.join(columns)[:80]!r}"
+            )
+        for row in reader:
+            file, label = ((row[name] or "").strip() for name in COLUMNS)
+            last = reader.line_num
+            yield last, file, label, _problem(row, file, label, len(columns))
+    except csv.Error as error:  # such as a quote that is never closed
+        yield last + 1, "", "", str(error)
+
+
+def _problem(row: dict, file: str, label: str, columns: int) -> str:
+    if None in row:
+        return f"{columns + len(row[None])} values where the first line names {columns} columns"
+    if not file:
+        return "no file is named"
+    if not label:
+        return f"no label for {file!r}"
+    return "" if label.isprintable() else f"a label that cannot be printed: {label!r}"
+
+
+def _text(table: Path) -> str:
+    try:
+        text = table.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot read {table}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{table} is not UTF-8 (byte {error.start}): save it as CSV in UTF-8"
+        ) from None
+    if not text.strip():
+        raise DataError(f"{table} is empty: its first line must be 'file,label'")
+    return text
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise DataError(f"no such folder: {folder}")
+
+
+def _files(folder: Path) -> list[Path]:
+    return [
+        path for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    ]  # fmt: skip
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that no file can have
+        return False
