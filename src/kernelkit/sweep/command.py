@@ -61,9 +61,10 @@ def sweep(
     report        a report.html for every run
     time_limit    minutes a run may take, in place of the file's
     dask          the address of a Dask scheduler whose workers are to run them
-    kaggle        in one Kaggle session, with the file's `kaggle:` block over the rest of it, on
-                  the `metadata`'s machine or the `accelerator` given, for at most `timeout`
-                  minutes; `local` rehearses that at the desk
+    kaggle        in a Kaggle session, with the file's `kaggle:` block over the rest of it, on the
+                  `metadata`'s machine or the `accelerator` given, for at most `timeout` minutes;
+                  runs that differ in their parameter `accelerator` have a session each, one after
+                  the other; `local` rehearses that at the desk
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
     list when runs failed; the others are done then.

@@ -66,6 +66,8 @@ def run_on_kaggle(
     where there is no Optuna.
     """
     asked = sweep_report.asked
+    if not (left or asked.search):
+        return
     base = kernel_metadata.load(how.metadata or plan.locate(asked.notebook))
     if how.accelerator:
         base = base.on(machines.named(how.accelerator))
