@@ -15,11 +15,11 @@ from pathlib import Path
 
 from PIL import Image
 
-from petals import ingest_files, storage
+from petals import storage
 from petals.data import classes, tfrecords
 from petals.errors import SettingError
-from petals.ingest_files import Progress
-from petals.prepare import photos
+from petals.prepare import ingest_files, photos
+from petals.prepare.ingest_files import Progress
 from petals.prepare.ingest_summary import Summary, advise
 from petals.prepare.photos import Photo, PhotoError
 
