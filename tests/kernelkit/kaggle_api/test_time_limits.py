@@ -60,6 +60,9 @@ def kaggle(dripping, monkeypatch):
     monkeypatch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
     monkeypatch.setenv("KAGGLE_USERNAME", "tester")
     monkeypatch.setenv("KAGGLE_KEY", "0" * 32)
+    from kaggle.api.kaggle_api_extended import KaggleApi
+
+    monkeypatch.setattr(KaggleApi, "args", ["--local"])  # which the client reads once, at import
     return Kaggle(open_connection(TIMING), ONCE)
 
 

@@ -77,7 +77,7 @@ def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle
     ]
     assert not any("platform.cc" in line or "{" in line for line in lines)
     assert lines[-2].startswith("[rehearsal] report    ")
-    assert lines[-1].startswith("[rehearsal] next      python tools/push_kernel.py  # on Kaggle")
+    assert lines[-1].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
     log = (repository.runs / "rehearsal-blossom-train-v1" / ".kernelkit" / "log.txt").read_text()
     assert "tune 77/200" in log
 

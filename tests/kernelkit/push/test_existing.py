@@ -24,6 +24,7 @@ def server(tmp_path, repository, monkeypatch):
         (garden / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
         (server.catalogue / "solutions").mkdir()
         (server.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
+        (server.catalogue / "solutions" / "garden.toml").write_text('metric = "accuracy"\n')
         yield server
 
 

@@ -92,7 +92,7 @@ for n in range(1, 4):
     )
     assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
     assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
-    assert run.what_next == "next: python tools/report.py runs --index"
+    assert run.what_next == "next: kernelkit report runs --index"
 
 
 def test_wrong_parameters_run_nothing(notebook):

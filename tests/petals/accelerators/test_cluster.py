@@ -155,8 +155,9 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
 
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
-        "from petals import errors, hosts\nfrom petals.accelerators.cluster import Invitation\n"
-        f"try: hosts.join(Invitation('jax', '127.0.0.1:{ports(1)[0]}', 2, 0), seconds=10)\n"
+        "from petals import errors\nfrom petals.accelerators import cluster\n"
+        f"spec = cluster.ClusterSpec('jax', '127.0.0.1:{ports(1)[0]}', 2, 0)\n"
+        "try: cluster.join(spec, seconds=10)\n"
         "except errors.HostsError as error: print(error)"
     )
     done = subprocess.run(

@@ -10,7 +10,7 @@ pytest.importorskip("jax")
 
 CODE = """
 import sys
-from petals import compilation
+from petals.accelerators import compilation
 print(compilation.keep(sys.argv[1]))
 import jax
 hits = []

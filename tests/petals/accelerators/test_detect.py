@@ -115,7 +115,7 @@ def test_jax_that_hangs_ends_the_run_and_the_process():
     done = run(
         "import time, jax; from jax._src import xla_bridge\n"
         "xla_bridge.register_backend_factory('tpu', lambda: time.sleep(1000), priority=300)\n"
-        "from petals import accelerator; accelerator.PATIENCE = 2; accelerator.detect('tpu')"
+        "from petals.accelerators import detect; detect.PATIENCE = 2; detect.detect('tpu')"
     )
     assert done.returncode == 1
     assert "TPU through JAX: no answer within 2 s" in done.stderr
@@ -125,7 +125,7 @@ def test_jax_that_hangs_ends_the_run_and_the_process():
 def test_a_tpu_node_that_does_not_answer_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = run(
-            "from petals import accelerator; accelerator.PATIENCE = 6; accelerator.detect('tpu')",
+            "from petals.accelerators import detect; detect.PATIENCE = 6; detect.detect('tpu')",
             TPU_NAME=f"grpc://127.0.0.1:{silent.getsockname()[1]}", JAX_PLATFORMS="cpu",
         )  # fmt: skip
     assert done.returncode == 1

@@ -113,10 +113,10 @@ def test_the_loop_by_hand_trains_as_fit_does(runtime, dataset, tmp_path):
 
 _BUILD = """
 import sys
-from petals import accelerator
-device = accelerator.detect()
+from petals.accelerators.detect import detect
+device = detect()
 from tensorflow import keras
-from petals import models
+from petals.models import build as models
 for name in sys.argv[1:]:
     with device.scope():
         classifier = models.build(name, 96, 5, weights="none", dropout=0.1)

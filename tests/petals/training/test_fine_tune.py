@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorflow import keras
 
+from petals.accelerators import keras_backend
 from petals.accelerators.detect import detect
 from petals.data import augment, pipeline, shards
 from petals.data.splits import Split
@@ -13,7 +15,7 @@ from petals.evaluation.prediction import predict
 from petals.models.build import build, set_trainable
 from petals.training import features, schedules
 from petals.training.compile import _compiles, set_seed
-from petals.training.fine_tune import fine_tune, kerases, tf
+from petals.training.fine_tune import fine_tune
 from petals.training.head import apply_head, train_head
 
 quiet = {"say": lambda line: None}
@@ -241,7 +243,7 @@ def test_a_deadline_stops_at_the_next_step(splits, by_hand):
 
 
 def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch):
-    monkeypatch.setattr(kerases, "replicas", lambda model: 8)
+    monkeypatch.setattr(keras_backend, "replicas", lambda model: 8)
     with pytest.raises(SettingError, match="10 images cannot be shared by 8 devices"):
         tune(classifier(), splits)
 
@@ -250,7 +252,7 @@ def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a", "b"])
     model = classifier().model
     assert _compiles(model)
-    monkeypatch.setattr(kerases, "replicas", lambda model: 2)
+    monkeypatch.setattr(keras_backend, "replicas", lambda model: 2)
     assert not _compiles(model)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from kernelkit import machines, project
+from kernelkit import invocation, machines, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -225,5 +225,5 @@ def _check_search(asked: Specification, base: Metadata) -> None:
     raise PreflightError(
         f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "
         "--accelerator gpu or cpu, or push its wheels (pip download optuna --dest wheels, then "
-        "python tools/push_dataset.py wheels) and write `wheels: OWNER/SLUG` under kaggle:"
+        f"{invocation.command('dataset')} wheels) and write `wheels: OWNER/SLUG` under kaggle:"
     )
