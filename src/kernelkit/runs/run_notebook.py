@@ -19,7 +19,7 @@ from kernelkit import files, invocation, project, terminal
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
 from kernelkit.live_line import NotebookOutput
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import notebook_html, unfinished
+from kernelkit.runs import kit_folder, notebook_html, unfinished
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
@@ -39,7 +39,8 @@ class ExecutedRun:
     @property
     def report(self) -> Path:
         """Where the HTML report is, when one was asked for."""
-        return self.folder / REPORT
+        own = kit_folder.path(self.folder, REPORT)
+        return own if own.is_file() else self.folder / REPORT
 
     @property
     def summary(self) -> str:
@@ -101,7 +102,9 @@ def _run(
             _execute(source, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
-            notebook_html.write_report(folder / EXECUTED, folder / REPORT)
+            left = (folder / REPORT).is_file()  # by the run itself, whose file it stays
+            place = kit_folder.path(folder, REPORT) if left else folder / REPORT
+            notebook_html.write_report(folder / EXECUTED, place, folder)
     return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
 
 
@@ -157,6 +160,7 @@ def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
+    kit_folder.path(folder, REPORT).unlink(missing_ok=True)
     for name in (EXECUTED, REPORT, METRICS):
         # What an earlier run left under this name must not pass for this one's result.
         (folder / name).unlink(missing_ok=True)

@@ -33,7 +33,9 @@ from kernelkit.sweep.workers.processes import KILL_SECONDS, Child
 
 MODULE = "kernelkit.sweep.workers.fork_server"  # itself, also where it is run as __main__
 POLL_SECONDS = 0.05
-BEGIN_SECONDS = 300.0  # for a run to begin, all imports included; past that the nursery is stuck
+BEGIN_SECONDS = (
+    300.0  # for a run to begin, all imports included; past that the fork server is stuck
+)
 OWN = ("kernelkit.runs.run_notebook", "papermill", "nbconvert", "ipykernel.kernelapp",
        "ipykernel.ipkernel", "kernelkit.sweep.workers.forked_kernel")  # fmt: skip
 
@@ -116,14 +118,14 @@ class ForkServer:
 
 
 class ForkedRun:
-    """A run that the nursery forked."""
+    """A run that the fork server forked."""
 
     def __init__(self, fork_server: ForkServer, process: subprocess.Popen[bytes], pid: int) -> None:
         self.fork_server, self.process, self.pid = fork_server, process, pid
 
     @property
     def lost(self) -> bool:
-        """Whether it ended because the nursery did."""
+        """Whether it ended because the fork server did."""
         return self.process.poll() is not None
 
     def poll(self) -> int | None:
@@ -131,7 +133,7 @@ class ForkedRun:
 
 
 class FailedStart:
-    """A run whose nursery died before it began."""
+    """A run whose fork server died before it began."""
 
     pid = -1
     lost = True
