@@ -126,7 +126,12 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
                 waiting += imported(file.text, _home(file.path))
     texts = [*sources, *(by_module[module].text for module in found)]
     named = {part for text in texts for string in _strings(text) for part in string.split("/")}
-    return [file for file in files if _module(file.path) in found or _is_named(file.path, named)]
+    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
+    return [
+        file
+        for file in files
+        if _module(file.path) in found or _is_named(file.path, named, patterns)
+    ]
 
 
 def _strings(source: str) -> Iterator[str]:
@@ -136,10 +141,9 @@ def _strings(source: str) -> Iterator[str]:
             yield node.value
 
 
-def _is_named(path: str, named: set[str]) -> bool:
+def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
     """Whether a name or pattern fits the data file, or a folder of it below the package's own."""
     parts = path.split("/")[1:]
-    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
     return not path.endswith(".py") and (
         not named.isdisjoint(parts)
         or any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in patterns)
