@@ -48,6 +48,14 @@ class PushContext:
         timing = replace(self.timing, retries=retries)
         return connect(self.local, timing, self.catalogue, self.root, self._tell_filling)
 
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[Kaggle]:
+        """Kaggle as `connect` gives it; its secrets stay untold, and a rehearsal is called one."""
+        with self.connect() as kaggle:
+            self.report.keep_secret(kaggle.connection.secrets)
+            self.report.rehearsal = kaggle.connection.rehearses
+            yield kaggle
+
     def _tell_filling(self, line: str) -> None:
         if live_line.is_step(line):
             self.report("progress", f"making what the rehearsal reads, once: {line.strip()}")

@@ -50,9 +50,7 @@ def fetch_push(
         plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
         timing=timing,
     )  # fmt: skip
-    with context.connect() as kaggle:
-        context.report.keep_secret(kaggle.connection.secrets)
-        context.report.rehearsal = kaggle.connection.rehearses
+    with context.asking() as kaggle:
         push = earlier(context, kaggle, reference)
         stored, status = _how_it_stands(kaggle, push)
         if status and status.alive:
@@ -100,9 +98,7 @@ def submit_result(
         plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
         timing=timing,
     )  # fmt: skip
-    with context.connect() as kaggle:
-        context.report.keep_secret(kaggle.connection.secrets)
-        context.report.rehearsal = kaggle.connection.rehearses
+    with context.asking() as kaggle:
         score = submission.submit(
             kaggle, name, message, folder=folder, kernel=None, version=0,
             seconds=context.timing.score_seconds, poll=context.timing.patience.poll,

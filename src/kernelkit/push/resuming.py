@@ -29,9 +29,7 @@ def resume(
 
     Raises `ParameterError` for a reference that names none, and all that `follow` raises.
     """
-    with context.connect() as kaggle:
-        context.report.keep_secret(kaggle.connection.secrets)
-        context.report.rehearsal = kaggle.connection.rehearses
+    with context.asking() as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
         context.report("resumed", f"{push.kernel} version {push.version}")
         owner, slug = push.kernel.split("/")

@@ -35,9 +35,7 @@ def tell_status(
         plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
         timing=timing,
     )  # fmt: skip
-    with context.connect() as kaggle:
-        context.report.keep_secret(kaggle.connection.secrets)
-        context.report.rehearsal = kaggle.connection.rehearses
+    with context.asking() as kaggle:
         push = earlier(context, kaggle, reference)
         try:
             status = kaggle.status(kernel_of(push), push.version)
@@ -75,9 +73,7 @@ def tell_quota(
         timing=timing,
     )  # fmt: skip
     left = {}
-    with context.connect() as kaggle:
-        context.report.keep_secret(kaggle.connection.secrets)
-        context.report.rehearsal = kaggle.connection.rehearses
+    with context.asking() as kaggle:
         for kind in COUNTED:
             try:
                 quota = kaggle.quota(kind)
