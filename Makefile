@@ -61,8 +61,16 @@ lint: .venv/installed ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-lab: .venv/installed ## JupyterLab, with notebooks and their .py paired both ways
-	$(BIN)/jupyter lab notebooks
+# Outputs stay in the working file: git sees a notebook as it is committed, without them.
+CLEAN = $(BIN)/python -m nbstripout --keep-id --extra-keys metadata.language_info
+
+lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py paired both ways
+	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab notebooks
+
+.PHONY: lab-filter
+lab-filter:
+	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
+	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/cli.md, from the commands' own help
 	$(BIN)/python tools/cli_reference.py

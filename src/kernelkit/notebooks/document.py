@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # takes most of a second to import, which no tool's --help sh
     import nbformat
 
 PARAMETERS_TAG = "parameters"
-KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
 def read(path: Path) -> nbformat.NotebookNode:
