@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit import invocation
 from kernelkit.bundle import folders
 from kernelkit.errors import PreflightError
+from kernelkit.terminal import invocation
 
 _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
 _SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}

@@ -15,7 +15,7 @@ from kernelkit.errors import (
     NetworkError,
     RefusedError,
 )
-from kernelkit.events import minutes
+from kernelkit.terminal.events import minutes
 
 
 class FailureKind(enum.Enum):

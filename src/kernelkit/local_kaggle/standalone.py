@@ -11,11 +11,11 @@ from types import FrameType
 
 import click
 
-from kernelkit import signals
 from kernelkit.files import write_text
 from kernelkit.local_kaggle.catalogue import fill_catalogue
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+from kernelkit.terminal import signals
 
 
 def local_kaggle(

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from kernelkit import invocation, machines, terminal
+from kernelkit import machines
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -22,7 +22,6 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
-from kernelkit.events import secrets_of_environment, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
@@ -35,6 +34,8 @@ from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
 from kernelkit.push.timing import Timing
 from kernelkit.runs import claims
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.events import secrets_of_environment, size_of
 
 
 def push_kernel(
@@ -257,4 +258,4 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     pushes = ledgers.Ledger(where / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
-    return terminal.plain(ledgers.table(pushes))
+    return safe_text.plain(ledgers.table(pushes))

@@ -14,15 +14,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from kernelkit import files, invocation, live_line, locks, signals
+from kernelkit import files, locks
 from kernelkit.errors import KernelkitError
-from kernelkit.events import Reporter, minutes, secrets_of_environment
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import RUNS, Project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.terminal import invocation, live_line, signals
+from kernelkit.terminal.events import Reporter, minutes, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
 LOCKS = ".locks"  # a folder for the files that commands hold while they must be alone

@@ -23,13 +23,13 @@ from kernelkit.errors import (
     PreflightError,
     RefusedError,
 )
-from kernelkit.events import size_of
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.push import plan
 from kernelkit.push.context import PushContext, in_project
 from kernelkit.push.timing import Timing
+from kernelkit.terminal.events import size_of
 
 LICENCE = "other"
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")

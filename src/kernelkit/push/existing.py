@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TextIO
 
 from kernelkit.errors import DeadlineError, NetworkError, OutputsError, ParameterError
-from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Status, Stored
@@ -22,6 +21,7 @@ from kernelkit.push.resuming import LAST, earlier
 from kernelkit.push.timing import Timing
 from kernelkit.runs import claims, run_folder
 from kernelkit.runs.claims import Claim
+from kernelkit.terminal.events import minutes, size_of
 
 
 def fetch_push(

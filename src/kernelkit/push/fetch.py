@@ -21,7 +21,6 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
-from kernelkit import terminal
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import failures, time_limits
 from kernelkit.kaggle_api.client import Kaggle
@@ -30,6 +29,7 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.runs import kit_folder
 from kernelkit.runs.claims import session_of
+from kernelkit.terminal import safe_text
 
 WORKERS = 16
 CHUNK = 1 << 18
@@ -104,7 +104,7 @@ def fetch(
     trouble |= {name: "never listed with a link" for name in sizes if name not in running}
     if trouble:
         listed = "\n".join(
-            f"  - {terminal.one_line(name)}: {why}" for name, why in sorted(trouble.items())
+            f"  - {safe_text.one_line(name)}: {why}" for name, why in sorted(trouble.items())
         )
         raise OutputsError(
             f"{len(trouble)} of {len(trouble) + len(files)} output files could not be brought "
@@ -134,7 +134,7 @@ def _fitting(
     files = tuple(file for file in outputs.files if fits(file.name))
     kept = {name: size for name, size in sizes.items() if fits(name)}
     if not files and not kept:
-        names = [terminal.one_line(file.name) for file in outputs.files]
+        names = [safe_text.one_line(file.name) for file in outputs.files]
         more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
         raise OutputsError(
             f"no output file fits {' or '.join(only)}: the run left "

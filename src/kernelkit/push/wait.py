@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelkit import machines, terminal
+from kernelkit import machines
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
-from kernelkit.events import Emit, minutes
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota, Status
 from kernelkit.machines import Kind
 from kernelkit.push.live_log import LiveLog
 from kernelkit.runs.log import Entry, decode
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import Emit, minutes
 
 WORTH_TELLING = 60.0  # seconds in the queue
 NEAR_LIMIT = 3600.0  # seconds before a limit that nobody asked for is told of
@@ -257,6 +258,6 @@ class Wait:
         """One piece of the log; of a progress bar that rewrites its line, the last state."""
         if entry.chatter:
             return
-        text = terminal.plain(entry.text).rstrip("\n")
+        text = safe_text.plain(entry.text).rstrip("\n")
         if text.strip():
             self._emit("log", text, stream=entry.stream, time=entry.seconds)

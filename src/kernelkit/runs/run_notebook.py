@@ -15,11 +15,12 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, invocation, project, terminal
+from kernelkit import files, project
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
-from kernelkit.live_line import NotebookOutput
 from kernelkit.notebooks import document, parameters
 from kernelkit.runs import kit_folder, notebook_html, unfinished
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.live_line import NotebookOutput
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
@@ -247,7 +248,7 @@ def _keep(part: Path, executed: Path) -> None:
 
 def _what_failed(error: Any, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
-    lines = terminal.plain("\n".join(error.traceback)).rstrip().splitlines()
+    lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
     return (
         f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"

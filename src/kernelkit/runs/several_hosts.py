@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from kernelkit import files, processes
-from kernelkit.cli import reports_errors
 from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.runs import notebook_html
 from kernelkit.runs.run_notebook import (
@@ -30,6 +29,7 @@ from kernelkit.runs.run_notebook import (
     chosen_folder,
     run_notebook,
 )
+from kernelkit.terminal.cli import reports_errors
 
 LOG = "log.txt"
 GRACE = 15.0  # seconds for the others to say themselves that one is lost

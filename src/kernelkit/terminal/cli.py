@@ -12,7 +12,7 @@ from typing import ParamSpec
 
 import click
 
-from kernelkit import signals, terminal
+from kernelkit.terminal import safe_text, signals
 
 P = ParamSpec("P")
 
@@ -48,7 +48,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            where = f": {terminal.one_line(str(error.filename)[:200])}" if error.filename else ""
+            where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
             click.echo(f"error: cannot write{where} ({error.strerror}). "
                        "Free some space or choose another folder.", err=True)  # fmt: skip
             sys.exit(CANNOT_WRITE)
@@ -60,7 +60,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
                 event = {"event": "error", "text": str(error), "exit_code": code}
                 click.echo(json.dumps(event))
             elif not getattr(error, "told", False):
-                click.echo(f"error: {terminal.plain(str(error))}", err=True)
+                click.echo(f"error: {safe_text.plain(str(error))}", err=True)
             sys.exit(code)
 
     return wrapper

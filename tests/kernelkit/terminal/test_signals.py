@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kernelkit import signals
+from kernelkit.terminal import signals
 
 
 @pytest.mark.parametrize("number", signals.ENDING)
