@@ -6,7 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "locks", "processes", "machines", "project", "shown", "terminal",
+    "errors", "files", "processes", "machines", "project", "shown", "terminal",
 ]  # fmt: skip
 
 
@@ -50,7 +50,6 @@ ROOMS = {
             "": "",
             "errors": "",
             "files": "errors",
-            "locks": "",
             "processes": "",
             "machines": "errors",
             "project": "errors shown",

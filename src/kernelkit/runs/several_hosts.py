@@ -22,13 +22,8 @@ from typing import IO, Any
 from kernelkit import files, processes
 from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.runs import notebook_html
-from kernelkit.runs.run_notebook import (
-    HOST_FOLDER,
-    ExecutedRun,
-    check,
-    chosen_folder,
-    run_notebook,
-)
+from kernelkit.runs.run_notebook import ExecutedRun, check, run_notebook
+from kernelkit.runs.unfinished import HOST_FOLDER, chosen_folder
 from kernelkit.terminal.cli import reports_errors
 
 LOG = "log.txt"
