@@ -14,8 +14,8 @@ from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+from kernelkit.project import Shown
 from kernelkit.runs.excerpts import excerpt
-from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
