@@ -24,7 +24,7 @@ from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
-from kernelkit.terminal.events import Reporter, minutes, secrets_of_environment
+from kernelkit.terminal.events import Reporter, from_here, minutes, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
 LOCKS = ".locks"  # a folder for the files that commands hold while they must be alone
@@ -97,13 +97,16 @@ class PushContext:
         typed = invocation.command("rehearse" if self.local else "push")
         return f"Go on in another session with: {typed} --continue"
 
-    def what_next(self, push: Push) -> str:
-        """The command that a user types after a complete run; empty where there is none."""
+    def what_next(self, push: Push) -> list[str]:
+        """The commands that a user types after a complete run."""
         if push.rehearsal:
-            return f"{invocation.command('push')}  # on Kaggle, with ~/.kaggle/access_token"
-        if push.competition:
-            return f"{invocation.command('submit')} {push.reference} --message MESSAGE"
-        return ""
+            commands = [f"{invocation.command('push')}  # on Kaggle, with ~/.kaggle/access_token"]
+        elif push.competition:
+            commands = [f"{invocation.command('submit')} {push.reference} --message MESSAGE"]
+        else:
+            commands = []
+        index = f"{invocation.command('report')} {from_here(self.runs)} --index  # all runs"
+        return [*commands, index]
 
     def how_to_resume(self, push: Push) -> str:
         """The sentence with the command that returns to a run in progress."""

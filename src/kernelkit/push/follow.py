@@ -79,8 +79,9 @@ def follow(
         _judge(context, push, folder, text)
     if submit is not None:
         _submit(context, kaggle, push, folder, submit)
-    elif following := context.what_next(push):
-        context.report("next", following)
+    else:
+        following = context.what_next(push)
+        context.report("next", "\n".join(following), commands=following)
     return folder
 
 

@@ -20,6 +20,7 @@ from kernelkit.notebooks import document, parameters
 from kernelkit.runs import kit_folder, notebook_html
 from kernelkit.runs.unfinished import chosen_folder, own_folder
 from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.events import Reporter, from_here
 from kernelkit.terminal.live_line import NotebookOutput
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
@@ -43,17 +44,21 @@ class ExecutedRun:
 
     @property
     def summary(self) -> str:
-        """The first measures, the seconds and the report, in two lines."""
+        """The first measures and the seconds, in one line."""
         measures = list(project.shown(self.folder).numbers(self.metrics).values())[:2]
         scores = [f"{label} {value:.4f}" for label, value in measures]
-        scores.append(f"{self.seconds:.0f} s")
-        seen = self.report if self.report.is_file() else self.folder
-        return f"{', '.join(scores)}\n{seen}"
+        return ", ".join([*scores, f"{self.seconds:.0f} s"])
 
-    @property
-    def what_next(self) -> str:
-        """The command for the next step: the page that compares all runs."""
-        return f"next: {invocation.command('report')} {self.folder.parent} --index"
+    def tell(self, report: Reporter) -> None:
+        """Show the measures, the report, and the commands that lead on."""
+        seen = self.report if self.report.is_file() else self.folder
+        index = (
+            f"{invocation.command('report')} {from_here(self.folder.parent)} --index  # all runs"
+        )
+        report("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        report("report", from_here(seen), path=str(seen), folder=str(self.folder))
+        report("next", index, commands=[index])
+        report.end()
 
 
 def run_notebook(

@@ -1,9 +1,9 @@
 """The events of a command in progress, for people or for programs.
 
-A terminal gets a line an event, and one moving line of times and steps; a CI log gets the same
-lines and the times once a minute. With `--json` each event is one JSON object a line, steps and
-libraries' notes too; with `--quiet` the reporter writes those of `RESULTS` alone.
-The reporter removes every known secret, and marks each line of a rehearsal.
+A terminal gets a line an event, one moving line of times and steps, and a box around the result;
+a CI log gets the same lines and the times once a minute. With `--json` each event is one JSON
+object a line, steps and libraries' notes too; with `--quiet` the reporter writes those of
+`RESULTS` alone. The reporter removes every known secret, and marks each line of a rehearsal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from kernelkit.terminal import live_line, safe_text
+from kernelkit.terminal import colours, live_line, safe_text
 from kernelkit.terminal.live_line import LiveLine
 
 Emit = Callable[..., None]  # emit("event", text, **facts)
@@ -26,7 +26,8 @@ RESULTS = frozenset({
     "warning", "error", "failure", "stopped", "left", "dry run", "metrics", "report", "score",
     "dataset", "fetched", "status", "quota",
 })  # fmt: skip
-LABEL = 9  # columns for the event's name
+# A terminal shows these in a box, once the command goes on to something else or ends.
+IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
 
 
 class Reporter:
@@ -47,6 +48,8 @@ class Reporter:
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
         self._state = self._step = ""  # the state of the run, and the last step in its log
+        self._boxes, self._coloured = self.stream.isatty(), colours.wanted(self.stream)
+        self._box: list[tuple[str, list[str]]] = []
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Write one event. The line that moves shows `progress` and the steps in a `log`."""
@@ -54,6 +57,8 @@ class Reporter:
             return
         if self.as_json:
             self._write_json(event, text, facts)
+        elif self._boxes and event in IN_THE_BOX:
+            self._box.append((event, safe_text.plain(text).rstrip("\n").split("\n")))
         elif event == "progress":
             self._state = safe_text.one_line(safe_text.plain(text))
             self._move()
@@ -62,11 +67,20 @@ class Reporter:
         else:
             self._state = self._step = ""
             first, *others = safe_text.plain(text).rstrip("\n").split("\n")
-            self._stay(f"{event:<{LABEL}} {first}", *(f"{'':<{LABEL}} {one}" for one in others))
+            named = colours.label(event, coloured=self._coloured)
+            self._stay(f"{named} {first}", *(f"{'':<{colours.WIDTH}} {one}" for one in others))
 
     def end(self) -> None:
-        """Take the line that moves off the screen: what others write comes below the events."""
+        """Write the box, and take the moving line off: what others write comes below the events."""
+        self._close_box()
         self._line.erase()
+
+    def _close_box(self) -> None:
+        rows, self._box = self._box, []
+        if rows:
+            title = "rehearsal" if self.rehearsal else ""
+            lines = colours.box(title, rows, coloured=self._coloured)
+            self._line.stay(*(self.clear(line) for line in lines))
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Never print these from here on."""
@@ -98,10 +112,12 @@ class Reporter:
                 self._stay(f"  | {line}")
 
     def _move(self) -> None:
+        self._close_box()
         message = ": ".join(part for part in (self._state, self._step) if part)
-        self._line.move(self._own(f"{'':<{LABEL}} {message}"))
+        self._line.move(self._own(f"{'':<{colours.WIDTH}} {message}"))
 
     def _stay(self, *lines: str) -> None:
+        self._close_box()
         self._line.stay(*(self._own(line) for line in lines))
 
     def _own(self, line: str) -> str:

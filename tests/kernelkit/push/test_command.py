@@ -76,8 +76,9 @@ def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle
         "[rehearsal]   |   tune 200/200  F1 0.200  9 images/s  0:07 left"
     ]
     assert not any("platform.cc" in line or "{" in line for line in lines)
-    assert lines[-2].startswith("[rehearsal] report    ")
-    assert lines[-1].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
+    assert lines[-3].startswith("[rehearsal] report    ")
+    assert lines[-2].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
+    assert "kernelkit report" in lines[-1]
     log = (repository.runs / "rehearsal-blossom-train-v1" / ".kernelkit" / "log.txt").read_text()
     assert "tune 77/200" in log
 
