@@ -20,7 +20,7 @@ def command(push: str, **given: object) -> None:
     """Bring home what a push left, or some of its files.
 
     That is the last push by default. It is not waited for: while its run is alive the exit code
-    is 7.
+    is 13.
     """
     from kernelkit.push.existing import fetch_push
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from kernelkit.errors import DeadlineError, NetworkError, OutputsError, ParameterError
+from kernelkit.errors import NetworkError, OutputsError, ParameterError, StillRunningError
 from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
@@ -43,7 +43,7 @@ def fetch_push(
                is checked and reported on as after a push
     output     the folder; default runs/<slug>-v<N>
 
-    Raises `DeadlineError` while the run is alive, `OutputsError` where no file fits or not all
+    Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
     came, and without `only` everything that `push_kernel` raises.
     """
     context = in_project(
@@ -54,7 +54,7 @@ def fetch_push(
         push = earlier(context, kaggle, reference)
         stored, status = _how_it_stands(kaggle, push)
         if status and status.alive:
-            raise DeadlineError(
+            raise StillRunningError(
                 f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
             )
         if only:

@@ -26,6 +26,7 @@ RUNNING = "running"
 UNFETCHED = "not fetched"  # its run reached the end, and not all that it left is at home
 COMPLETE = "complete"
 FAILED = "failed"
+STOPPED = "stopped"  # its kernel was deleted while its session was alive
 LOST = "lost"  # whether it arrived, or where its session went, is not known
 
 
