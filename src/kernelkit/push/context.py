@@ -82,6 +82,10 @@ class PushContext:
         """One command at a time looks how a kernel stands and pushes it."""
         return self._alone(f"kernel {kernel}", f"pushes {kernel}")
 
+    def alone_in_queue(self) -> AbstractContextManager[None]:
+        """One command at a time works off the project's queue."""
+        return self._alone("queue", "works off this queue")
+
     def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
         key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -134,16 +138,17 @@ def in_project(
     `local` rehearses, `as_json` and `quiet` say how it tells what happens (`events`), `runs` is
     the project's own by default.
     """
+    rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
     report = Reporter(
         stream,
         as_json=as_json,
         quiet=quiet,
-        rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
+        rehearsal=rehearsal,
         secrets=secrets_of_environment(),
     )
     where = runs or project.root / RUNS
     folder = where / "local_kaggle" if local else None
-    limits = timing or (REHEARSAL if local else KAGGLE)
+    limits = timing or (REHEARSAL if rehearsal else KAGGLE)
     return PushContext(where, report, limits, folder, root=project.root)
 
 
