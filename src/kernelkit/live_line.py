@@ -78,7 +78,10 @@ class LiveLine:
 
 
 class NotebookOutput(io.TextIOBase):
-    """A stream for what a notebook prints, that shows it on another one; its steps in one line."""
+    """A stream for what a notebook prints, that shows it on another one; its steps in one line.
+
+    Its colours stay, save where NO_COLOR is set (https://no-color.org).
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._line = LiveLine(stream)
@@ -99,7 +102,7 @@ class NotebookOutput(io.TextIOBase):
         self._line.erase()
 
     def _show(self, line: str) -> None:
-        line = terminal.plain(line, colours=True)
+        line = terminal.plain(line, colours=not os.environ.get("NO_COLOR"))
         if is_step(line):
             self._line.move(terminal.plain(line))
         elif not is_note(line):
