@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("stop", epilog=options.EXIT_CODES)

@@ -19,7 +19,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from kernelkit.errors import CredentialsError
-from kernelkit.kaggle_api import failures, time_limits
+from kernelkit.kaggle_api import failures, retries
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 
@@ -43,7 +43,7 @@ class Timeouts:
     read: float = 60.0
     authenticate: float = 90.0
     whole: float = 300.0  # for an answer that keeps coming, however slowly
-    slow: float = 30.0  # of a download below `time_limits.SLOWEST` bytes a second
+    slow: float = 30.0  # of a download below `retries.SLOWEST` bytes a second
 
 
 class _TimedAdapter(HTTPAdapter):
@@ -61,7 +61,7 @@ class _TimedAdapter(HTTPAdapter):
             options["timeout"] = (self._timeouts.connect, self._timeouts.read)
         send = partial(super().send, request, *arguments, **options)
         streamed = options.get("stream")
-        response = send() if streamed else time_limits.whole(send, self._timeouts.whole)
+        response = send() if streamed else retries.whole(send, self._timeouts.whole)
         self.last.response = response
         return response
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import invocation, machines
+from kernelkit import machines
 from kernelkit.bundle import secret_scan
 from kernelkit.bundle.build import Bundle, check_size
 from kernelkit.errors import PreflightError
 from kernelkit.project import Project
-from kernelkit.push import image_packages
 from kernelkit.push.checks import Finding, error, in_metadata, warning
 from kernelkit.push.metadata import Metadata
+from kernelkit.terminal import invocation
 
 OUTPUT = "output"  # where a run writes
 
@@ -167,7 +167,7 @@ def _modules(request: PushRequest) -> Iterator[Finding]:
         return
     asked = request.bundle.imports
     needs = [module for module in asked if module not in request.bundle.packages]
-    for module in image_packages.lacking(needs, kind):
+    for module in machines.lacking(needs, kind):
         yield warning(
             f"the image of {kind.upper()} sessions does not hold {module} ({asked[module]}): "
             f"{_instead(module, request, kind)}"
@@ -176,7 +176,7 @@ def _modules(request: PushRequest) -> Iterator[Finding]:
 
 def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
     """What to do about a module that the image lacks."""
-    near = difflib.get_close_matches(module, image_packages.modules(kind), n=1, cutoff=0.85)
+    near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
     if near:
         return f"did you mean {near[0]}?"
     root = request.project.root

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelkit import machines
-from kernelkit.events import secrets_of_environment
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.push import account, preflight
 from kernelkit.push.account import AccountStatus
 from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
+from kernelkit.terminal.events import secrets_of_environment
 
 
 def with_account(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TextIO
+from typing import Unpack
 
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.client import Kaggle
@@ -12,11 +11,10 @@ from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Status, Stored
 from kernelkit.push import ledger as ledgers
 from kernelkit.push import plan
-from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
-from kernelkit.push.timing import Timing
 
 OPEN = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 
@@ -25,11 +23,7 @@ def stop(
     reference: str = LAST,
     *,
     confirm: Callable[[str], bool],
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> bool:
     """End the session of a push by deleting its kernel; returns whether that was done.
 
@@ -40,9 +34,7 @@ def stop(
     push or the kernel is another's, what `confirm` raises, and `CredentialsError`,
     `NetworkError` or `RefusedError` where Kaggle did not delete it.
     """
-    context = in_project(
-        plan.here(None), as_json=as_json, quiet=quiet, runs=runs, stream=stream, timing=timing
-    )
+    context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
         push = earlier(context, kaggle, reference)
         kernel = kernel_of(push)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Unpack
 
-from kernelkit import invocation
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.push import ledger as ledgers
 from kernelkit.push import plan, preflight
-from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.queue.items import Queue, QueuedPush
 from kernelkit.runs import claims
+from kernelkit.terminal import invocation
 
 REMOVABLE = ("waiting", ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED,
              ledgers.LOST)  # fmt: skip
@@ -27,19 +27,14 @@ def add(
     timeout: float | None = None,
     output: Path | None = None,
     force: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
+    **options: Unpack[CommandOptions],
 ) -> int:
     """Check a push as `push_kernel` would offline and put it at the queue's end, frozen.
 
     Returns its number. The arguments are those of `push_kernel`; `force` queues what waits
     already, or was complete before, once more. Raises what `plan.make` raises and `PreflightError`.
     """
-    context = in_project(
-        plan.here(metadata or notebook), as_json=as_json, quiet=quiet, runs=runs, stream=stream
-    )
+    context = in_project(plan.here(metadata or notebook), **options)
     if output:
         claims.check_free(output)
     planned = plan.make(notebook, parameters, metadata, accelerator, timeout)
@@ -61,17 +56,10 @@ def add(
 
 
 def listing(
-    *,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
+    **options: Unpack[CommandOptions],
 ) -> list[tuple[int, str]]:
     """Tell of each item how it stands, in order; returns (number, state) of each."""
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream
-    )
+    context = in_project(plan.here(None), **options)
     found = []
     for item in Queue(context.runs).items():
         push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
@@ -90,19 +78,13 @@ def listing(
 
 def remove(
     numbers: Sequence[int],
-    *,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
+    **options: Unpack[CommandOptions],
 ) -> None:
     """Take items out that wait or are over; raises `ParameterError` for any other, and takes none.
 
     What the ledger has of their pushes stays.
     """
-    context = in_project(
-        plan.here(None), as_json=as_json, quiet=quiet, runs=runs, stream=stream
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     queue = Queue(context.runs)
     items = [queue.find(number) for number in numbers]
     for item in items:

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, locks
+from kernelkit import files
 from kernelkit.bundle.build import Bundle
-from kernelkit.bundle.provenance import Commit
+from kernelkit.bundle.packages import Commit
 from kernelkit.errors import ParameterError
 from kernelkit.project import Project
 from kernelkit.push import ledger as ledgers
@@ -78,7 +78,7 @@ class Queue:
 
     def add(self, planned: Plan, output: Path | None, *, force: bool) -> QueuedPush:
         """Put a push at the end; returns it with its number."""
-        with locks.held(self.folder / "lock"):
+        with files.locked(self.folder / "lock"):
             numbers = [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdigit()]
             added = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
             number = max(numbers, default=0) + 1

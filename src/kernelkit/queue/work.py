@@ -8,10 +8,8 @@ arrived is waited for and fetched.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TextIO
+from typing import Unpack
 
-from kernelkit import invocation
 from kernelkit.errors import (
     CapacityError,
     KernelBusyError,
@@ -29,13 +27,13 @@ from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
 from kernelkit.push import ledger as ledgers
 from kernelkit.push import plan, preflight, readiness
-from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.follow import follow, kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
-from kernelkit.push.timing import Timing
 from kernelkit.queue.items import Queue, QueuedPush
+from kernelkit.terminal import invocation
 
 # What ends one push badly, and says nothing of the next one's.
 ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
@@ -44,29 +42,22 @@ ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, Parameter
 def work_off(
     *,
     wait: bool = True,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> None:
     """Push, wait for and fetch what is queued, in order, until nothing is left to do.
 
     wait   whether to wait for sessions, hours and runs; otherwise do what can be done now
-    local  rehearse the queue on a local Kaggle, which leaves it as it is for Kaggle itself
+
+    With `local` it is rehearsed, and stays as it is for Kaggle itself.
 
     One that ends badly does not keep the next ones from their turn; the error of the first such
     is raised at the end. Raises `StillRunningError` where `wait` is false and something waits or
     runs, and at once what says that nothing more can be done now: `CredentialsError`,
     `NetworkError`, `DeadlineError`.
     """
-    if local and not wait:
+    if options.get("local") and not wait:
         raise ParameterError("a rehearsal's Kaggle lives as long as the command: drop --no-wait")
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     tried: list[QueuedPush] = []
     failures: list[KernelkitError] = []
     with context.alone_in_queue():

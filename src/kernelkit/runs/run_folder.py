@@ -11,9 +11,9 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.notebooks.document import KERNELSPEC, has_tag
+from kernelkit.project import Shown
 from kernelkit.runs import kit_folder
 from kernelkit.runs import log as logs
-from kernelkit.shown import Shown
 
 METRICS, REPORT = "metrics.json", "report.html"
 OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says of a run with more to do

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from kernelkit import invocation, machines, project
+from kernelkit import machines, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -22,8 +22,8 @@ from kernelkit.errors import (
     RefusedError,
     RunFailedError,
 )
-from kernelkit.push import image_packages, plan, preflight
 from kernelkit.push import metadata as kernel_metadata
+from kernelkit.push import plan, preflight
 from kernelkit.push.command import push_kernel
 from kernelkit.push.metadata import Metadata
 from kernelkit.push.plan import ACCELERATOR
@@ -33,6 +33,7 @@ from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
+from kernelkit.terminal import invocation
 
 TAKEN = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
@@ -220,7 +221,7 @@ def _any_point(asked: Specification) -> PlannedRun:
 def _check_search(asked: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    if asked.wheels or not image_packages.lacking([OPTUNA], kind):
+    if asked.wheels or not machines.lacking([OPTUNA], kind):
         return
     raise PreflightError(
         f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "
