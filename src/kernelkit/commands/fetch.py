@@ -12,6 +12,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 @click.option("--only", metavar="GLOB", multiple=True, help="Files that fit; may be repeated.")
 @options.output
+@click.option("--summary", type=options.FILE, help="Add the measures to this Markdown file.")
 @options.local
 @options.as_json
 @options.quiet
