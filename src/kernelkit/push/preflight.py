@@ -205,8 +205,8 @@ def _kaggle_secrets(bundle: Bundle) -> Iterator[Finding]:
     if places:
         yield warning(
             f"{', '.join(places)} reads kaggle_secrets, and a push drops the Secrets that the "
-            "kernel is bound to: the run will not find them. Have it go on without, attach a private "
-            "dataset that holds what it needs, or bind them again on the kernel's page "
+            "kernel is bound to: the run will not find them. Have it go on without, attach a "
+            "private dataset that holds what it needs, or bind them again on the kernel's page "
             "(Add-ons, Secrets) and run it from there"
         )
 
