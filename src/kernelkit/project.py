@@ -44,7 +44,7 @@ class Shown:
     """What a project wants shown of its runs first.
 
     score       the measure of `metrics.json` that runs are ranked by; "" where none is named
-    parameters  those that tell runs apart in a table
+    parameters  those that distinguish runs in a table
     measures    {name in `metrics.json`: what people call it}, the most telling first
     """
 
@@ -106,11 +106,11 @@ class Project:
 
     def import_paths(self) -> list[Path]:
         """The folders that its modules are imported from: `src/`, and where its packages lie."""
-        found = [self.root / "src"] if (self.root / "src").is_dir() else []
+        folders = [self.root / "src"] if (self.root / "src").is_dir() else []
         for package in self.packages:
-            with contextlib.suppress(PreflightError):  # the push says that it is not there
-                found.append(self.package_folder(package).parent)
-        return list(dict.fromkeys(found))
+            with contextlib.suppress(PreflightError):  # the push reports a missing package
+                folders.append(self.package_folder(package).parent)
+        return list(dict.fromkeys(folders))
 
     def name(self, path: Path) -> str:
         """`path` as seen from the root, with forward slashes."""
@@ -175,9 +175,9 @@ def _read(root: Path, file: Path) -> Project:
 
 
 def shown(start: Path) -> Shown:
-    """What to show of runs under `start`: as the session says, its project, or the present one."""
-    if told := os.environ.get(SHOWN):
-        return Shown.read(json.loads(told))
+    """What to show of runs under `start`, from the session, its project, or the present project."""
+    if setting := os.environ.get(SHOWN):
+        return Shown.read(json.loads(setting))
     own = find_project(start).shown
     return own if own != Shown() else find_project(Path.cwd()).shown
 

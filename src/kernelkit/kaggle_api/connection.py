@@ -67,7 +67,7 @@ class _TimedAdapter(HTTPAdapter):
 
 
 class Connection:
-    """An authenticated client: `services` is the SDK's own, `username` whose account it is."""
+    """An authenticated client: `services` is the SDK's own, `username` the account's."""
 
     def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
         self.services, self.username, self.timeouts = services, username, timeouts
@@ -164,7 +164,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
-    """The genuine client, authenticated as the environment says.
+    """Kaggle's own client, authenticated with the credentials of the environment.
 
     Raises `CredentialsError` without credentials that Kaggle accepts, `NetworkError` when it
     cannot be asked about them.
@@ -195,7 +195,7 @@ def _authenticated(timeouts: Timeouts) -> Any:
 
 
 def _attempt() -> Any:
-    """The client's `KaggleApi`, or the exception that says why there is none."""
+    """The client's `KaggleApi`, or the exception with the reason why there is none."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return _authenticate()

@@ -55,7 +55,7 @@ class Retries:
 
     Pauses double from `first` to `longest` seconds with up to a quarter of jitter, so that
     many clients do not come back together. `patience` bounds the sum of the pauses. `tell` is
-    told of each pause of `TOLD` seconds and more, with the failure that it follows.
+    called for each pause of `TOLD` seconds and more, with the failure before the pause.
     """
 
     attempts: int = 8

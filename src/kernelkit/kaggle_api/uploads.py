@@ -37,7 +37,7 @@ def _once(kaggle: Kaggle, url: str, file: Path) -> None:
                 requests.put, url, data=data, headers=headers, stream=True,
                 timeout=(timeouts.connect, timeouts.read),
             )  # fmt: skip
-            # What the answer says beyond its status is not read, so it may not take for ever.
+            # Nothing but the answer's status is read, and the whole answer has a time limit.
             with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
     except requests.exceptions.RequestException as error:

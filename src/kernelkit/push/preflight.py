@@ -1,4 +1,4 @@
-"""What can be known to go wrong before anything is sent, without the network.
+"""The checks before a push that need no network.
 
 Kaggle accepts a great deal in silence: a misspelt key, a source with a prefix, a machine
 that no longer exists, an image that pins a TPU run to the CPU. Each is found here.
@@ -28,7 +28,7 @@ READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 @dataclass(frozen=True)
 class PushRequest:
-    """What is asked of a push besides its metadata.
+    """One push: its metadata, bundle, project and parameters.
 
     `parameters` are all of the notebook's, the defaults among them, and `starts` those of each
     run that it starts in turn, `defaults` the notebook's own values; `timeout_minutes` is None
@@ -52,7 +52,7 @@ class PushRequest:
 
 def offline(request: PushRequest) -> list[Finding]:
     """Every finding that needs no network, errors first."""
-    found = [
+    findings = [
         *in_metadata(request.metadata),
         *_session(request),
         *_needs(request),
@@ -62,12 +62,12 @@ def offline(request: PushRequest) -> list[Finding]:
         *_kaggle_secrets(request.bundle),
         *leaking(request),
     ]
-    return sorted(found, key=lambda finding: finding.level)
+    return sorted(findings, key=lambda finding: finding.level)
 
 
-def stop_on_errors(found: Sequence[Finding]) -> None:
+def stop_on_errors(problems: Sequence[Finding]) -> None:
     """Raise one `PreflightError` that lists every error among the findings."""
-    errors = [finding.text for finding in found if finding.level == "error"]
+    errors = [finding.text for finding in problems if finding.level == "error"]
     if errors:
         listed = "\n".join(f"  - {text}" for text in errors)
         raise PreflightError(f"the preflight found {len(errors)} to correct:\n{listed}")
@@ -90,7 +90,7 @@ def _session(request: PushRequest) -> Iterator[Finding]:
 
 
 def _needs(request: PushRequest) -> Iterator[Finding]:
-    """Internet, files and data: what the parameters ask for against what is switched on."""
+    """Check that the metadata switches on the internet, files and data that the parameters need."""
     online = request.metadata.values.get("enable_internet", True)
     wants, download = _asked(request, "internet"), _asked(request, "download")
     attached = any(request.metadata.sources(kind) for kind in ("dataset", "model", "kernel"))
@@ -123,9 +123,9 @@ def _asked(request: PushRequest, need: str) -> str:
 
 def _paths(request: PushRequest) -> Iterator[Finding]:
     """Files and folders of this machine, which a session does not have."""
-    told = {(name, value) for name, value in request.values
+    given = {(name, value) for name, value in request.values
             if isinstance(value, str) and "/" in value and name != OUTPUT}  # fmt: skip
-    for name, value in sorted(told):
+    for name, value in sorted(given):
         if _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach what it holds "
@@ -215,5 +215,5 @@ def leaking(request: PushRequest, secrets: Sequence[str] = ()) -> list[Finding]:
     """A finding for each line that holds a credential, or one of the client's own `secrets`."""
     path: Path = request.metadata.path
     own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
-    found = secret_scan.find_secrets([*request.bundle.texts, *own], secrets)
-    return [error(f"{leak}: take it out before it leaves this machine") for leak in found]
+    leaks = secret_scan.find_secrets([*request.bundle.texts, *own], secrets)
+    return [error(f"{leak}: take it out before it leaves this machine") for leak in leaks]

@@ -22,7 +22,7 @@ def with_account(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
     context.report.keep_secret(kaggle.connection.secrets)
     if kaggle.connection.rehearses:
         context.report.rehearsal = True
-        planned = planned.owned_by(kaggle.username, whoever=True)
+        planned = planned.owned_by(kaggle.username, anyone=True)
     planned = planned.owned_by(kaggle.username)
     secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
     known = set(planned.findings)

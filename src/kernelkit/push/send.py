@@ -82,10 +82,10 @@ def tell_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None
 
 
 def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> None:
-    """Find what became of the kernel's last push, where that was cut off while it was sent.
+    """Find the version of the kernel's last push where the push was cut off while it was sent.
 
-    To be called by whoever holds `desk.alone_with(kernel)`, since another command's push that
-    is just going out looks the same in the ledger. Raises what `Failure.error` gives.
+    The caller holds `context.alone_with(kernel)`: another command's push that is just going out
+    looks the same in the ledger. Raises what `Failure.error` gives.
     """
     pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
     for push in pushes:
@@ -113,7 +113,7 @@ def _settle(context: PushContext, kaggle: Kaggle, kernel: Kernel, push: Push) ->
 
 
 def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push], push: Push) -> int | None:
-    """The version that one of these pushes made, told by the hash that its text states."""
+    """The version that one of these pushes made; its text states the push's hash."""
     before = {other.version for other in pushes if other.pushed < push.pushed}
     known = {other.version for other in pushes}
     latest = kaggle.stored(kernel)

@@ -96,7 +96,7 @@ def render(
 
 
 def _is_machinery(cell: nbformat.NotebookNode) -> bool:
-    """Whether a cell says nothing to a reader: the bundle's files, the parameters shown above."""
+    """Whether a reader needs no such cell: the bundle's files, the parameters shown above."""
     return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
 
 
@@ -186,11 +186,11 @@ def _environment(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _headings(notebook: nbformat.NotebookNode) -> list[tuple[int, str]]:
-    found = []
+    headings = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            found += [(len(marks), text) for marks, text in _HEADING.findall(cell.source)]
-    return found
+            headings += [(len(marks), text) for marks, text in _HEADING.findall(cell.source)]
+    return headings
 
 
 def _anchor(heading: str) -> str:
