@@ -51,9 +51,9 @@ PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/ker
 test-parity: .venv-parity/installed ## what runs in a session, on the versions of Kaggle's images
 	$(PARITY) -m pytest -n 2 -m "long or not long" -p no:cacheprovider $(PARITY_TESTS)
 
-fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed
+fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy

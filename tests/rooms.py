@@ -83,6 +83,7 @@ ROOMS = {
             "local_kaggle.faults.schedule",
             "push": f"{_tools} notebooks kaggle_api bundle runs local_kaggle.server "
             "local_kaggle.catalogue",
+            "queue": f"{_tools} notebooks kaggle_api bundle runs push",
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
@@ -92,7 +93,7 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} push runs start sweep.command local_kaggle.standalone",
+            "commands": f"{_tools} push queue runs start sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

@@ -15,6 +15,7 @@
 | 10 | the accelerator is not the one asked for |
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written |
+| 13 | still running or waiting, for a command that does not wait |
 | 130 | interrupted |
 
 The name of a notebook's exception is the reason why the run ended, and the command ends with the
@@ -87,6 +88,12 @@ class DeadlineError(KernelkitError):
     exit_code = 7
 
 
+class StillRunningError(KernelkitError):
+    """What was asked for is not over yet, and the command was not to wait for it."""
+
+    exit_code = 13
+
+
 class NetworkError(KernelkitError):
     """The network, or the server behind it, did not answer usefully in time."""
 
@@ -97,6 +104,10 @@ class OutputsError(KernelkitError):
     """Not all outputs of the run could be brought home intact."""
 
     exit_code = 9
+
+
+class KernelBusyError(PreflightError):
+    """The kernel has a session already, and another would run beside it."""
 
 
 class AcceleratorMismatchError(KernelkitError):

@@ -12,7 +12,7 @@ from kernelkit.commands import options
 from kernelkit.terminal.cli import reports_errors
 
 
-@click.command("run")
+@click.command("run", epilog=options.EXIT_CODES)
 @click.argument("notebook", type=options.FILE)
 @options.parameters
 @click.option("--name", default="", help="The run's name: its folder is runs/NAME.")

@@ -134,6 +134,18 @@ class Kaggle:
             sizes.update((f.name, f.size) for f in answer.files or [])
         return sizes
 
+    def delete(self, kernel: Kernel) -> None:
+        """Delete a kernel with all its versions, which ends the sessions that run of it.
+
+        Raises `Failure`; after an answer that was lost that may be of a kernel that is gone.
+        """
+        from kagglesdk.kernels.types.kernels_api_service import ApiDeleteKernelRequest
+
+        request = _named(ApiDeleteKernelRequest(), kernel, None)
+        answer = self.repeated("DeleteKernel", lambda: self.kernels.delete_kernel(request))
+        if answer.error_message:
+            raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
+
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None where Kaggle names none (the CPU)."""
         from kagglesdk.kernels.types.kernels_api_service import (

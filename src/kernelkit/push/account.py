@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelkit import machines
-from kernelkit.errors import CapacityError, PreflightError
+from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
@@ -84,7 +84,7 @@ def _active(kaggle: Kaggle, kernel: Kernel, known: int | None, force: bool) -> l
     if not force:
         stored = kaggle.stored(kernel)
         reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
-        raise PreflightError(
+        raise KernelBusyError(
             f"{message}, using quota twice: wait for it ({invocation.command('resume')} "
             f"{reference}), or push all the same (--force)"
         )

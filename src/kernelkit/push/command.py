@@ -13,7 +13,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn, Unpack
 
-from kernelkit import machines
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -26,15 +25,14 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight, resuming
+from kernelkit.push import follow, plan, preflight, readiness, resuming
 from kernelkit.push import ledger as ledgers
-from kernelkit.push.account import AccountStatus, check
 from kernelkit.push.context import LEDGER, CommandOptions, PushContext, in_project
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
 from kernelkit.runs import claims
 from kernelkit.terminal import invocation, safe_text
-from kernelkit.terminal.events import secrets_of_environment, size_of
+from kernelkit.terminal.events import size_of
 
 
 def push_kernel(
@@ -128,19 +126,19 @@ def _push(
         raise PreflightError("--submit needs the competition in competition_sources")
     try:
         with context.connect() as kaggle:
-            planned = _without_secrets(context, _with_owner(context, planned, kaggle), kaggle)
+            planned = readiness.with_account(context, planned, kaggle)
             if not dry_run:
                 preflight.stop_on_errors(planned.findings)
             if continues:
                 planned = _continuing(context, planned, kaggle)
             if dry_run:
-                _account(context, planned, kaggle, force=force)
+                readiness.check_account(context, planned, kaggle, force=force)
                 _end_dry_run(context, planned)
                 return None
             kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
             with context.alone_with(str(kernel)):  # the checks still hold when it is sent
                 look_after_cut_off(context, kaggle, kernel)
-                account = _account(context, planned, kaggle, force=force)
+                account = readiness.check_account(context, planned, kaggle, force=force)
                 push = send(context, planned, kaggle, force=force)
             if not wait:
                 context.report("left", f"not waiting. {context.how_to_resume(push)}")
@@ -178,25 +176,6 @@ def _report_bundle(context: PushContext, planned: Plan) -> None:
             context.report(finding.level, finding.text)
 
 
-def _with_owner(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
-    """The plan under the account's name; a rehearsal replaces every other owner by the tester."""
-    context.report.keep_secret(kaggle.connection.secrets)
-    if kaggle.connection.rehearses:
-        context.report.rehearsal = True
-        planned = planned.owned_by(kaggle.username, anyone=True)
-    return planned.owned_by(kaggle.username)
-
-
-def _without_secrets(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
-    """The plan with a finding wherever it holds a secret of the client's or the environment's."""
-    secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
-    known = set(planned.findings)
-    new = tuple(f for f in preflight.leaking(planned.request, secrets) if f not in known)
-    for finding in new:
-        context.report(finding.level, finding.text)
-    return replace(planned, findings=(*planned.findings, *new))
-
-
 def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
     """The plan with what the last version left; raises `PreflightError` where there is none."""
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
@@ -208,25 +187,6 @@ def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
         raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
     context.report("continues", f"with what the last complete version of {kernel} left")
     return planned.continuing()
-
-
-def _account(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> AccountStatus:
-    machine = planned.metadata.machine
-    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    minutes = planned.request.timeout_minutes
-    last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
-    known = last.version if last else None
-    sources = planned.metadata.sources("kernel")
-    account = check(kaggle, kernel, machine, minutes, sources=sources, force=force, known=known)
-    for finding in account.findings:
-        context.report(finding.level, finding.text)
-    cap = machines.LIMITS[machine.kind].hours_per_session
-    hours = min(cap, (minutes or 60 * cap) / 60)
-    left = f", {account.quota.left:.1f} h of quota left" if account.quota else ""
-    context.report(
-        "machine", f"{machine.words} for at most {hours:.1f} h{left}", shape=machine.shape
-    )
-    return account
 
 
 def _end_dry_run(context: PushContext, planned: Plan) -> None:

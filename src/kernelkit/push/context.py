@@ -84,6 +84,10 @@ class PushContext:
         """One command at a time looks how a kernel stands and pushes it."""
         return self._alone(f"kernel {kernel}", f"pushes {kernel}")
 
+    def alone_in_queue(self) -> AbstractContextManager[None]:
+        """One command at a time works off the project's queue."""
+        return self._alone("queue", "works off this queue")
+
     def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
         key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -154,16 +158,17 @@ def in_project(
     timing: Timing | None = None,
 ) -> PushContext:
     """The surroundings of a command in this project; the options are those of `CommandOptions`."""
+    rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
     report = Reporter(
         stream,
         as_json=as_json,
         quiet=quiet,
-        rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
+        rehearsal=rehearsal,
         secrets=secrets_of_environment(),
     )
     folder = runs or project.root / RUNS
     server = folder / "local_kaggle" if local else None
-    limits = timing or (REHEARSAL if local else KAGGLE)
+    limits = timing or (REHEARSAL if rehearsal else KAGGLE)
     return PushContext(folder, report, limits, server, root=project.root)
 
 

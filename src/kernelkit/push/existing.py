@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import DeadlineError, NetworkError, OutputsError, ParameterError
+from kernelkit.errors import (
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    ParameterError,
+    StillRunningError,
+)
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Status, Stored
@@ -18,7 +24,7 @@ from kernelkit.push.fetch import fetch
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
-from kernelkit.runs import claims, run_folder
+from kernelkit.runs import claims, markdown, run_folder
 from kernelkit.runs.claims import Claim
 from kernelkit.terminal.events import minutes, size_of
 
@@ -28,6 +34,7 @@ def fetch_push(
     *,
     only: Sequence[str] = (),
     output: Path | None = None,
+    summary: Path | None = None,
     **options: Unpack[CommandOptions],
 ) -> Path:
     """Bring home what a push left, without waiting for it; returns the folder.
@@ -36,22 +43,42 @@ def fetch_push(
     only       glob patterns of the files that are wanted; without any all come home, and the run
                is checked and reported on as after a push
     output     the folder; default runs/<slug>-v<N>
+    summary    a Markdown file that the run's measures, or what ended this, are added to
 
-    Raises `DeadlineError` while the run is alive, `OutputsError` where no file fits or not all
+    Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
     came, and without `only` everything that `push_kernel` raises.
     """
     context = in_project(plan.here(None), **options)
-    with context.asking() as kaggle:
-        push = earlier(context, kaggle, reference)
-        stored, status = _how_it_stands(kaggle, push)
-        if status and status.alive:
-            raise DeadlineError(
-                f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
-            )
-        if only:
-            return _some(context, kaggle, push, stored, only, output)
-    folder = push_kernel(resume=push.reference, output=output, **options)
-    return folder or context.folder(push)
+    title = reference
+    try:
+        with context.asking() as kaggle:
+            push = earlier(context, kaggle, reference)
+            title = push.reference
+            folder = _brought_home(context, kaggle, push, only, output)
+        folder = folder or push_kernel(resume=title, output=output, **options)
+    except KernelkitError as error:
+        if summary:
+            markdown.append(summary, markdown.failure(title, context.report.clear(str(error))))
+        raise
+    folder = folder or context.folder(push)
+    if summary:
+        markdown.append(summary, context.report.clear(markdown.table(folder, title)))
+    return folder
+
+
+def _brought_home(
+    context: PushContext, kaggle: Kaggle, push: Push, only: Sequence[str], output: Path | None
+) -> Path | None:
+    """The folder with the files that are wanted, None where all are.
+
+    Raises `StillRunningError` while the run is alive.
+    """
+    stored, status = _how_it_stands(kaggle, push)
+    if status and status.alive:
+        raise StillRunningError(
+            f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
+        )
+    return _some(context, kaggle, push, stored, only, output) if only else None
 
 
 def submit_result(

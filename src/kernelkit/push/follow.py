@@ -100,7 +100,9 @@ def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None)
     try:
         return wait.run()
     except RefusedError:
-        _note(context, push, state=ledgers.LOST)
+        known = context.ledger.find(push.kernel, push.version or 0)
+        if known is None or known.state != ledgers.STOPPED:  # by `kernelkit stop`, meanwhile
+            _note(context, push, state=ledgers.LOST)
         raise
 
 

@@ -7,6 +7,7 @@ that no longer exists, an image that pins a TPU run to the CPU. Each is found he
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from kernelkit.push.metadata import Metadata
 from kernelkit.terminal import invocation
 
 OUTPUT = "output"  # where a run writes
+READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ def offline(request: PushRequest) -> list[Finding]:
         *_paths(request),
         *_bundle(request.bundle),
         *_modules(request),
+        *_kaggle_secrets(request.bundle),
         *leaking(request),
     ]
     return sorted(findings, key=lambda finding: finding.level)
@@ -194,6 +197,18 @@ def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
         f"attach a dataset that holds it ({invocation.command('dataset')} FOLDER), or put its "
         f"source under src/ and name it in packages of [tool.kernelkit]{install}"
     )
+
+
+def _kaggle_secrets(bundle: Bundle) -> Iterator[Finding]:
+    """What reads the account's Secrets, which no pushed run is given."""
+    places = [place for place, text in bundle.texts if READS_SECRETS.search(text)]
+    if places:
+        yield warning(
+            f"{', '.join(places)} reads kaggle_secrets, and a push drops the Secrets that the "
+            "kernel is bound to: the run will not find them. Have it go on without, attach a "
+            "private dataset that holds what it needs, or bind them again on the kernel's page "
+            "(Add-ons, Secrets) and run it from there"
+        )
 
 
 def leaking(request: PushRequest, secrets: Sequence[str] = ()) -> list[Finding]:

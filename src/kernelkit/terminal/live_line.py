@@ -78,7 +78,10 @@ class LiveLine:
 
 
 class NotebookOutput(io.TextIOBase):
-    """A stream that shows a notebook's output on another stream, its steps in one line."""
+    """A stream that shows a notebook's output on another stream, its steps in one line.
+
+    The output's colours stay, save where NO_COLOR is set (https://no-color.org).
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._line = LiveLine(stream)
@@ -99,7 +102,7 @@ class NotebookOutput(io.TextIOBase):
         self._line.erase()
 
     def _show(self, line: str) -> None:
-        line = safe_text.plain(line, colours=True)
+        line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
         if is_step(line):
             self._line.move(safe_text.plain(line))
         elif not is_note(line):
