@@ -22,10 +22,10 @@
 # submission. You need to know Keras, and nothing about TPUs. The same cells run on a laptop, on
 # GPUs and on Kaggle's TPU.
 #
-# The cell below holds all settings. Change them there, on the command line (`tools/run_notebook.py
-# notebooks/02_train.py -p backbone=VGG16`), or when you push the notebook to Kaggle
-# (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed. A setting
-# that would have no effect is refused before anything runs.
+# The cell below holds all settings. Change them there, on the command line
+# (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`), or when you push the notebook
+# to Kaggle (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed. A
+# setting that would have no effect is refused before anything runs.
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
@@ -62,9 +62,9 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 #
 # A [TPU](https://www.kaggle.com/docs/tpu) is a chip that Google builds for multiplying large
 # matrices. A notebook uses it as it uses a GPU: the Keras model is the same, and `fit` is the
-# same. The TPU's chips sit in a machine called the *host*. The host runs this notebook, reads the
-# files, decodes the JPEGs and hands the chips one batch after the other. Three things differ from
-# a CPU:
+# same. The TPU's chips sit in a machine called the *host*. On Kaggle the host runs this notebook,
+# reads the files, decodes the JPEGs and hands the chips one batch after the other. Three things
+# differ from a CPU:
 #
 # - **It compiles before it computes.** The compiler [XLA](https://openxla.org/xla) turns a whole
 #   training step into one program for the chip. That takes minutes for a large network, so the
@@ -74,6 +74,10 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 #   each batch.
 # - **It computes in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16),** a float of 16 bits.
 #   The weights and the softmax stay in float32. Keras calls this policy `mixed_bfloat16`.
+#
+# Kaggle lends a TPU for 20 hours a week and at most nine hours at a time, often after a wait in a
+# queue. You choose it as the notebook's accelerator; a push with `tools/push_kernel.py` asks for
+# it by itself.
 #
 # ### Why JAX on one TPU and TPUStrategy on another
 #
@@ -146,7 +150,8 @@ print(device)
 # | a machine in Google's cloud | a folder or `gs://` | both can be reached |
 # | your own computer | a folder | `data/` of the repository is found by itself |
 #
-# `data="auto"` looks for the competition's mount, then for other mounts, then for a bucket, then
+# `data="auto"` looks for the competition's mount, then for other mounts, then for a bucket (the
+# one that the variable `PETALS_GCS_PATH` names, or Kaggle's copy where a TPU node is in use), then
 # for `data/`. Where there is none of them and this is not Kaggle, it takes 104 kinds of flower
 # that the kit draws. They need no download, and every part of this notebook can be tried on them.
 # The line below the next cell names what was found.
@@ -235,9 +240,9 @@ run.figure(plots.class_balance(balance, names), "classes")
 # ## If a session ends early
 #
 # Kaggle ends a TPU session after nine hours, whether training is over or not. Training here stops
-# in time before that, and the run still scores what it has and writes a submission. It also leaves
-# a *checkpoint*: a file with what training needs to go on. The next cell looks for one in this
-# run's folder and in the output of earlier sessions that are attached as inputs
+# in time before that. The run still scores what it has and writes a submission, and it leaves a
+# *checkpoint*: a file with what training needs to go on. The next cell looks for one in this run's
+# folder and in the output of earlier sessions that are attached as inputs
 # (`tools/push_kernel.py --continue` attaches them). A run that finds one goes on from there, and
 # ends with the scores of a run that was never interrupted. A run that finds none starts anew, and
 # you can read on.
@@ -263,17 +268,16 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 #   or thousands of numbers that say which shapes, textures and colours are in it.
 # - **It replaces** the last layer, which knew ImageNet's classes, by a new one for the flowers.
 #   This *head* is a single `Dense` layer with a softmax.
-# - **It changes** in the first phase the head alone. The backbone is *frozen*: `trainable =
-#   False`. In the second phase, which `fine_tune` switches on, training changes the backbone as
-#   well.
+# - **It changes** in the first phase the head alone. The backbone is *frozen*:
+#   `trainable = False`. In the second phase, which `fine_tune` switches on, training changes the
+#   backbone as well.
 #
 # With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels, 104 classes and the features
 # of the last layer the model is:
 #
 # | part | from | to | parameters | trained in |
 # |---|---|---|---|---|
-# | preprocessing | photo, 0 to 255 | what the backbone expects | 0 | – |
-# | backbone | 192 × 192 × 3 | 6 × 6 × 1,280 | 4,049,571 | phase two, if at all |
+# | backbone, with its preprocessing | 192 × 192 × 3 | 6 × 6 × 1,280 | 4,049,571 | phase two |
 # | average over the 6 × 6 places | 6 × 6 × 1,280 | 1,280 | 0 | – |
 # | dropout, while training | 1,280 | 1,280 | 0 | – |
 # | head: 1,280 × 104 weights and 104 biases | 1,280 | 104 | 133,224 | both phases |
@@ -302,8 +306,8 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # frozen that is a waste: the same photo gives the same features every time. So this notebook runs
 # the backbone over the photos once, stores the features, and trains the head on them. The head
 # needs a fraction of a second for a pass over the features. On two CPU cores, with MobileNet-0.75
-# and 3,670 photos, this took 10 seconds; running the backbone in every epoch took 101 seconds and
-# gave a macro F1 that differs by less than repeats do among each other.
+# and 3,670 photos of five flowers, this took 10 seconds and reached a macro F1 of .901. Running
+# the backbone in every epoch took 101 seconds and reached .887.
 #
 # There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
 # features each time. `views` is the way between: it stores the features of several versions of
@@ -366,7 +370,8 @@ elif head_epochs and not kept.phase:
 #   [CutMix](https://arxiv.org/abs/1905.04899)). `dropout`, `label_smoothing` and `weight_decay`
 #   work against it too.
 # - **It costs time and memory.** Every step runs the backbone forward and backward. A batch that
-#   does not fit ends with an error of the compiler; take a smaller `batch_size` then.
+#   does not fit into the chip's memory ends with the error `RESOURCE_EXHAUSTED`; take a smaller
+#   `batch_size` then.
 #
 # ### Why BatchNorm stays frozen
 #
@@ -517,8 +522,8 @@ run.figure(
 # %% [markdown]
 # ## What to expect
 #
-# Measured with version 0.1.0 of this kit on two CPU cores without an accelerator
-# (`docs/measured.md`):
+# Measured with version 0.1.0 of this kit on two CPU cores without an accelerator;
+# `docs/measured.md` has more:
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
@@ -526,7 +531,8 @@ run.figure(
 # | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10 s for the head |
 # | the same, features stored before | the same head | | 1.5 s |
 # | the same photos | the same, then fine-tuned | .913 | 166 s with the report |
-# | photos, 99 kinds, 192 px | head on MobileNet-0.75 | .909 | 21 s |
+# | photos, 99 kinds, 192 px | head on MobileNet-0.75 | .906 | not recorded |
+# | the same photos | the same, then `last:40`, 7 epochs, `strong`, `tta=2` | .930 | not recorded |
 #
 # Five kinds of flower are easier to tell apart than 104, so do not compare rows with each other.
 # Repeats of one recipe with other seeds differ by about ± .008. **On a TPU or a GPU nothing has
@@ -547,7 +553,7 @@ run.figure(
 #    falls far below the validation loss.
 # 4. `tta=2`: the probabilities of each photo and its mirror image are averaged.
 # 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`. The folder
-#    has a sweep for each of the choices above.
+#    has a sweep for most of the choices above.
 # 6. `03_compare`: two or more runs averaged often score better than the best of them.
 # 7. Your own photos, one folder a class: `docs/photos.md`.
 # 8. `custom_loop=True` runs fine-tuning through a training loop that you can read and change, in
