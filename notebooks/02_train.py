@@ -100,7 +100,8 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 # A *replica* is one copy of the model on one chip or GPU. In each step every replica gets an equal
 # part of the batch and computes its gradients. The gradients are averaged, and all copies make the
 # same update. So the replicas stay equal, and eight of them with `batch_size=32` train as one
-# device with a batch of 256 does.
+# device with a batch of 256 does. `batch_size` is the number of photos for *one* replica, because
+# one chip's memory limits it.
 #
 # With eight replicas an epoch has an eighth of the steps: the competition's 12,753 photos make 49
 # batches of 256, and 398 batches of 32. To get as far in fewer steps, each step has to be longer.
@@ -158,15 +159,17 @@ print(device)
 #
 # ### Why the photos are in shards
 #
-# The photos are not single JPEG files. Each split (train, val, test) is cut into 16 *shards*, and
-# each shard is a [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord) file with
-# hundreds of JPEGs, their labels and their ids, one after the other. Thousands of single files
-# would each have to be opened, over a network often slowly. One large file could be read by one
-# reader only. Of several shards many are read at once and in mixed order, which also shuffles the
-# photos. Kaggle advises tens to hundreds of files of 10 to 100 MB each. This matters on a TPU
-# because the chips wait whenever the host is slower than they are; `01_explore` measures how fast
-# the host reads, and TensorFlow's [guide to input
-# pipelines](https://www.tensorflow.org/guide/data_performance) explains how.
+# The competition divides its photos into three splits: *train* to learn from, *val* to measure on,
+# and *test*, whose labels only Kaggle has. The photos are not single JPEG files: each split is cut
+# into 16 *shards*, and each shard is a
+# [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord) file with hundreds of JPEGs,
+# their labels and their ids, one after the other. Thousands of single files would each have to be
+# opened, over a network often slowly. One large file could be read by one reader only. Of several
+# shards many are read at once and in mixed order, which also shuffles the photos. Kaggle advises
+# tens to hundreds of files of 10 to 100 MB each. This matters on a TPU because the chips wait
+# whenever the host is slower than they are; `01_explore` measures how fast the host reads, and
+# TensorFlow's [guide to input pipelines](https://www.tensorflow.org/guide/data_performance)
+# explains how.
 #
 # `00-192x192-798.tfrec` is the first shard with photos of 192 x 192 pixels, and holds 798 of them.
 # So the number of steps is known before anything is read. The competition has its photos in four
@@ -261,7 +264,9 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 # About 120 photos a class are too few to train a large network from random weights. So the
 # notebook takes a network that was trained on [ImageNet](https://www.image-net.org), over a
 # million photos of 1,000 kinds of things, and uses what it learnt there. Keras's [guide to
-# transfer learning](https://keras.io/guides/transfer_learning/) shows the same method.
+# transfer learning](https://keras.io/guides/transfer_learning/) shows the same method. With
+# `weights="auto"` the weights come from a file that is attached to the notebook or lies in
+# `weights/`, and else from the internet.
 #
 # - **It keeps** the *backbone*: all layers but the last, with their weights and with the
 #   preprocessing they were trained with. The backbone turns a photo into *features*, some hundreds
@@ -308,6 +313,9 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # needs a fraction of a second for a pass over the features. On two CPU cores, with MobileNet-0.75
 # and 3,670 photos of five flowers, this took 10 seconds and reached a macro F1 of .901. Running
 # the backbone in every epoch took 101 seconds and reached .887.
+#
+# The head's own learning rate follows the schedule that is explained below, unless the head is
+# solved directly and needs none. The curves after training show each epoch of it.
 #
 # There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
 # features each time. `views` is the way between: it stores the features of several versions of
@@ -452,9 +460,10 @@ run.figure(plots.curves(history), "curves")
 # %% [markdown]
 # ## How good is it?
 #
-# First look at the curves above. The left panel shows the loss, the right one the scores.
-# Validation loss that still falls at the end means that more epochs may help. Validation loss that
-# rises while the training loss falls means that the network learns the photos by heart.
+# First look at the curves above, one point an epoch. The left panel shows the loss, the right one
+# the scores. Validation loss that still falls at the end means that more epochs may help.
+# Validation loss that rises while the training loss falls means that the network learns the photos
+# by heart.
 #
 # ### Why macro F1 and not accuracy
 #
@@ -527,7 +536,7 @@ run.figure(
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
-# | 104 kinds of drawn flowers | SmallNet, from random weights (`make run`) | .924 | 79 s |
+# | 104 kinds of drawn flowers | `SmallNet`, the kit's own, without ImageNet (`make run`) | .924 | 79 s |
 # | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10 s for the head |
 # | the same, features stored before | the same head | | 1.5 s |
 # | the same photos | the same, then fine-tuned | .913 | 166 s with the report |
