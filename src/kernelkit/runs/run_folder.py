@@ -47,6 +47,12 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def numbers(found: Mapping[str, Any]) -> dict[str, float]:
+    """The plain numbers of a run's metrics."""
+    return {name: value for name, value in found.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+
+
 def summary(found: Mapping[str, Any], shown: Shown) -> str:
     """The first measures in a line, with the device they were made on."""
     numbers = list(shown.numbers(found).items())[:IN_A_LINE]
