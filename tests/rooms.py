@@ -6,8 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "invocation", "live_line", "locks", "processes", "machines",
-    "project", "shown", "signals", "terminal",
+    "errors", "files", "processes", "machines", "project", "shown", "terminal",
 ]  # fmt: skip
 
 
@@ -51,22 +50,16 @@ ROOMS = {
             "": "",
             "errors": "",
             "files": "errors",
-            "events": "live_line terminal",
-            "live_line": "terminal",
-            "locks": "",
             "processes": "",
             "machines": "errors",
             "project": "errors shown",
             "shown": "",
             "terminal": "",
-            "signals": "",
-            "invocation": "",
-            "cli": "errors signals terminal",
             "notebooks": _tools,
             "pages": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks",
-            "runs": f"{_tools} cli notebooks bundle pages",
+            "runs": f"{_tools} notebooks bundle pages",
             "local_kaggle": _tools,
             "local_kaggle.catalogue": _tools,
             "local_kaggle.limits": _tools,
@@ -101,7 +94,7 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} pages sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} cli push runs start sweep.command local_kaggle.standalone",
+            "commands": f"{_tools} push runs start sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
+from kernelkit.terminal.cli import reports_errors
 
 NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes")
 

@@ -7,9 +7,9 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
-from kernelkit import terminal
 from kernelkit.bundle import packages
 from kernelkit.errors import PreflightError
+from kernelkit.terminal import safe_text
 
 Cell = dict[str, Any]
 
@@ -47,7 +47,7 @@ def carry(file: packages.File) -> Cell:
         raise PreflightError(f"{file.path} cannot be carried as text")
     path = json.dumps(file.path, ensure_ascii=False)  # which Python reads alike
     call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
-    return code(f"# {terminal.one_line(file.path)}\n{call}", FOLDED)
+    return code(f"# {safe_text.one_line(file.path)}\n{call}", FOLDED)
 
 
 def check(names: tuple[str, ...]) -> Cell:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.events import SHORTEST_SECRET
+from kernelkit.terminal.events import SHORTEST_SECRET
 
 _SHAPES = {
     "a Kaggle API token": r"\bKGAT_[A-Za-z0-9]{16,}",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelkit import invocation, machines
+from kernelkit import machines
 from kernelkit.errors import CapacityError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
 from kernelkit.machines import Machine
 from kernelkit.push.checks import Finding
+from kernelkit.terminal import invocation
 
 LEAST_HOURS = 0.05  # less quota than this does not outlast a session's start
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelkit import machines
-from kernelkit.bundle.build import read_json
 from kernelkit.errors import PreflightError
+from kernelkit.notebooks.document import read_json
 from kernelkit.push.metadata import KEYS, Metadata
 
 

@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, Unpack
 
-from kernelkit import invocation, machines, terminal
+from kernelkit import machines
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -22,7 +22,6 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
-from kernelkit.events import secrets_of_environment, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
@@ -30,11 +29,12 @@ from kernelkit.project import RUNS, Project
 from kernelkit.push import follow, plan, preflight, resuming
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.account import AccountStatus, check
-from kernelkit.push.context import LEDGER, PushContext, in_project
+from kernelkit.push.context import LEDGER, CommandOptions, PushContext, in_project
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
-from kernelkit.push.timing import Timing
 from kernelkit.runs import claims
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.events import secrets_of_environment, size_of
 
 
 def push_kernel(
@@ -51,14 +51,9 @@ def push_kernel(
     continues: bool = False,
     force: bool = False,
     submit: str | None = None,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
     project: Project | None = None,
     starts: Sequence[Mapping[str, Any]] = (),
+    **options: Unpack[CommandOptions],
 ) -> Path | None:
     """Push a notebook, wait for its run and bring its outputs home; returns their folder.
 
@@ -72,21 +67,16 @@ def push_kernel(
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
     submit       a message: enter submission.csv into the competition and wait for its score
-    local        rehearse against a local Kaggle that lives as long as this call
-    as_json      one JSON object an event
-    quiet        tell only of what needs attention, and what came of it
-    runs         the folder of runs and ledger; default `runs` at the project's root
     project      what rides along, where that is not what pyproject.toml says
     starts       the parameters of each run that the notebook starts, which the preflight is to
                  check as it checks the notebook's own
+    options      what every command takes: see `CommandOptions`
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
-    here = project or plan.here(metadata or notebook)
-    context = in_project(here, local=local, as_json=as_json, quiet=quiet, runs=runs,
-                         stream=stream, timing=timing)  # fmt: skip
-    if local and not wait:
+    context = in_project(project or plan.here(metadata or notebook), **options)
+    if context.local and not wait:
         raise ParameterError(
             "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
             f"--no-wait, or start one that stays with {invocation.command('local')}"
@@ -102,8 +92,8 @@ def push_kernel(
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
         context = replace(context, catalogue=planned.catalogue)
-        how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
-        return _push(context, planned, output, submit, **how)
+        return _push(context, planned, output, submit, dry_run=dry_run, wait=wait, force=force,
+                     continues=continues)  # fmt: skip
     except KernelkitError as error:
         _end(context, error)
     finally:
@@ -257,4 +247,4 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     pushes = ledgers.Ledger(where / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
-    return terminal.plain(ledgers.table(pushes))
+    return safe_text.plain(ledgers.table(pushes))

@@ -12,17 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypedDict
 
-from kernelkit import files, invocation, live_line, locks, signals
+from kernelkit import files
 from kernelkit.errors import KernelkitError
-from kernelkit.events import Reporter, minutes, secrets_of_environment
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import RUNS, Project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.terminal import invocation, live_line
+from kernelkit.terminal.cli import unwinding
+from kernelkit.terminal.events import Reporter, minutes, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
 LOCKS = ".locks"  # a folder for the files that commands hold while they must be alone
@@ -88,7 +90,7 @@ class PushContext:
         def busy() -> None:
             self.report("waiting", f"another command {doing}: going on when it is done")
 
-        return locks.held(self.runs / LOCKS / f"{key}.lock", busy)
+        return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
 
     def how_to_continue(self) -> str:
         """The sentence that tells how to go on from what a run left."""
@@ -119,6 +121,25 @@ class PushContext:
         return f"{typed or invocation.command('resume')} {push.reference}"
 
 
+class CommandOptions(TypedDict, total=False):
+    """The keyword arguments of every command that asks Kaggle.
+
+    local    rehearse against a local Kaggle that lives as long as the call
+    as_json  one JSON object an event
+    quiet    only the events that need attention, and the results
+    runs     the folder of runs and ledger; default `runs` at the project's root
+    stream   where the events are written; default stdout
+    timing   the clock and every limit in time
+    """
+
+    local: bool
+    as_json: bool
+    quiet: bool
+    runs: Path | None
+    stream: TextIO | None
+    timing: Timing | None
+
+
 def in_project(
     project: Project,
     *,
@@ -129,11 +150,7 @@ def in_project(
     stream: TextIO | None = None,
     timing: Timing | None = None,
 ) -> PushContext:
-    """The surroundings of a command in this project.
-
-    `local` rehearses, `as_json` and `quiet` say how it tells what happens (`events`), `runs` is
-    the project's own by default.
-    """
+    """The surroundings of a command in this project; the options are those of `CommandOptions`."""
     report = Reporter(
         stream,
         as_json=as_json,
@@ -141,10 +158,10 @@ def in_project(
         rehearsal=local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST",
         secrets=secrets_of_environment(),
     )
-    where = runs or project.root / RUNS
-    folder = where / "local_kaggle" if local else None
+    folder = runs or project.root / RUNS
+    server = folder / "local_kaggle" if local else None
     limits = timing or (REHEARSAL if local else KAGGLE)
-    return PushContext(where, report, limits, folder, root=project.root)
+    return PushContext(folder, report, limits, server, root=project.root)
 
 
 FILLED = ".filled"  # in the catalogue: the commands that were run, a line each
@@ -172,7 +189,7 @@ def connect(
     from kernelkit.local_kaggle.server import LocalKaggle
 
     # A rehearsal's Kaggle is this process: what it runs must not outlive it.
-    with signals.unwinding(), LocalKaggle(local) as server, server.attach():
+    with unwinding(), LocalKaggle(local) as server, server.attach():
         filled = server.catalogue / FILLED
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         if catalogue and catalogue not in known:

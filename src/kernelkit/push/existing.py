@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Unpack
 
 from kernelkit.errors import DeadlineError, NetworkError, OutputsError, ParameterError
-from kernelkit.events import minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Status, Stored
 from kernelkit.push import metadata, plan
 from kernelkit.push import submit as submission
 from kernelkit.push.command import push_kernel
-from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.fetch import fetch
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
-from kernelkit.push.timing import Timing
 from kernelkit.runs import claims, run_folder
 from kernelkit.runs.claims import Claim
+from kernelkit.terminal.events import minutes, size_of
 
 
 def fetch_push(
@@ -29,12 +28,7 @@ def fetch_push(
     *,
     only: Sequence[str] = (),
     output: Path | None = None,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> Path:
     """Bring home what a push left, without waiting for it; returns the folder.
 
@@ -46,10 +40,7 @@ def fetch_push(
     Raises `DeadlineError` while the run is alive, `OutputsError` where no file fits or not all
     came, and without `only` everything that `push_kernel` raises.
     """
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
         push = earlier(context, kaggle, reference)
         stored, status = _how_it_stands(kaggle, push)
@@ -59,11 +50,8 @@ def fetch_push(
             )
         if only:
             return _some(context, kaggle, push, stored, only, output)
-    found = push_kernel(
-        resume=push.reference, output=output, local=local, as_json=as_json, quiet=quiet,
-        runs=context.runs, stream=stream, timing=timing,
-    )  # fmt: skip
-    return found or context.folder(push)
+    folder = push_kernel(resume=push.reference, output=output, **options)
+    return folder or context.folder(push)
 
 
 def submit_result(
@@ -71,12 +59,7 @@ def submit_result(
     message: str,
     *,
     competition: str | None = None,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> None:
     """Enter the `submission.csv` of a run into a competition and wait for its score.
 
@@ -87,17 +70,13 @@ def submit_result(
     """
     path = Path(result)
     if not path.exists():
-        push_kernel(resume=result, submit=message, local=local, as_json=as_json, quiet=quiet,
-                    runs=runs, stream=stream, timing=timing)  # fmt: skip
+        push_kernel(resume=result, submit=message, **options)
         return
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name != submission.SUBMISSION:
         raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
     name = competition or _own_competition()
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
         score = submission.submit(
             kaggle, name, message, folder=folder, kernel=None, version=0,

@@ -14,7 +14,6 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.events import from_here, minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota
 from kernelkit.push import ledger as ledgers
@@ -28,6 +27,7 @@ from kernelkit.push.wait import Ended, Wait
 from kernelkit.runs import claims, run_folder
 from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import failure as failure_in
+from kernelkit.terminal.events import from_here, minutes, size_of
 
 
 def follow(

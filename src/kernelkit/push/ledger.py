@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, locks
+from kernelkit import files
 
 # How a push can stand.
 SENDING = "sending"  # SaveKernel is out and its answer not yet in
@@ -119,7 +119,7 @@ class Ledger:
 
     def _locked(self) -> AbstractContextManager[None]:
         """Two pushes at a time change the file one after the other."""
-        return locks.held(self.path.with_suffix(".lock"))
+        return files.locked(self.path.with_suffix(".lock"))
 
 
 def table(pushes: list[Push]) -> str:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import machines, project
-from kernelkit.bundle.build import build, parameters_source, read_json
+from kernelkit.bundle.build import build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.notebooks import parameters
+from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project
 from kernelkit.push import metadata, preflight
 from kernelkit.push.checks import Finding

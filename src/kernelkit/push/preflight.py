@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import invocation, machines
+from kernelkit import machines
 from kernelkit.bundle import secret_scan
 from kernelkit.bundle.build import Bundle, check_size
 from kernelkit.errors import PreflightError
@@ -20,6 +20,7 @@ from kernelkit.project import Project
 from kernelkit.push import image_packages
 from kernelkit.push.checks import Finding, error, in_metadata, warning
 from kernelkit.push.metadata import Metadata
+from kernelkit.terminal import invocation
 
 OUTPUT = "output"  # where a run writes
 

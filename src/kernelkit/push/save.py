@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kernelkit.kaggle_api.client import SOURCES, Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Saved, Stored
-
-SETTLE_SECONDS = (5.0, 15.0, 30.0)  # when to look whether a push arrived after all
-
-
-@dataclass(frozen=True)
-class SavingPolicy:
-    """How often SaveKernel may be sent in all, and how long to look before sending it again."""
-
-    sends: int = 3
-    settle: tuple[float, ...] = SETTLE_SECONDS
+from kernelkit.push.timing import SavingPolicy
 
 
 def save_once(

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit import terminal
 from kernelkit.runs.excerpts import joined
+from kernelkit.terminal import safe_text
 
 # C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
@@ -83,7 +83,7 @@ def text(entries: Iterable[Entry]) -> str:
     Of a log longer than `LONGEST` characters its two ends.
     """
     told = (entry.text for entry in entries if not entry.chatter)
-    return terminal.plain(joined(told, LONGEST, "the log as Kaggle keeps it has them"))
+    return safe_text.plain(joined(told, LONGEST, "the log as Kaggle keeps it has them"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project, terminal
+from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 from kernelkit.runs.excerpts import excerpt
 from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 INJECTED_TAG = "injected-parameters"
@@ -133,7 +134,7 @@ def _shown_data(kind: str, held: Any) -> Any:
 def _short(text: str) -> str:
     # nbconvert takes quadratic time for colours, so that a text full of them loses them.
     colours = text.count("\x1b") <= MOST_COLOURS
-    return terminal.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
+    return safe_text.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
 
 
 def _facts(
@@ -170,7 +171,7 @@ def failure(notebook: nbformat.NotebookNode) -> str:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                return terminal.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
+                return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
     return ""
 
 

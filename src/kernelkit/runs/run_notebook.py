@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from kernelkit import files, invocation, project, terminal
-from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
-from kernelkit.live_line import NotebookOutput
+from kernelkit import files, project
+from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import kit_folder, notebook_html, unfinished
+from kernelkit.runs import kit_folder, notebook_html
+from kernelkit.runs.unfinished import chosen_folder, own_folder
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.live_line import NotebookOutput
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
 TRACEBACK_LINES = 12
-HOST_FOLDER = "host-{}"
-HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
 
 @dataclass(frozen=True)
@@ -124,40 +123,6 @@ def check(
     return source, known, parameters.resolve(known, given)
 
 
-def chosen_folder(
-    notebook: Path,
-    known: Mapping[str, parameters.Parameter],
-    values: Mapping[str, Any],
-    name: str,
-    output: Path | None,
-    fresh: bool,
-) -> AbstractContextManager[Path]:
-    """The run's folder for the length of a block: `output`, or see `unfinished.folder_for`.
-
-    Of several hosts that are started by themselves the first one holds it, and sends the others
-    what it finds there; theirs is the name, else one of the notebook and the time.
-    """
-    if output and fresh:
-        raise ParameterError("--fresh chooses a new folder itself: leave out --output")
-    if not output and own_folder(Path()) != Path():
-        output = Path("runs") / (name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}")
-    if output:
-        return nullcontext(output)
-    every = {one.name: one.default for one in known.values()} | dict(values)
-    return unfinished.folder_for(notebook, every, name=name, fresh=fresh)
-
-
-def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """The run's folder on host 0, one below it on every other: they may share a disk."""
-    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
-    if not index and environ.get("TF_CONFIG"):
-        try:
-            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
-        except (ValueError, KeyError, TypeError):
-            index = ""  # the notebook says what is wrong with it
-    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
-
-
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
     kit_folder.path(folder, REPORT).unlink(missing_ok=True)
@@ -247,7 +212,7 @@ def _keep(part: Path, executed: Path) -> None:
 
 def _what_failed(error: Any, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
-    lines = terminal.plain("\n".join(error.traceback)).rstrip().splitlines()
+    lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
     return (
         f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"

@@ -20,16 +20,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from kernelkit import files, processes
-from kernelkit.cli import reports_errors
 from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.runs import notebook_html
-from kernelkit.runs.run_notebook import (
-    HOST_FOLDER,
-    ExecutedRun,
-    check,
-    chosen_folder,
-    run_notebook,
-)
+from kernelkit.runs.run_notebook import ExecutedRun, check, run_notebook
+from kernelkit.runs.unfinished import HOST_FOLDER, chosen_folder
+from kernelkit.terminal.cli import reports_errors
 
 LOG = "log.txt"
 GRACE = 15.0  # seconds for the others to say themselves that one is lost

@@ -13,17 +13,55 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, locks, project
+from kernelkit import files, project
 from kernelkit.errors import ParameterError
+from kernelkit.notebooks.parameters import Parameter
 from kernelkit.runs import kit_folder, run_folder
 
 STATE = "run.json"
 LOCKS = ".locks"
+HOST_FOLDER = "host-{}"
+HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
+
+
+def chosen_folder(
+    notebook: Path,
+    known: Mapping[str, Parameter],
+    values: Mapping[str, Any],
+    name: str,
+    output: Path | None,
+    fresh: bool,
+) -> contextlib.AbstractContextManager[Path]:
+    """The run's folder for the length of a block: `output`, or see `folder_for`.
+
+    Of several hosts that are started by themselves the first one holds it, and sends the others
+    what it finds there; theirs is the name, else one of the notebook and the time.
+    """
+    if output and fresh:
+        raise ParameterError("--fresh chooses a new folder itself: leave out --output")
+    if not output and own_folder(Path()) != Path():
+        output = Path("runs") / (name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}")
+    if output:
+        return contextlib.nullcontext(output)
+    every = {one.name: one.default for one in known.values()} | dict(values)
+    return folder_for(notebook, every, name=name, fresh=fresh)
+
+
+def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The run's folder on host 0, one below it on every other: they may share a disk."""
+    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
+    if not index and environ.get("TF_CONFIG"):
+        try:
+            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
+        except (ValueError, KeyError, TypeError):
+            index = ""  # the notebook says what is wrong with it
+    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
 @contextlib.contextmanager
@@ -108,7 +146,7 @@ def _alone_in(folder: Path) -> Iterator[bool]:
     """Whether this command is the only one that runs in `folder` for the length of a block."""
     key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     files.make_folder(folder.parent)
-    with locks.tried(Path(project.RUNS) / LOCKS / f"run-{key}.lock") as alone:
+    with files.try_lock(Path(project.RUNS) / LOCKS / f"run-{key}.lock") as alone:
         yield alone
 
 

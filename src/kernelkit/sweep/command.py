@@ -20,7 +20,7 @@ from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
-from kernelkit.sweep.workers.launching import launcher
+from kernelkit.sweep.workers.processes import launcher
 
 RUNS = "runs"
 KAGGLE, REHEARSAL = "kaggle-{}", "rehearsal-{}"  # a sweep's folder, where it ran elsewhere

@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kernelkit import invocation
 from kernelkit.commands.console import COMMANDS, main
+from kernelkit.terminal import invocation
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "rich", "starlette", "yaml")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors, machines
-from kernelkit.events import Reporter
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
@@ -25,6 +24,7 @@ from kernelkit.push.command import list_pushes
 from kernelkit.push.context import PushContext
 from kernelkit.push.follow import follow
 from kernelkit.push.ledger import Ledger
+from kernelkit.terminal.events import Reporter
 
 
 @pytest.fixture(autouse=True)

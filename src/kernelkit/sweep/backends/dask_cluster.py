@@ -23,7 +23,7 @@ from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store.records import FAILED, Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
-from kernelkit.sweep.workers.launching import launcher
+from kernelkit.sweep.workers.processes import launcher
 
 CONNECT_SECONDS = 15
 

@@ -23,13 +23,12 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
 from kernelkit.sweep.backends import wheels
-from kernelkit.sweep.config.identity import Fingerprint
-from kernelkit.sweep.config.specification import PlannedRun, Specification
+from kernelkit.sweep.config.specification import Fingerprint, PlannedRun, Specification
 from kernelkit.sweep.report.preview import expected_seconds
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
-from kernelkit.sweep.workers.launching import launcher
+from kernelkit.sweep.workers.processes import launcher
 
 FOLDER = "sweep"  # of the session's output: the runs
 KEPT = "kept"

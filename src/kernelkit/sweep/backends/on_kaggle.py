@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from kernelkit import invocation, machines, project
+from kernelkit import machines, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -33,6 +33,7 @@ from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
+from kernelkit.terminal import invocation
 
 TAKEN = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"

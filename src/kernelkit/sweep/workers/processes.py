@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,8 @@ import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files
 from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
+
+COLD = "KERNELKIT_COLD"  # set to anything: every run in an interpreter of its own
 
 KILL_SECONDS = 30.0  # waited for what was killed to be gone; the kernel may have it in a long call
 
@@ -141,3 +143,12 @@ def _family(pid: int) -> list[psutil.Process]:
         return [*parent.children(recursive=True), parent]
     except psutil.Error:
         return []
+
+
+def launcher(warm: Sequence[str], log: Path) -> Launcher:
+    """What starts runs, with these modules imported beforehand where a fork is safe."""
+    if sys.platform != "linux" or COLD in os.environ:
+        return Fresh()
+    from kernelkit.sweep.workers.fork_server import ForkServer
+
+    return ForkServer(warm, log)

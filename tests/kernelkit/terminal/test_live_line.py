@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from kernelkit import live_line
-from kernelkit.live_line import LiveLine, NotebookOutput, fitted, is_note, is_step
+from kernelkit.terminal import live_line
+from kernelkit.terminal.live_line import LiveLine, NotebookOutput, fitted, is_note, is_step
 
 
 class Terminal(io.StringIO):

@@ -1,18 +1,22 @@
-"""What every tool does alike: report an error in one message and end with its exit code."""
+"""How every command ends: an error in one message and its exit code, signals as an exit."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import io
 import json
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import ParamSpec
 
 import click
 
-from kernelkit import signals, terminal
+from kernelkit.terminal import safe_text
 
 P = ParamSpec("P")
 
@@ -22,6 +26,8 @@ UNWRITABLE = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
     errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.ELOOP,
 )  # fmt: skip
+# Windows has no SIGHUP, which a terminal sends as it closes.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
@@ -37,9 +43,9 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             if isinstance(stream, io.TextIOWrapper):  # a letter that it lacks is no error
                 stream.reconfigure(errors="backslashreplace")
         try:
-            with signals.unwinding():
+            with unwinding():
                 command(*args, **kwargs)
-        except signals.EndedBySignal as ended:
+        except EndedBySignal as ended:
             click.echo(f"ended by {ended.name}", err=True)
             raise
         except KeyboardInterrupt:
@@ -48,7 +54,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            where = f": {terminal.one_line(str(error.filename)[:200])}" if error.filename else ""
+            where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
             click.echo(f"error: cannot write{where} ({error.strerror}). "
                        "Free some space or choose another folder.", err=True)  # fmt: skip
             sys.exit(CANNOT_WRITE)
@@ -60,7 +66,42 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
                 event = {"event": "error", "text": str(error), "exit_code": code}
                 click.echo(json.dumps(event))
             elif not getattr(error, "told", False):
-                click.echo(f"error: {terminal.plain(str(error))}", err=True)
+                click.echo(f"error: {safe_text.plain(str(error))}", err=True)
             sys.exit(code)
 
     return wrapper
+
+
+class EndedBySignal(SystemExit):
+    """Raised where the process is when such a signal comes; exits with 128 and its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.name = signal.Signals(number).name
+
+
+@contextlib.contextmanager
+def unwinding() -> Iterator[None]:
+    """For the length of a block, a signal that would end this process raises `EndedBySignal` first.
+
+    Whatever is open is closed on the way out: servers, and the processes that they started.
+    A signal that somebody ignores (`nohup`) or handles already is left to them, and so is every
+    one outside the main thread. A second one during the closing is ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in mine:
+            signal.signal(each, signal.SIG_IGN)
+        raise EndedBySignal(number)
+
+    for number in mine:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)

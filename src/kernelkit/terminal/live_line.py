@@ -12,7 +12,7 @@ import re
 import time
 from typing import TextIO
 
-from kernelkit import terminal
+from kernelkit.terminal import safe_text
 
 PLAIN_SECONDS = 60.0  # between two states of the moving line where there is no terminal
 
@@ -74,7 +74,7 @@ class LiveLine:
             self._on_screen = False
 
     def _write(self, text: str) -> None:
-        self.stream.write(terminal.writable(text, self.stream))
+        self.stream.write(safe_text.writable(text, self.stream))
 
 
 class NotebookOutput(io.TextIOBase):
@@ -99,9 +99,9 @@ class NotebookOutput(io.TextIOBase):
         self._line.erase()
 
     def _show(self, line: str) -> None:
-        line = terminal.plain(line, colours=True)
+        line = safe_text.plain(line, colours=True)
         if is_step(line):
-            self._line.move(terminal.plain(line))
+            self._line.move(safe_text.plain(line))
         elif not is_note(line):
             self._line.stay(line)
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from kernelkit import live_line, terminal
-from kernelkit.live_line import LiveLine
+from kernelkit.terminal import live_line, safe_text
+from kernelkit.terminal.live_line import LiveLine
 
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
@@ -55,13 +55,13 @@ class Reporter:
         if self.as_json:
             self._write_json(event, text, facts)
         elif event == "progress":
-            self._state = terminal.one_line(terminal.plain(text))
+            self._state = safe_text.one_line(safe_text.plain(text))
             self._move()
         elif event == "log":
-            self._tell_log(terminal.plain(text).rstrip("\n").split("\n"))
+            self._tell_log(safe_text.plain(text).rstrip("\n").split("\n"))
         else:
             self._state = self._step = ""
-            first, *others = terminal.plain(text).rstrip("\n").split("\n")
+            first, *others = safe_text.plain(text).rstrip("\n").split("\n")
             self._stay(f"{event:<{LABEL}} {first}", *(f"{'':<{LABEL}} {one}" for one in others))
 
     def end(self) -> None:
@@ -85,13 +85,13 @@ class Reporter:
         if text:
             message["text"] = text
         line = json.dumps(message | facts, default=str)
-        self.stream.write(terminal.writable(self.clear(line) + "\n", self.stream))
+        self.stream.write(safe_text.writable(self.clear(line) + "\n", self.stream))
         self.stream.flush()
 
     def _tell_log(self, lines: Iterable[str]) -> None:
         for line in lines:
             if live_line.is_step(line):
-                self._step = terminal.one_line(line.strip())
+                self._step = safe_text.one_line(line.strip())
                 self._move()
             elif not live_line.is_note(line):
                 self._step = ""
