@@ -16,6 +16,13 @@ desk = ["data=drawn"]                  # what works at the desk only
 score = "f1"                           # of metrics.json: what runs are ranked by
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
+
+[[tool.kernelkit.shown.sections]]      # what a report shows of the run's files, in this order
+title = "Score of each class"
+file = "class_scores.csv"
+kind = "bars"                          # figure | table | bars | matrix | photos
+caption = "F1 of each class, the worst first."
+
 [tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
 "data=competition" = {image_size = [192, 224]}
 """
@@ -130,7 +137,7 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
-        shown=Shown.read(kit.get("shown", {})),
+        shown=_shown(file, kit.get("shown", {})),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
     )
@@ -142,6 +149,15 @@ def shown(start: Path) -> Shown:
         return Shown.read(json.loads(told))
     own = find_project(start).shown
     return own if own != Shown() else find_project(Path.cwd()).shown
+
+
+def _shown(file: Path, written: dict[str, Any]) -> Shown:
+    try:
+        return Shown.read(written)
+    except (ValueError, TypeError) as error:
+        raise PreflightError(
+            f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
+        ) from None
 
 
 def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:

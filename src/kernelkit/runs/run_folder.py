@@ -100,9 +100,9 @@ def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) 
     """Write a report from the executed notebook, or from what else came home; returns it.
 
     `clear` takes the secrets out of a text. Raises what
-    `kernelkit.runs.notebook_html.write_report` raises.
+    `kernelkit.runs.report_page.write_report` raises.
     """
-    from kernelkit.runs.notebook_html import write_report
+    from kernelkit.runs.report_page import write_report
 
     left = kit_folder.left_by_run(folder)
     names = [name for name in EXECUTED if left is None or name in left]
