@@ -16,7 +16,7 @@ import click
 
 from kernelkit.terminal.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes")
+NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes", "page")
 
 
 @click.command(help=__doc__)

@@ -20,7 +20,7 @@ function matrix(place, { names, counts }) {
   const inn = make("button", { type: "button", textContent: "+", ariaLabel: "larger" });
   const fit = make("button", { type: "button", textContent: "Fit" });
   const key = (name, text) => [make("span", { className: "key " + name }), " " + text];
-  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "right"), "   ", ...key("wrong", "mistaken"), "   the stronger, the larger the share of the row"));
+  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "right, "), ...key("wrong", "mistaken; the stronger, the larger the share of the row")));
   const held = make("div", { className: "matrix", tabIndex: 0, role: "application", ariaLabel: `Matrix of ${n} by ${n}: rows are true, columns guessed. Arrow keys move from cell to cell, plus and minus zoom.` });
   place.append(bar, held, reading);
   let at = null;
@@ -32,12 +32,15 @@ function matrix(place, { names, counts }) {
     return Math.max(0, CELLS.findLastIndex((size) => size * n <= room));
   };
 
+  const pad = () => Math.max(0, Math.ceil(9 - CELLS[level] / 2)); // or the first name is cut off
+
   function paint() {
     const size = CELLS[level];
+    const all = size * n + 2 * pad();
     const every = Math.ceil(LABEL / size);
-    const grid = draw("svg", { width: size * n + 1, height: size * n + 1, viewBox: `0 0 ${size * n + 1} ${size * n + 1}`, "aria-hidden": "true" });
-    const left = draw("svg", { class: "left", width: side, height: size * n + 1, "aria-hidden": "true" });
-    const top = draw("svg", { class: "top", width: size * n + 1, height: side, "aria-hidden": "true" });
+    const grid = draw("svg", { width: all, height: all, viewBox: `${-pad()} ${-pad()} ${all} ${all}`, "aria-hidden": "true" });
+    const left = draw("svg", { class: "left", width: side, height: all, "aria-hidden": "true" });
+    const top = draw("svg", { class: "top", width: all, height: side, "aria-hidden": "true" });
     grid.append(draw("rect", { width: size * n, height: size * n, class: "ground" }));
     counts.forEach((row, i) => row.forEach((count, j) => {
       if (!count) return;
@@ -53,7 +56,7 @@ function matrix(place, { names, counts }) {
     names.forEach((name, k) => {
       if (k % every) return;
       const short = name.length > 26 ? name.slice(0, 25) + "…" : name;
-      const middle = (k + 0.5) * size;
+      const middle = pad() + (k + 0.5) * size;
       parts.rows[k] = draw("text", { x: side - 5, y: middle + 4, "text-anchor": "end" }, short);
       parts.columns[k] = draw("text", { transform: `translate(${middle + 4} ${side - 5}) rotate(-90)` }, short);
       left.append(parts.rows[k]);
@@ -98,7 +101,7 @@ function matrix(place, { names, counts }) {
 
   held.addEventListener("pointermove", (event) => {
     const own = parts.grid.getBoundingClientRect();
-    const [j, i] = [event.clientX - own.left, event.clientY - own.top].map((value) => Math.floor(value / CELLS[level]));
+    const [j, i] = [event.clientX - own.left, event.clientY - own.top].map((value) => Math.floor((value - pad()) / CELLS[level]));
     if (i >= 0 && j >= 0 && i < n && j < n && !(at && at[0] === i && at[1] === j)) { at = [i, j]; mark(); }
   });
   held.addEventListener("keydown", (event) => {

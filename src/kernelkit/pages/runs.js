@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const SEED = "seed";
 const MOST_GROUPS = 8; // of an axis, beyond which its numbers are laid along a line
 const MOST_CHOICES = 40; // values of a parameter that a list can be chosen from
+const LAID = 200; // rows that are laid out at once: of the rest only what is scrolled to
 const ON_LOAD = 5; // settings whose curves are there when the page opens
 const axes = data.axes;
 const runs = new Map(data.runs.map((run) => [run.id, run]));
@@ -100,10 +101,12 @@ function passes(row) {
   });
 }
 
+const letters = new Intl.Collator(undefined, { numeric: true });
+
 function compare(a, b) {
   const [none, nor] = [a, b].map((value) => value === null || value === undefined || value === "");
   if (none || nor) return none - nor; // empty ones stay at the end whichever way a column is sorted
-  const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
+  const order = typeof a === "number" && typeof b === "number" ? a - b : letters.compare(a, b);
   return view.down ? -order : order;
 }
 
@@ -131,10 +134,26 @@ function table() {
   const held = document.activeElement?.closest?.("th")?.dataset.key;
   byId("heads").replaceChildren(make("th", { scope: "col", textContent: "curve" }), ...heads, ...(linked() ? [] : [make("th", { scope: "col", textContent: "report" })]));
   if (held) document.querySelector(`th[data-key="${CSS.escape(held)}"] button`)?.focus();
-  byId("rows").replaceChildren(...rows.map((row) => (row.line ??= line(row, found))));
+  byId("rows").replaceChildren();
+  lay = (most) => {
+    const there = byId("rows").querySelector(".more") ? byId("rows").rows.length - 1 : byId("rows").rows.length;
+    byId("rows").querySelector(".more")?.remove();
+    byId("rows").append(...rows.slice(there, there + most).map((row) => (row.line ??= line(row, found))));
+    if (there + most < rows.length) byId("rows").append(rest(rows.length - there - most, found.length + 2));
+  };
+  lay(LAID);
+  document.querySelector(".scroll").scrollTop = 0;
   if (!rows.length) byId("rows").append(nothing(found.length + 2));
   byId("count").textContent = `${rows.length.toLocaleString("en")} of ${made[view.rows].length.toLocaleString("en")}`;
   for (const button of document.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", button.dataset.view === view.rows);
+}
+
+let lay = () => {}; // lays out so many more of the rows that are shown
+
+function rest(count, width) {
+  const all = make("button", { type: "button", textContent: "Show all" });
+  all.onclick = () => lay(Infinity);
+  return make("tr", { className: "more nothing" }, make("td", { colSpan: width }, `${count.toLocaleString("en")} more rows. `, all));
 }
 
 // Whether a run's name is the link to its report, so that no column of links is needed.
@@ -437,6 +456,9 @@ function begin() {
     const values = [...new Set(data.runs.map((run) => show(run.parameters[name])))].filter(Boolean);
     if (values.length > 1 && values.length <= MOST_CHOICES) byId("choices").append(choice(name, values));
   }
+  const scroll = document.querySelector(".scroll");
+  scroll.onscroll = () => { if (byId("rows").querySelector(".more") && scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) lay(LAID); };
+  addEventListener("beforeprint", () => lay(Infinity));
   byId("tick-all").onclick = () => tickRows(made[view.rows].filter(passes));
   byId("tick-none").onclick = () => tickRows([]);
   refresh();

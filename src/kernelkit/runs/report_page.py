@@ -147,7 +147,8 @@ def _machine(metrics: Mapping[str, Any]) -> str:
 def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
     numbers = shown.numbers(metrics)
     first = dict.fromkeys([shown.score, *numbers])
-    cards = [(numbers[n][0], _measure(n, numbers[n][1])) for n in first if n in numbers][:CARDS]
+    labels = {name: label for name, (label, _) in numbers.items()} | {"seconds": "time"}
+    cards = [(labels[n], _measure(n, numbers[n][1])) for n in first if n in numbers][:CARDS]
     machine = _machine(metrics)
     return [*cards, ("device", machine)] if machine else cards
 
@@ -156,7 +157,7 @@ def _measure(name: str, value: float) -> str:
     if name == "seconds":
         return f"{value:.0f} s" if value < 120 else f"{value // 60:.0f} min {value % 60:.0f} s"
     if isinstance(value, float) and abs(value) < 100:
-        return f"{value:.4f}"
+        return f"{value:.3g}" if "per_second" in name else f"{value:.4f}"
     return f"{value:,.0f}"
 
 
@@ -171,8 +172,8 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
         validation = history.numbers(columns[history.VALIDATED + name])
         if not any(value == value for value in validation):
             continue
-        series = [{"label": "training", "values": training}] if training else []
-        series.append({"label": "validation", "values": validation})
+        series = [{"label": "validation", "values": validation}]
+        series += [{"label": "training", "values": training}] if training else []
         best = "lowest" if "loss" in name else "highest"
         title = _finding(label, validation, best)
         charts.append({"label": title, "series": series, "phases": phases})
@@ -182,7 +183,7 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
 def _finding(label: str, values: list[float], best: str) -> str:
     known = [value for value in values if value == value]
     chosen = min(known) if best == "lowest" else max(known)
-    return f"{label}: {best} {chosen:.4f}, epoch {values.index(chosen) + 1}"
+    return f"{label[:1].upper()}{label[1:]}: {best} {chosen:.4f}, epoch {values.index(chosen) + 1}"
 
 
 def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:

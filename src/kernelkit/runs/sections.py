@@ -80,7 +80,7 @@ def _bars(path: Path) -> Content:
     mean, longest = sum(v for v, _, _ in values) / len(values), max(1.0, values[-1][0])
     bars: list[Content] = [
         {"name": label, "text": f"{value:.3f}", "width": round(100 * max(value, 0) / longest, 1),
-         "below": value < mean, "others": [_cell(_number(other)) for other in more]}
+         "below": value < mean, "others": [safe_text.plain(other) for other in more]}
         for value, label, more in values[:MOST_ROWS]
     ]  # fmt: skip
     below = sum(value < mean for value, _, _ in values)
