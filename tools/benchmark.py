@@ -18,7 +18,7 @@ import click
 from kernelkit.terminal.cli import reports_errors
 
 NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes",
-         "kernelkit")  # fmt: skip
+         "kernelkit", "page")  # fmt: skip
 
 
 @click.command(help=__doc__)
