@@ -39,6 +39,7 @@ ROOMS = {
             "models": _ground,
             "evaluation": f"{_ground} data accelerators",
             "training": f"{_ground} data accelerators models evaluation",
+            "ahead_of_time": f"{_ground} settings data accelerators models evaluation training",
             "comparison": f"{_ground} data evaluation",
             "plots": f"{_ground} data evaluation comparison",
             "run_folder": f"{_ground} data accelerators evaluation plots",
