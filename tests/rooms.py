@@ -90,7 +90,8 @@ ROOMS = {
             "local_kaggle.faults.schedule local_kaggle.serving local_kaggle.state",
             "local_kaggle.standalone": f"{_tools} local_kaggle.catalogue local_kaggle.server "
             "local_kaggle.faults.schedule",
-            "push": f"{_tools} notebooks kaggle_api bundle runs local_kaggle.server "
+            "tpu": f"{_tools} notebooks bundle",
+            "push": f"{_tools} notebooks kaggle_api bundle runs tpu local_kaggle.server "
             "local_kaggle.catalogue",
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
@@ -101,7 +102,7 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} cli push runs start sweep.command local_kaggle.standalone",
+            "commands": f"{_tools} cli push runs start tpu sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

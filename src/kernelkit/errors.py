@@ -15,6 +15,8 @@
 | 10 | the accelerator is not the one asked for |
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written |
+| 13 | a program does not fit the TPU's memory, or its compiler refuses it |
+| 14 | the TPU's compiler cannot be had on this machine |
 | 130 | interrupted |
 
 A notebook says by an exception's name why it ended, and the command ends with the code of that
@@ -109,6 +111,18 @@ class StorageError(KernelkitError):
     """A file could not be written: the disk is full or the folder read-only."""
 
     exit_code = 12
+
+
+class DoesNotFitError(KernelkitError):
+    """The TPU's compiler refuses a program, mostly because the memory of a chip is too small."""
+
+    exit_code = 13
+
+
+class NoCompilerError(KernelkitError):
+    """The TPU's compiler does not exist for this machine, or its environment was not made."""
+
+    exit_code = 14
 
 
 OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {

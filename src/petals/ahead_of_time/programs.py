@@ -7,7 +7,7 @@ downloaded: a program is the same for all values of the weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Program:
     batch: tuple[Shape, ...]
     images: int
     trainable: tuple[int, ...] = ()  # numbers in each variable that is trained
+    steps: int = 0  # calls an epoch, where the program trains
 
 
 def device_for(devices: int, name: str, settings: Mapping[str, Any]) -> Accelerator:
@@ -119,8 +120,8 @@ def _training(plan: RunPlan, num_classes: int) -> Program:
     images = Shape((plan.batch_size, size, size, 3), np.uint8)
     labels = Shape((plan.batch_size, num_classes), np.float32)
     if plan.settings["custom_loop"]:
-        return _custom_step(model, images, labels)
-    return _fit_step(TRAINING, model, images, labels)
+        return replace(_custom_step(model, images, labels), steps=plan.steps)
+    return replace(_fit_step(TRAINING, model, images, labels), steps=plan.steps)
 
 
 def _head(plan: RunPlan, num_classes: int, images: int) -> Program:
