@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-tpu test-parity fuzz lab bench lint lock
+.PHONY: help run tpu-check push test test-long test-tpu test-parity fuzz lab docs bench lint lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
@@ -70,6 +70,9 @@ lint: .venv/installed ## ruff and mypy
 
 lab: .venv/installed ## JupyterLab, with notebooks and their .py paired both ways
 	$(BIN)/jupyter lab notebooks
+
+docs: .venv/installed ## docs/cli.md, from the commands' own help
+	$(BIN)/python tools/cli_reference.py
 
 bench: .venv/installed ## the figures of the README, measured on this machine
 	$(BIN)/python tools/benchmark.py

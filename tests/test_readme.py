@@ -12,7 +12,8 @@ from kernelkit import errors
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
-TEXT = "\n".join([README, *DOCS.values()])
+# docs/cli.md is written by the commands themselves: tests/tools/test_cli_reference.py.
+TEXT = "\n".join([README, *(text for name, text in DOCS.items() if name != "cli.md")])
 TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("[!_]*.py"))
 
 

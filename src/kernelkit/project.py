@@ -181,6 +181,10 @@ def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
     known = {one.name: type(one.default) for one in fields(TpuSettings)}
     for name, value in written.items():
         if type(value) is not known.get(name):
-            takes = ", ".join(f"{known_name} ({kind.__name__})" for known_name, kind in known.items())
-            raise PreflightError(f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}")
+            takes = ", ".join(
+                f"{known_name} ({kind.__name__})" for known_name, kind in known.items()
+            )
+            raise PreflightError(
+                f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
+            )
     return TpuSettings(**written)
