@@ -16,7 +16,8 @@ import click
 
 from kernelkit.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes")
+NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes", "tpu")
+ON_REQUEST = ("tpu",)  # takes hours
 
 
 @click.command(help=__doc__)
@@ -36,7 +37,7 @@ def main(names: tuple[str, ...], photos: Path | None, weights: Path | None) -> N
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     given = {"photos": photos, "weights": weights}
     click.echo(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    for name in names or NAMES:
+    for name in names or [name for name in NAMES if name not in ON_REQUEST]:
         run = import_module(f"benchmarks.{name}").run
         needed = [need for need in inspect.signature(run).parameters if need in given]
         if missing := [need for need in needed if given[need] is None]:

@@ -20,6 +20,9 @@ accelerator = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object an event.")
 quiet = click.option("--quiet", is_flag=True, help="Only warnings, errors and what came of it.")
+check_tpu = click.option(
+    "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
+)
 local = click.option("--local", is_flag=True, help="Rehearse on a Kaggle inside this command.")
 metadata = click.option("--metadata", type=FILE, help="Another kernel-metadata.json.")
 output = click.option("--output", type=FILE, metavar="DIR", help="Where files go.")

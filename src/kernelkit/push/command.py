@@ -27,7 +27,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight, resuming
+from kernelkit.push import follow, plan, preflight, resuming, tpu_preflight
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.account import AccountStatus, check
 from kernelkit.push.context import LEDGER, PushContext, in_project
@@ -50,6 +50,7 @@ def push_kernel(
     resume: str | None = None,
     continues: bool = False,
     force: bool = False,
+    check_tpu: bool = False,
     submit: str | None = None,
     local: bool = False,
     as_json: bool = False,
@@ -71,6 +72,8 @@ def push_kernel(
     resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
+    check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
+                 `before_push` in [tool.kernelkit.tpu] asks for it at every push
     submit       a message: enter submission.csv into the competition and wait for its score
     local        rehearse against a local Kaggle that lives as long as this call
     as_json      one JSON object an event
@@ -102,6 +105,7 @@ def push_kernel(
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
         context = replace(context, catalogue=planned.catalogue)
+        planned = tpu_preflight.look(context, planned, check_tpu)
         how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
         return _push(context, planned, output, submit, **how)
     except KernelkitError as error:

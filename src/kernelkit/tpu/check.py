@@ -40,7 +40,7 @@ def check_tpu(
     report = Reporter(stream, as_json=as_json, quiet=quiet)
     try:
         project = find_project(notebook)
-        values = _values(project, notebook, parameters)
+        values = values_of(project, notebook, parameters)
         tpu = machine_named(machine)
         if largest_batch:
             return _search(project, values, tpu, report)
@@ -152,7 +152,7 @@ def _search(
     return results[good]
 
 
-def _values(
+def values_of(
     project: Project, notebook: Path, given: Sequence[str] | Mapping[str, Any]
 ) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""

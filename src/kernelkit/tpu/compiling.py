@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +29,7 @@ EVERY = 5.0  # seconds between two signs of life
 LAST_LINES = 8  # of a command that failed
 
 Tell = Callable[..., None]
+Lines = queue.Queue[bytes | None]  # None after the last
 
 
 def compile_programs(
@@ -40,13 +41,11 @@ def compile_programs(
     `RunFailedError` with its last words.
     """
     programs: list[dict[str, Any]] = []
-    with tempfile.TemporaryFile() as errors, _started(project, python, errors) as process:
-        assert process.stdin is not None  # noqa: S101 - it is a pipe
-        with process.stdin:
-            process.stdin.write(json.dumps(request).encode())
-        for event in _events(process, tell):
+    with tempfile.TemporaryFile() as errors, _started(project, python, errors) as (process, lines):
+        _ask(process, request)
+        for event in _events(lines, tell):
             if event.get("event") == "program":
-                programs.append({name: v for name, v in event.items() if name != "event"})
+                programs.append({name: value for name, value in event.items() if name != "event"})
             elif event.get("event") == "error":
                 kind = OF_NOTEBOOKS.get(str(event.get("kind")), RunFailedError)
                 raise kind(str(event.get("text")))
@@ -64,7 +63,7 @@ def compile_programs(
 @contextmanager
 def _started(
     project: Project, python: Path, errors: IO[bytes]
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[tuple[subprocess.Popen[bytes], Lines]]:
     words = shlex.split(project.tpu.command)
     if words[:1] == ["python"]:
         words[0] = str(python)
@@ -77,22 +76,33 @@ def _started(
         )  # fmt: skip
     except OSError as error:
         raise RunFailedError(f"{project.tpu.command} could not be started: {error}") from None
+    lines: Lines = queue.Queue()
+    reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
+    reader.start()
     try:
-        yield process
+        yield process, lines
     finally:
         processes.end(process)
+        reader.join(EVERY)
 
 
-def _events(process: subprocess.Popen[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
-    """The command's events as they come; meanwhile a sign of life every few seconds."""
-    lines: queue.Queue[bytes | None] = queue.Queue()
-
-    def read() -> None:
-        for line in process.stdout or ():
+def _read(pipe: IO[bytes], lines: Lines) -> None:
+    with pipe:
+        for line in pipe:
             lines.put(line)
-        lines.put(None)
+    lines.put(None)
 
-    threading.Thread(target=read, daemon=True).start()
+
+def _ask(process: subprocess.Popen[bytes], request: Mapping[str, Any]) -> None:
+    pipe = process.stdin
+    if pipe is None:
+        return
+    with suppress(BrokenPipeError), pipe:  # a command that ended at once says why itself
+        pipe.write(json.dumps(request).encode())
+
+
+def _events(lines: Lines, tell: Tell) -> Iterator[dict[str, Any]]:
+    """The command's events as they come; meanwhile a sign of life every few seconds."""
     doing, begun = "building the model", time.monotonic()
     while True:
         try:

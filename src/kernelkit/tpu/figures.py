@@ -75,10 +75,9 @@ class CompiledProgram:
             yield f"{self.name}: {self._refusal()}"
             yield from str(facts["message"]).splitlines()
             return
-        peak, held = facts["peak_bytes"] / GIB, self.machine.hbm / GIB
         yield (
-            f"{self.name}, {facts['images']:,} images: fits, {peak:.2f} of {held:.0f} GiB a chip "
-            "at peak"
+            f"{self.name}, {facts['images']:,} images: fits, {_size(facts['peak_bytes'])} of "
+            f"{self.machine.hbm / GIB:.0f} GiB a chip at peak"
         )
         yield self._memory()
         yield from self._speed()
@@ -136,7 +135,7 @@ class CompiledProgram:
             f"{bound.binds} bind{'s' if bound.binds == 'memory' else ''}"
         )
         if steps := facts.get("steps"):
-            yield f"  an epoch of {steps:,} steps: at best {minutes(steps * bound.seconds)}"
+            yield f"  an epoch of {steps:,} steps: at best {_time(steps * bound.seconds)}"
 
     def _exchanged(self) -> Iterator[str]:
         shown = [
@@ -148,8 +147,10 @@ class CompiledProgram:
 
 
 def _size(size: float) -> str:
-    return f"{size / GIB:.2f} GiB" if size >= GIB / 10 else f"{size / 1e6:.2f} MB"
+    if size >= GIB / 10:
+        return f"{size / GIB:.2f} GiB"
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
 
 
 def _time(seconds: float) -> str:
-    return f"{1000 * seconds:,.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:,.1f} s"
