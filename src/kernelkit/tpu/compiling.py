@@ -51,8 +51,8 @@ def compile_programs(
                 raise kind(str(event.get("text")))
         if process.wait():
             errors.seek(0)
-            lines = errors.read().decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-            said = "\n".join(f"    {line}" for line in lines)
+            last = errors.read().decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
+            said = "\n".join(f"    {line}" for line in last)
             raise RunFailedError(
                 f"the programs could not be built: {project.tpu.command} ended with exit code "
                 f"{process.returncode}\n{said}".rstrip()
