@@ -46,6 +46,10 @@ def compile_programs(
         for event in _events(lines, tell):
             if event.get("event") == "program":
                 programs.append({name: value for name, value in event.items() if name != "event"})
+            elif event.get("event") == "environment":
+                versions = dict(event.get("versions", {}))
+                said = ", ".join(f"{name} {version}" for name, version in versions.items())
+                tell("compiler", f"{said}, for {event.get('devices')} × {event.get('name')}")
             elif event.get("event") == "error":
                 kind = OF_NOTEBOOKS.get(str(event.get("kind")), RunFailedError)
                 raise kind(str(event.get("text")))

@@ -21,6 +21,7 @@ if batch == 13:
     sys.exit(2)
 if batch == 14:
     sys.exit("no such luck")
+tell(event="environment", devices=8, name="TPU", versions={"jax": "1", "libtpu": "2"})
 tell(event="compiling", program="training step")
 facts = {"program": "training step", "images": 8 * batch, "seconds": 1.5, "steps": 10}
 if batch > 32:

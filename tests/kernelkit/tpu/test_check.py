@@ -21,7 +21,9 @@ def check(garden, *parameters, **options):
 
 
 def test_a_run_that_fits_is_told_with_its_bound(garden):
-    program = check(garden)["program"]
+    events = check(garden)
+    assert events["compiler"]["text"] == "jax 1, libtpu 2, for 8 × TPU"
+    program = events["program"]
     assert program["fits"] is True
     assert program["images"] == 128
     assert program["binds"] == "memory"
