@@ -58,9 +58,9 @@ test-parity: .venv-parity/installed ## what runs in a session, on the versions o
 test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; first time 3 GB)
 	$(BIN)/python -m pytest -m tpu tests
 
-fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed
+fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy
@@ -68,8 +68,16 @@ lint: .venv/installed ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-lab: .venv/installed ## JupyterLab, with notebooks and their .py paired both ways
-	$(BIN)/jupyter lab notebooks
+# Outputs stay in the working file: git sees a notebook as it is committed, without them.
+CLEAN = $(BIN)/python -m nbstripout --keep-id --extra-keys metadata.language_info
+
+lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py paired both ways
+	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab notebooks
+
+.PHONY: lab-filter
+lab-filter:
+	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
+	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/cli.md, from the commands' own help
 	$(BIN)/python tools/cli_reference.py

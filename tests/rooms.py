@@ -6,8 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "invocation", "live_line", "locks", "processes", "machines",
-    "project", "shown", "signals", "terminal",
+    "errors", "files", "processes", "machines", "project", "terminal",
 ]  # fmt: skip
 
 
@@ -52,21 +51,14 @@ ROOMS = {
             "": "",
             "errors": "",
             "files": "errors",
-            "events": "live_line terminal",
-            "live_line": "terminal",
-            "locks": "",
             "processes": "",
             "machines": "errors",
-            "project": "errors shown",
-            "shown": "",
+            "project": "errors",
             "terminal": "",
-            "signals": "",
-            "invocation": "",
-            "cli": "errors signals terminal",
             "notebooks": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks",
-            "runs": f"{_tools} cli notebooks bundle",
+            "runs": f"{_tools} notebooks bundle",
             "local_kaggle": _tools,
             "local_kaggle.catalogue": _tools,
             "local_kaggle.limits": _tools,
@@ -93,6 +85,7 @@ ROOMS = {
             "tpu": f"{_tools} notebooks bundle",
             "push": f"{_tools} notebooks kaggle_api bundle runs tpu local_kaggle.server "
             "local_kaggle.catalogue",
+            "queue": f"{_tools} notebooks kaggle_api bundle runs push",
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
@@ -102,7 +95,7 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} cli push runs start tpu sweep.command local_kaggle.standalone",
+            "commands": f"{_tools} push queue runs start tpu sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import reference
 from kernelkit.commands.console import main as kernelkit
+from kernelkit.terminal.cli import reports_errors
 
 TOOLS = Path(__file__).resolve().parent
 

@@ -33,13 +33,12 @@ import contextlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import PreflightError
-from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
@@ -56,6 +55,45 @@ class TpuSettings:
     note: str = ""
     batch: str = ""
     before_push: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a project wants shown of its runs first.
+
+    score       the measure of `metrics.json` that runs are ranked by; "" where none is named
+    parameters  those that distinguish runs in a table
+    measures    {name in `metrics.json`: what people call it}, the most telling first
+    """
+
+    score: str = ""
+    parameters: tuple[str, ...] = ()
+    measures: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, settings: Mapping[str, Any]) -> Shown:
+        """From the table in `pyproject.toml`, or what `as_json` made of it."""
+        return cls(
+            score=str(settings.get("score", "")),
+            parameters=tuple(settings.get("parameters", ())),
+            measures=dict(settings.get("measures", {})),
+        )
+
+    def as_json(self) -> str:
+        """The same as text, for the variable `SHOWN` of a session."""
+        return json.dumps(asdict(self))
+
+    def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
+        """{name: (label, value)} of the measures that `metrics` has.
+
+        Where the project names no measures these are all plain numbers, in the file's order.
+        """
+        labels = self.measures or {name: name.replace("_", " ") for name in metrics}
+        return {
+            name: (label, value)
+            for name, label in labels.items()
+            if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
+        }
 
 
 @dataclass(frozen=True)
@@ -87,11 +125,11 @@ class Project:
 
     def import_paths(self) -> list[Path]:
         """The folders that its modules are imported from: `src/`, and where its packages lie."""
-        found = [self.root / "src"] if (self.root / "src").is_dir() else []
+        folders = [self.root / "src"] if (self.root / "src").is_dir() else []
         for package in self.packages:
-            with contextlib.suppress(PreflightError):  # the push says that it is not there
-                found.append(self.package_folder(package).parent)
-        return list(dict.fromkeys(found))
+            with contextlib.suppress(PreflightError):  # the push reports a missing package
+                folders.append(self.package_folder(package).parent)
+        return list(dict.fromkeys(folders))
 
     def name(self, path: Path) -> str:
         """`path` as seen from the root, with forward slashes."""
@@ -157,9 +195,9 @@ def _read(root: Path, file: Path) -> Project:
 
 
 def shown(start: Path) -> Shown:
-    """What to show of runs under `start`: as the session says, its project, or the present one."""
-    if told := os.environ.get(SHOWN):
-        return Shown.read(json.loads(told))
+    """What to show of runs under `start`, from the session, its project, or the present project."""
+    if setting := os.environ.get(SHOWN):
+        return Shown.read(json.loads(setting))
     own = find_project(start).shown
     return own if own != Shown() else find_project(Path.cwd()).shown
 

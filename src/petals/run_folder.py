@@ -25,7 +25,7 @@ from petals.accelerators.detect import Accelerator
 from petals.data.source import Source
 from petals.data.splits import Split
 from petals.evaluation.metrics import Scores
-from petals.kaggle import on_kaggle
+from petals.kaggle import on_kaggle, runs_folder
 from petals.plots import run
 
 DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
@@ -48,13 +48,14 @@ class Picture:
 class RunFolder:
     """The folder that `output` names; every file in it appears whole or not at all.
 
-    `output` "" means the working directory on Kaggle and `runs/latest` at home. Of several hosts
-    the first one writes there; what the others write is gone when they end.
+    `output` "" means the working directory on Kaggle and the repository's `runs/latest` at home,
+    whichever folder the notebook was started in. Of several hosts the first one writes there; what
+    the others write is gone when they end.
     """
 
     def __init__(self, output: str = "") -> None:
-        default = "." if on_kaggle() else "runs/latest"
-        self.path = Path(output or default)
+        default = Path() if on_kaggle() else runs_folder() / "latest"
+        self.path = Path(output) if output else default
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)

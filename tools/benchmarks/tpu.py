@@ -8,8 +8,8 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError
-from kernelkit.events import Reporter, minutes
 from kernelkit.project import find_project
+from kernelkit.terminal.events import Reporter, minutes
 from kernelkit.tpu import check
 from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.figures import GIB, CompiledProgram

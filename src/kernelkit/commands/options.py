@@ -10,7 +10,8 @@ EXIT_CODES = (
     "Exit codes: 0 complete, 2 usage or parameters, 3 preflight, 4 credentials, 5 refused "
     "or no capacity, 6 the run failed, 7 deadline passed with the run alive, 8 network gave up, "
     "9 outputs incomplete, 10 not the accelerator asked for, 11 data or weights missing, "
-    "12 cannot write, 13 does not fit the TPU, 14 no TPU compiler here, 130 interrupted."
+    "12 cannot write, 13 still running (commands that do not wait), 14 does not fit the TPU, "
+    "15 no TPU compiler here, 130 interrupted."
 )
 
 FILE = click.Path(path_type=Path)

@@ -19,7 +19,7 @@ def markdown(commands: Mapping[str, click.Command]) -> str:
     """One section for each command, and for each below a group.
 
     Args:
-        commands: each command by the words that start it, such as `python tools/report.py`.
+        commands: each command by the words that start it, such as `kernelkit report`.
     """
     sections = [
         section for words, command in commands.items() for section in _sections(words, command)

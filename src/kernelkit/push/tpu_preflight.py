@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelkit import invocation
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.push import preflight
 from kernelkit.push.checks import warning
 from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
+from kernelkit.terminal import invocation
 from kernelkit.tpu import check, kept
 from kernelkit.tpu.chips import TpuMachine, machine_named
 

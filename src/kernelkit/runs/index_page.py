@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 from kernelkit import files, project
+from kernelkit.project import Shown
 from kernelkit.runs import run_folder
 from kernelkit.runs.notebook_html import TEMPLATES
-from kernelkit.shown import Shown
 
 DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
 _LEFT_BY_A_RUN = (run_folder.METRICS, *run_folder.EXECUTED)

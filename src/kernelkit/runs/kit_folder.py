@@ -80,7 +80,7 @@ class FetchedFiles:
 
 def _lines(record: Path) -> list[dict[str, object]]:
     """The lines of a record that can be read: a kill can cut the last one short."""
-    found = []
+    lines = []
     try:
         written = record.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -91,5 +91,5 @@ def _lines(record: Path) -> list[dict[str, object]]:
         except ValueError:
             continue
         if isinstance(read, dict) and isinstance(read.get("name"), str) and read["name"]:
-            found.append(read)
-    return found
+            lines.append(read)
+    return lines

@@ -10,12 +10,13 @@ from typing import Any
 
 import nbformat
 
-from kernelkit import files, project, terminal
+from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+from kernelkit.project import Shown
 from kernelkit.runs.excerpts import excerpt
-from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 INJECTED_TAG = "injected-parameters"
@@ -95,7 +96,7 @@ def render(
 
 
 def _is_machinery(cell: nbformat.NotebookNode) -> bool:
-    """Whether a cell says nothing to a reader: the bundle's files, the parameters shown above."""
+    """Whether a reader needs no such cell: the bundle's files, the parameters shown above."""
     return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
 
 
@@ -133,7 +134,7 @@ def _shown_data(kind: str, held: Any) -> Any:
 def _short(text: str) -> str:
     # nbconvert takes quadratic time for colours, so that a text full of them loses them.
     colours = text.count("\x1b") <= MOST_COLOURS
-    return terminal.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
+    return safe_text.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
 
 
 def _facts(
@@ -170,7 +171,7 @@ def failure(notebook: nbformat.NotebookNode) -> str:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                return terminal.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
+                return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
     return ""
 
 
@@ -185,11 +186,11 @@ def _environment(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _headings(notebook: nbformat.NotebookNode) -> list[tuple[int, str]]:
-    found = []
+    headings = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            found += [(len(marks), text) for marks, text in _HEADING.findall(cell.source)]
-    return found
+            headings += [(len(marks), text) for marks, text in _HEADING.findall(cell.source)]
+    return headings
 
 
 def _anchor(heading: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any, TextIO
 
 from kernelkit.bundle.build import parameters_source, read_json
 from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
-from kernelkit.events import Reporter
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.project import Project, find_project
+from kernelkit.terminal.events import Reporter
 from kernelkit.tpu import environment, kept
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.tpu.compiling import compile_programs
@@ -50,7 +50,7 @@ def check_tpu(
     except KernelkitError as error:
         if as_json:
             report("error", str(error), exit_code=error.exit_code)
-            error.told = True
+            error.reported = True
         raise
     finally:
         report.end()
@@ -92,7 +92,7 @@ def compiled(
 
 
 def tell(found: TpuCheck, report: Reporter) -> None:
-    """Every program's figures as an event, then the findings."""
+    """Every program's figures as an event, then what is worth a second look."""
     if found.stored:
         report("checked", f"on {found.date}, and nothing changed since")
     for program in found.programs:
@@ -105,8 +105,8 @@ def tell(found: TpuCheck, report: Reporter) -> None:
         event = "program" if program.fits else "refused"
         report(event, "\n".join(program.lines()), **program.facts, **computed)
     for program in found.programs:
-        for finding in program.findings():
-            report("finding", finding)
+        for text in program.warnings():
+            report("warning", text)
 
 
 def stop_where_it_does_not_fit(found: TpuCheck) -> None:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kernelkit import files, locks
+from kernelkit import files
 from kernelkit.errors import NoCompilerError, PreflightError, StorageError
 from kernelkit.project import RUNS, Project
 
@@ -53,7 +53,7 @@ def python_of(project: Project, tell: Tell) -> Path:
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if not _is_made(folder, digest):
         busy = "another command makes the environment of the TPU's compiler: waiting for it"
-        with locks.held(project.root / RUNS / ".locks" / "venv-tpu.lock",
+        with files.locked(project.root / RUNS / ".locks" / "venv-tpu.lock",
                         lambda: tell("waiting", busy)):  # fmt: skip
             if not _is_made(folder, digest):
                 _make(folder, requirements, project.tpu.note, tell)

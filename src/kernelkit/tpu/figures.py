@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.events import minutes
+from kernelkit.terminal.events import minutes
 from kernelkit.tpu.chips import TpuMachine
 
 GIB = 2**30
@@ -87,7 +87,7 @@ class CompiledProgram:
             took += f" here, {minutes(facts['cpu_seconds'])} of one core"
         yield took
 
-    def findings(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What is worth a second look, a sentence each."""
         for one in self.facts.get("collectives", ()):
             if one["kind"] != "all-reduce" and one["bytes"] >= LARGE:

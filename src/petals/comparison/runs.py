@@ -10,7 +10,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 
 from petals.errors import DataError
 from petals.evaluation.metrics import Scores
-from petals.kaggle import mounts, on_kaggle
+from petals.kaggle import mounts, on_kaggle, runs_folder
 from petals.tables import Table
 
 LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz", "history.csv")
@@ -72,14 +72,17 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     """The runs in all folders that match, best first, and a line on each that cannot be read.
 
     `pattern`: globs of run folders, several with commas between them; `**` reaches any depth.
-    "auto" means `runs/*` at home, and on Kaggle every attached output that holds a run.
+    "auto" is `runs/*` of the repository, and on Kaggle every attached output that holds a run.
     Folders without any of a run's files are passed over. Raises `DataError` when no run is
     left, or when the runs were not validated on the same images.
     """
     if pattern == AUTO:
-        pattern = f"{mounts()}/**" if on_kaggle() else "runs/*"
+        here, below = (mounts(), "**") if on_kaggle() else (runs_folder(), "*")
+        pattern, parts = f"{here}/{below}", [f"{escape(str(here))}/{below}"]
+    else:
+        parts = pattern.split(",")
     folders = sorted(
-        {Path(match) for part in pattern.split(",")
+        {Path(match) for part in parts
          for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
          if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)}
     )  # fmt: skip

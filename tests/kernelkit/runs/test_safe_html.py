@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
+from kernelkit.project import Shown
 from kernelkit.runs import notebook_html, safe_html
-from kernelkit.shown import Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 

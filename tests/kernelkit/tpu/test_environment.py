@@ -71,7 +71,7 @@ def test_one_that_could_not_be_made_is_not_taken_for_one(garden, commands):
     )
     with pytest.raises(errors.NoCompilerError, match="No matching distribution") as raised:
         made(garden)
-    assert raised.value.exit_code == 14
+    assert raised.value.exit_code == 15
     commands.ended.update({"code": 0})
     assert made(garden)[1]
 

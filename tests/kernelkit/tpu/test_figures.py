@@ -59,10 +59,10 @@ def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
 def test_a_gathered_batch_and_float32_are_findings():
     gathered = {"kind": "all-gather", "cause": "the batch, in mix/gather", "bytes": 28e6}
     found = list(of(LARGE, collectives=[*LARGE["collectives"], gathered],
-                    float32_convolutions=["stem", "b", "c", "d"]).findings())  # fmt: skip
+                    float32_convolutions=["stem", "b", "c", "d"]).warnings())  # fmt: skip
     assert "28.0 MB in an all-gather of the batch, in mix/gather" in found[0]
     assert found[1] == "training step: 4 convolutions in float32 (stem, b, c and 1 more)"
-    assert list(of(LARGE).findings()) == []
+    assert list(of(LARGE).warnings()) == []
 
 
 def test_machines_are_found_by_both_names():

@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from kernelkit import terminal
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record
+from kernelkit.terminal import safe_text
 
 
 class SweepProgress:
@@ -61,7 +61,7 @@ class SweepProgress:
             self.label(run),
             record.reason,
         ]
-        line = terminal.plain("  ".join(part for part in parts if part))
+        line = safe_text.plain("  ".join(part for part in parts if part))
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)
         else:

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from kernelkit import live_line
-from kernelkit.live_line import LiveLine, NotebookOutput, fitted, is_note, is_step
+from kernelkit.terminal import live_line
+from kernelkit.terminal.live_line import LiveLine, NotebookOutput, fitted, is_note, is_step
 
 
 class Terminal(io.StringIO):
@@ -93,3 +93,13 @@ def test_what_a_notebook_prints_comes_in_whole_lines_and_its_steps_in_one(clock)
     assert stream.getvalue() == (
         "a begin\n  reading 1 of 3\r\x1b[K  reading 2 of 3\r\x1b[Kread all\nend\n"
     )
+
+
+def test_no_color_leaves_out_a_notebooks_colours(monkeypatch):
+    for value, shown in (("", "\x1b[31mred\x1b[0m\n"), ("1", "red\n")):
+        monkeypatch.setenv("NO_COLOR", value)
+        stream = io.StringIO()
+        output = NotebookOutput(stream)
+        output.write("\x1b[31mred\x1b[0m\n")
+        output.close()
+        assert stream.getvalue() == shown

@@ -1,9 +1,9 @@
-"""What a push tells while it goes on: one event at a time, for eyes or for programs.
+"""The events of a command in progress, for people or for programs.
 
-A terminal gets a line an event, and one moving line of times and steps; a CI log gets the same
-lines and the times once a minute. With `--json` each event is one JSON object a line, steps and
-libraries' notes too; with `--quiet` those of `RESULTS` alone are told.
-Everything is cleared of the secrets it was told of, and says so when it is a rehearsal.
+A terminal gets a line an event, one moving line of times and steps, and a box around the result;
+a CI log gets the same lines and the times once a minute. With `--json` each event is one JSON
+object a line, steps and libraries' notes too; with `--quiet` the reporter writes those of
+`RESULTS` alone. The reporter removes every known secret, and marks each line of a rehearsal.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from kernelkit import live_line, terminal
-from kernelkit.live_line import LiveLine
+from kernelkit.terminal import colours, live_line, safe_text
+from kernelkit.terminal.live_line import LiveLine
 
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
 SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
-# What is told when all else is not wanted: what needs attention, and what came of it.
+# The events that `--quiet` keeps: those that need attention, and the results.
 RESULTS = frozenset({
     "warning", "error", "failure", "stopped", "left", "dry run", "metrics", "report", "score",
     "dataset", "fetched", "status", "quota",
 })  # fmt: skip
-LABEL = 9  # columns for the event's name
+# A terminal shows these in a box, once the command goes on to something else or ends.
+IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
 
 
 class Reporter:
@@ -46,27 +47,40 @@ class Reporter:
         self._secrets: list[str] = []
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
-        self._state = self._step = ""  # how the whole stands, and the step that its log tells of
+        self._state = self._step = ""  # the state of the run, and the last step in its log
+        self._boxes, self._coloured = self.stream.isatty(), colours.wanted(self.stream)
+        self._box: list[tuple[str, list[str]]] = []
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
-        """Tell of one event. `progress`, and a step in a `log`, are what may be left out."""
+        """Write one event. The line that moves shows `progress` and the steps in a `log`."""
         if self.quiet and event not in RESULTS:
             return
         if self.as_json:
             self._write_json(event, text, facts)
+        elif self._boxes and event in IN_THE_BOX:
+            self._box.append((event, safe_text.plain(text).rstrip("\n").split("\n")))
         elif event == "progress":
-            self._state = terminal.one_line(terminal.plain(text))
+            self._state = safe_text.one_line(safe_text.plain(text))
             self._move()
         elif event == "log":
-            self._tell_log(terminal.plain(text).rstrip("\n").split("\n"))
+            self._write_log(safe_text.plain(text).rstrip("\n").split("\n"))
         else:
             self._state = self._step = ""
-            first, *others = terminal.plain(text).rstrip("\n").split("\n")
-            self._stay(f"{event:<{LABEL}} {first}", *(f"{'':<{LABEL}} {one}" for one in others))
+            first, *others = safe_text.plain(text).rstrip("\n").split("\n")
+            named = colours.label(event, coloured=self._coloured)
+            self._stay(f"{named} {first}", *(f"{'':<{colours.WIDTH}} {one}" for one in others))
 
     def end(self) -> None:
-        """Take the line that moves off the screen: what others write comes below the events."""
+        """Write the box, and take the moving line off: what others write comes below the events."""
+        self._close_box()
         self._line.erase()
+
+    def _close_box(self) -> None:
+        rows, self._box = self._box, []
+        if rows:
+            title = "rehearsal" if self.rehearsal else ""
+            lines = colours.box(title, rows, coloured=self._coloured)
+            self._line.stay(*(self.clear(line) for line in lines))
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Never print these from here on."""
@@ -85,23 +99,25 @@ class Reporter:
         if text:
             message["text"] = text
         line = json.dumps(message | facts, default=str)
-        self.stream.write(terminal.writable(self.clear(line) + "\n", self.stream))
+        self.stream.write(safe_text.writable(self.clear(line) + "\n", self.stream))
         self.stream.flush()
 
-    def _tell_log(self, lines: Iterable[str]) -> None:
+    def _write_log(self, lines: Iterable[str]) -> None:
         for line in lines:
             if live_line.is_step(line):
-                self._step = terminal.one_line(line.strip())
+                self._step = safe_text.one_line(line.strip())
                 self._move()
             elif not live_line.is_note(line):
                 self._step = ""
                 self._stay(f"  | {line}")
 
     def _move(self) -> None:
-        told = ": ".join(part for part in (self._state, self._step) if part)
-        self._line.move(self._own(f"{'':<{LABEL}} {told}"))
+        self._close_box()
+        message = ": ".join(part for part in (self._state, self._step) if part)
+        self._line.move(self._own(f"{'':<{colours.WIDTH}} {message}"))
 
     def _stay(self, *lines: str) -> None:
+        self._close_box()
         self._line.stay(*(self._own(line) for line in lines))
 
     def _own(self, line: str) -> str:
@@ -111,9 +127,9 @@ class Reporter:
 def secrets_of_environment() -> list[str]:
     """The credentials in this process's environment, which must never be printed."""
     names = ("KAGGLE_KEY", "KAGGLE_API_TOKEN", "KAGGLE_API_V1_TOKEN")
-    found = [value for name in names if (value := os.environ.get(name))]
+    values = [value for name in names if (value := os.environ.get(name))]
     # The client takes a path in a token's place; Path.exists raises for a token that is too long.
-    return [value for value in found if not os.path.exists(value)]  # noqa: PTH110
+    return [value for value in values if not os.path.exists(value)]  # noqa: PTH110
 
 
 def minutes(seconds: float) -> str:

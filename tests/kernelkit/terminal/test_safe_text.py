@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kernelkit import terminal
+from kernelkit.terminal import safe_text
 
 ATTACKS = [
     "\x1b]0;owned\x07",
@@ -27,23 +27,23 @@ ATTACKS = [
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_no_sequence_is_left(text):
-    for message in (terminal.plain(text), terminal.one_line(text)):
+    for message in (safe_text.plain(text), safe_text.one_line(text)):
         assert not [c for c in message if c < " " or "\x7f" <= c <= "\x9f" or c in "\u202e\u2066"]
-        assert "owned" not in terminal.plain(text)
+        assert "owned" not in safe_text.plain(text)
 
 
 def test_what_people_read_is_left():
     text = "Blüte 🌸\tone\ntwo 花\n\n[0m 100 % ]0;"
-    assert terminal.plain(text) == text
-    assert terminal.plain("\x1b[1;31mred\x1b[0m line\r\n") == "red line\n"
+    assert safe_text.plain(text) == text
+    assert safe_text.plain("\x1b[1;31mred\x1b[0m line\r\n") == "red line\n"
 
 
 def test_of_a_line_that_is_written_over_the_end_is_left():
-    assert terminal.plain("\r 1%\r 50%\r100%\ndone\r\r\n\rlast\r") == "100%\ndone\nlast"
+    assert safe_text.plain("\r 1%\r 50%\r100%\ndone\r\r\n\rlast\r") == "100%\ndone\nlast"
 
 
 def test_a_name_stays_on_its_line():
-    assert terminal.one_line("a\nreport  /etc\x1b[m\u2028b\udc80") == (
+    assert safe_text.one_line("a\nreport  /etc\x1b[m\u2028b\udc80") == (
         r"a\nreport  /etc\x1b[m\u2028b\udc80"
     )
 
@@ -53,15 +53,15 @@ def test_a_name_stays_on_its_line():
 )
 @pytest.mark.parametrize("end", ["", "x", "\n\r\n"])
 def test_long_texts_take_their_length(text, end):
-    terminal.plain(text * 200_000 + end)
+    safe_text.plain(text * 200_000 + end)
 
 
 def test_colours_stay_where_they_may():
     text = "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3m\x1b[2Jcleared\x1b]0;title\x07\x1b[?25l"
-    assert terminal.plain(text, colours=True) == "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3mcleared"
+    assert safe_text.plain(text, colours=True) == "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3mcleared"
 
 
 def test_what_an_encoding_lacks_is_escaped():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    assert terminal.writable("Blüte \udc80", stream) == "Bl\\xfcte \\udc80"
-    assert terminal.writable("Blüte", io.StringIO()) == "Blüte"
+    assert safe_text.writable("Blüte \udc80", stream) == "Bl\\xfcte \\udc80"
+    assert safe_text.writable("Blüte", io.StringIO()) == "Blüte"

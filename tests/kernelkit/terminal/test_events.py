@@ -5,7 +5,12 @@ import json
 
 import pytest
 
-from kernelkit.events import Reporter, minutes, size_of
+from kernelkit.terminal.events import Reporter, minutes, size_of
+
+
+@pytest.fixture(autouse=True)
+def no_colours(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
 
 
 class Terminal(io.StringIO):
@@ -19,7 +24,7 @@ NOTE = "E0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call t
 
 def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
     now = 0.0
-    monkeypatch.setattr("kernelkit.live_line.time.monotonic", lambda: now)
+    monkeypatch.setattr("kernelkit.terminal.live_line.time.monotonic", lambda: now)
     stream = io.StringIO()
     report = Reporter(stream)
     for second in range(100):
@@ -158,3 +163,48 @@ def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
     assert len(lines) == 2
     assert "of warning" in lines[0]
     assert "of score" in lines[1]
+
+
+def test_a_terminal_boxes_the_result_with_the_next_commands():
+    stream = Terminal()
+    report = Reporter(stream, rehearsal=True, secrets=["a-secret-of-mine"])
+    report("state", "complete")
+    report("metrics", "macro F1 0.9")
+    report("report", "runs/a-secret-of-mine/report.html")
+    report("next", "kernelkit push\nkernelkit report runs --index")
+    assert "macro F1" not in stream.getvalue(), "the box is drawn whole"
+    report.end()
+    report.end()
+    assert stream.getvalue() == (
+        "[rehearsal] state     complete\n"
+        "╭── rehearsal\n"
+        "│ metrics   macro F1 0.9\n"
+        "│ report    runs/[secret]/report.html\n"
+        "│ next      kernelkit push\n"
+        "│           kernelkit report runs --index\n"
+        "╰──\n"
+    )
+
+
+def test_what_comes_after_a_result_stands_below_its_box():
+    stream = Terminal()
+    report = Reporter(stream)
+    report("metrics", "macro F1 0.9")
+    report("warning", "no report: it cannot be read")
+    assert stream.getvalue().splitlines()[1:3] == ["│ metrics   macro F1 0.9", "╰──"]
+
+
+def test_only_a_terminal_gets_colours(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    shown = {}
+    for kind in (Terminal, io.StringIO):
+        stream = kind()
+        Reporter(stream)("warning", "out of time")
+        shown[kind] = stream.getvalue()
+    assert shown[Terminal].startswith("\x1b[33mwarning")
+    assert shown[io.StringIO] == "warning   out of time\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    Reporter(stream)("warning", "out of time")
+    assert stream.getvalue() == "warning   out of time\n"

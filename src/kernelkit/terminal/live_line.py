@@ -1,7 +1,7 @@
 """Lines for a person to read: those that stay, and one that moves while something goes on.
 
 In a terminal the moving line is written over and over; elsewhere, as in a CI log, it is written
-at most once a minute. What a library says of its own build is left out.
+at most once a minute. Notes of C++ libraries on their own work are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import time
 from typing import TextIO
 
-from kernelkit import terminal
+from kernelkit.terminal import safe_text
 
 PLAIN_SECONDS = 60.0  # between two states of the moving line where there is no terminal
 
@@ -27,7 +27,7 @@ _NOTE = re.compile(
 
 
 def is_step(line: str) -> bool:
-    """Whether a line says how far something is that is not yet at its end."""
+    """Whether a line shows the progress of work that is not done."""
     if not _PROGRESS.search(line):
         return False
     count = _COUNT.search(line)
@@ -35,7 +35,7 @@ def is_step(line: str) -> bool:
 
 
 def is_note(line: str) -> bool:
-    """Whether a reader can do nothing about a line: a C++ library's note on its own work."""
+    """Whether a line is a C++ library's note on its own work, which no reader can act on."""
     return _NOTE.match(line) is not None
 
 
@@ -46,7 +46,7 @@ class LiveLine:
         self.stream = stream
         self._in_place = stream.isatty()
         self._on_screen = False
-        self._told = time.monotonic()
+        self._written_at = time.monotonic()
 
     def stay(self, *lines: str) -> None:
         """Write lines that stay."""
@@ -56,14 +56,14 @@ class LiveLine:
         self.stream.flush()
 
     def move(self, line: str) -> None:
-        """Write what goes on, in place of what was last written so; one line, cut to fit."""
+        """Replace the moving line; the new one is cut to the width of the terminal."""
         if self._in_place:
             self.erase()
             self._write(fitted(line, _width() - 1))
             self.stream.flush()
             self._on_screen = True
-        elif time.monotonic() - self._told >= PLAIN_SECONDS:
-            self._told = time.monotonic()
+        elif time.monotonic() - self._written_at >= PLAIN_SECONDS:
+            self._written_at = time.monotonic()
             self.stay(line)
 
     def erase(self) -> None:
@@ -74,11 +74,14 @@ class LiveLine:
             self._on_screen = False
 
     def _write(self, text: str) -> None:
-        self.stream.write(terminal.writable(text, self.stream))
+        self.stream.write(safe_text.writable(text, self.stream))
 
 
 class NotebookOutput(io.TextIOBase):
-    """A stream for what a notebook prints, that shows it on another one; its steps in one line."""
+    """A stream that shows a notebook's output on another stream, its steps in one line.
+
+    The output's colours stay, save where NO_COLOR is set (https://no-color.org).
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._line = LiveLine(stream)
@@ -99,9 +102,9 @@ class NotebookOutput(io.TextIOBase):
         self._line.erase()
 
     def _show(self, line: str) -> None:
-        line = terminal.plain(line, colours=True)
+        line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
         if is_step(line):
-            self._line.move(terminal.plain(line))
+            self._line.move(safe_text.plain(line))
         elif not is_note(line):
             self._line.stay(line)
 

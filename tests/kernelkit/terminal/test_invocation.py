@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit import invocation
 from kernelkit.commands.console import COMMANDS
+from kernelkit.terminal import invocation
 
-TOOLS = Path(__file__).parents[2] / "tools"
+TOOLS = Path(__file__).parents[3] / "tools"
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from kernelkit.cli import reports_errors
 from kernelkit.errors import RefusedError
+from kernelkit.terminal.cli import reports_errors
 
 
 def ending_in(error):
@@ -36,7 +36,7 @@ def test_no_control_sequence_reaches_the_terminal(capsys, error, code):
 
 def test_a_tool_speaks_to_an_ascii_terminal():
     code = (
-        "import click; from kernelkit.cli import reports_errors\n"
+        "import click; from kernelkit.terminal.cli import reports_errors\n"
         "from kernelkit.errors import RefusedError\n"
         "@reports_errors\n"
         "def command():\n"

@@ -7,16 +7,16 @@ import time
 
 import pytest
 
-from kernelkit import signals
+from kernelkit.terminal import cli
 
 
-@pytest.mark.parametrize("number", signals.ENDING)
+@pytest.mark.parametrize("number", cli.ENDING)
 def test_what_is_open_is_closed(number):
     closed = []
     before = signal.getsignal(number)
     signal.signal(number, signal.SIG_DFL)
     try:
-        with pytest.raises(signals.EndedBySignal) as ended, signals.unwinding():
+        with pytest.raises(cli.EndedBySignal) as ended, cli.unwinding():
             try:
                 os.kill(os.getpid(), number)
                 time.sleep(5)
@@ -33,7 +33,7 @@ def test_what_is_open_is_closed(number):
 def test_what_somebody_handles_is_theirs():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
-        with signals.unwinding():
+        with cli.unwinding():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
@@ -44,7 +44,7 @@ def test_another_thread_is_left_alone():
     entered = []
 
     def work():
-        with signals.unwinding():
+        with cli.unwinding():
             entered.append(True)
 
     thread = threading.Thread(target=work)
