@@ -82,7 +82,7 @@ ROOMS = {
             "local_kaggle.faults.schedule local_kaggle.serving local_kaggle.state",
             "local_kaggle.standalone": f"{_tools} local_kaggle.catalogue local_kaggle.server "
             "local_kaggle.faults.schedule",
-            "tpu": f"{_tools} notebooks bundle",
+            "tpu": f"{_tools} notebooks",
             "push": f"{_tools} notebooks kaggle_api bundle runs tpu local_kaggle.server "
             "local_kaggle.catalogue",
             "queue": f"{_tools} notebooks kaggle_api bundle runs push",

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from kernelkit.bundle.build import parameters_source, read_json
 from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
 from kernelkit.notebooks import parameters as declarations
+from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import Reporter
 from kernelkit.tpu import environment, kept
