@@ -38,6 +38,7 @@ ROOMS = {
             "models": _ground,
             "evaluation": f"{_ground} data accelerators",
             "training": f"{_ground} data accelerators models evaluation",
+            "ahead_of_time": f"{_ground} settings data accelerators models evaluation training",
             "comparison": f"{_ground} data evaluation",
             "plots": f"{_ground} data evaluation comparison",
             "run_folder": f"{_ground} data accelerators evaluation plots",
@@ -83,7 +84,8 @@ ROOMS = {
             "local_kaggle.faults.schedule local_kaggle.serving local_kaggle.state",
             "local_kaggle.standalone": f"{_tools} local_kaggle.catalogue local_kaggle.server "
             "local_kaggle.faults.schedule",
-            "push": f"{_tools} notebooks kaggle_api bundle runs local_kaggle.server "
+            "tpu": f"{_tools} notebooks",
+            "push": f"{_tools} notebooks kaggle_api bundle runs tpu local_kaggle.server "
             "local_kaggle.catalogue",
             "queue": f"{_tools} notebooks kaggle_api bundle runs push",
             "start": f"{_tools} notebooks kaggle_api",
@@ -95,7 +97,7 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
             "sweep.search": f"{_tools} pages sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} push queue runs start sweep.command local_kaggle.standalone",
+            "commands": f"{_tools} push queue runs start tpu sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

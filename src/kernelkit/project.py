@@ -12,6 +12,13 @@ download = ["weights=auto"]            # the internet, or a dataset, model or ke
 competition = ["data=competition"]
 desk = ["data=drawn"]                  # what works at the desk only
 
+[tool.kernelkit.tpu]                   # `kernelkit tpu`: programs compiled for a TPU at the desk
+command = "python -m blossom.compile"  # reads a request, writes figures (kernelkit.tpu.compiling)
+requirements = "requirements-tpu.lock" # what its environment, .venv-tpu, is made of
+note = "3 GB"                          # what a user should know before that is made
+batch = "batch_size"                   # the parameter with the images for each replica
+before_push = false                    # whether every push to a TPU is checked
+
 [tool.kernelkit.shown]                 # what pages and lines tell of a run first
 score = "f1"                           # of metrics.json: what runs are ranked by
 parameters = ["model", "image_size"]
@@ -34,7 +41,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +52,17 @@ NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
+
+
+@dataclass(frozen=True)
+class TpuSettings:
+    """How a project's programs are compiled for a TPU; an empty `command` means not at all."""
+
+    command: str = ""
+    requirements: str = ""
+    note: str = ""
+    batch: str = ""
+    before_push: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,7 @@ class Project:
     shown: Shown = field(default_factory=Shown)
     version: str = ""
     offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
+    tpu: TpuSettings = field(default_factory=TpuSettings)
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -140,6 +159,7 @@ def _read(root: Path, file: Path) -> Project:
         shown=_shown(file, kit.get("shown", {})),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
+        tpu=_tpu(file, kit.get("tpu", {})),
     )
 
 
@@ -171,3 +191,16 @@ def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[An
             )
         offers[pair] = {name: tuple(values) for name, values in choices.items()}
     return offers
+
+
+def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
+    known = {one.name: type(one.default) for one in fields(TpuSettings)}
+    for name, value in written.items():
+        if type(value) is not known.get(name):
+            takes = ", ".join(
+                f"{known_name} ({kind.__name__})" for known_name, kind in known.items()
+            )
+            raise PreflightError(
+                f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
+            )
+    return TpuSettings(**written)
