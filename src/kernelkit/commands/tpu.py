@@ -19,7 +19,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.quiet
 @reports_errors
 def command(notebook: Path, parameters: tuple[str, ...], **given: object) -> None:
-    """Compile a run's programs for a TPU that is not there: does it fit, how fast at best?
+    """Compile a run's programs for a TPU, which need not be there: do they fit, how fast at best.
 
     The compiler is the TPU's own, in an environment that is made on first use. No TPU is looked
     for. A bound is what the chips' peaks allow, not a measurement. A second check of the same
