@@ -193,15 +193,16 @@ from petals.kaggle import cache_folder
 from petals.models import saved
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
-from petals.models.build import build, parameter_counts, set_trainable
+from petals.models.build import parameter_counts
 from petals.plots import run as plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
-from petals.training import callbacks, features, precision, schedules
+from petals.training import callbacks, features, precision
 from petals.training import fine_tune as fine_tuning
 from petals.training.checkpoints import Checkpoints
 from petals.training.compile import set_seed
 from petals.training.head import apply_head, train_head
+from petals.training.plan import plan_run
 
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
@@ -224,9 +225,10 @@ print(
 )
 
 # %%
-batch_size_all = batch_size * device.replicas
 sample = shards.sample(train, 24)
-run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
+captions = [names[label] for label in sample.labels]
+run.write_gallery(sample.images, captions)
+run.figure(plots.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
 # The classes are not equally common: in the competition the rarest has 18 photos to train on and
@@ -294,13 +296,12 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 # %% [markdown]
 # ## The model
 #
-# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model.
+# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model. From
+# the same plan `tools/tpu_check.py` compiles this run's programs for a TPU before there is one.
 
 # %%
-with device.scope():
-    classifier = build(backbone, image_size, len(names), weights=weights, dropout=dropout)
-set_trainable(classifier, fine_tune)  # layers that are not there are refused here
-set_trainable(classifier, "none")
+plan = plan_run(settings, len(names), train.count, device)
+classifier, batch_size_all, steps = plan.classifier, plan.batch_size, plan.steps
 total, trainable = parameter_counts(classifier.model)
 print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 
@@ -415,11 +416,8 @@ if tuning:
 
 # %%
 if tuning:
-    set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
-    trainable = parameter_counts(classifier.model)[1]
-    steps = max(1, train.count // batch_size_all)
-    scale = device.replicas if scale_rate else 1
-    rates = schedules.rates(schedule, epochs, steps, learning_rate=learning_rate, replicas=scale)
+    plan.unfreeze()
+    trainable, rates = parameter_counts(classifier.model)[1], plan.rates
     print(f"{trainable:,} parameters learn, {steps} steps an epoch, at {rates.max():.2g} at most")
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
@@ -444,8 +442,7 @@ if tuning:
         steps_per_epoch=steps,
         batch_size=batch_size_all,
         val_labels=val_labels,
-        weight_decay=weight_decay,
-        label_smoothing=label_smoothing,
+        **plan.compiling,
         by_hand=custom_loop,
         files=train.paths,
         checkpoints=kept,
@@ -495,6 +492,7 @@ def predict(split):
 probabilities = predict(val)
 scores = Scores.of(val_labels, probabilities)
 run.write_predictions(val_ids, val_labels, probabilities)
+run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 
 # %%

@@ -18,7 +18,8 @@ import click
 from kernelkit.terminal.cli import reports_errors
 
 NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes",
-         "kernelkit")  # fmt: skip
+         "kernelkit", "page", "tpu")  # fmt: skip
+ON_REQUEST = ("tpu",)  # takes hours
 
 
 @click.command(help=__doc__)
@@ -44,7 +45,7 @@ def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, pyth
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     given = {"photos": photos, "weights": weights, "python": python}
     click.echo(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    for name in names or NAMES:
+    for name in names or [name for name in NAMES if name not in ON_REQUEST]:
         run = import_module(f"benchmarks.{name}").run
         needed = [need for need in inspect.signature(run).parameters if need in given]
         if missing := [need for need in needed if given[need] is None]:

@@ -16,6 +16,8 @@
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written |
 | 13 | still running or waiting, for a command that does not wait |
+| 14 | a program does not fit the TPU's memory, or its compiler refuses it |
+| 15 | the TPU's compiler cannot be had on this machine |
 | 130 | interrupted |
 
 The name of a notebook's exception is the reason why the run ended, and the command ends with the
@@ -120,6 +122,18 @@ class StorageError(KernelkitError):
     """A file could not be written: the disk is full or the folder read-only."""
 
     exit_code = 12
+
+
+class DoesNotFitError(KernelkitError):
+    """The TPU's compiler refuses a program, mostly because the memory of a chip is too small."""
+
+    exit_code = 14
+
+
+class NoCompilerError(KernelkitError):
+    """The TPU's compiler does not exist for this machine, or its environment was not made."""
+
+    exit_code = 15
 
 
 OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {

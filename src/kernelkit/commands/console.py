@@ -8,7 +8,7 @@ import click
 
 COMMANDS = (
     "push", "rehearse", "resume", "fetch", "submit", "status", "quota",
-    "stop", "queue", "run", "sweep", "report", "dataset", "init", "local",
+    "stop", "queue", "run", "sweep", "tpu", "report", "dataset", "init", "local",
 )  # fmt: skip
 
 

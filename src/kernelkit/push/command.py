@@ -25,7 +25,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight, readiness, resuming
+from kernelkit.push import follow, plan, preflight, readiness, resuming, tpu_preflight
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.context import LEDGER, CommandOptions, PushContext, in_project
 from kernelkit.push.plan import Plan
@@ -48,6 +48,7 @@ def push_kernel(
     resume: str | None = None,
     continues: bool = False,
     force: bool = False,
+    check_tpu: bool = False,
     submit: str | None = None,
     project: Project | None = None,
     starts: Sequence[Mapping[str, Any]] = (),
@@ -64,6 +65,8 @@ def push_kernel(
     resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
+    check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
+                 `before_push` in [tool.kernelkit.tpu] asks for it at every push
     submit       a message: enter submission.csv into the competition and wait for its score
     project      the packages and settings, in place of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the preflight
@@ -89,6 +92,7 @@ def push_kernel(
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
         context = replace(context, catalogue=planned.catalogue)
+        planned = tpu_preflight.look(context, planned, check_tpu)
         return _push(context, planned, output, submit, dry_run=dry_run, wait=wait, force=force,
                      continues=continues)  # fmt: skip
     except KernelkitError as error:

@@ -19,6 +19,7 @@ TOOLS = {
     "resume": "push_kernel.py --resume",
     "run": "run_notebook.py",
     "sweep": "sweep.py",
+    "tpu": "tpu_check.py",
 }
 
 

@@ -33,6 +33,7 @@ from petals.models.classifier import Classifier
 
 VERSION = 1  # part of every key: raise it when the computation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
+TPU_BATCH = 128  # images for each replica, of a GPU too
 
 Progress = Callable[[str, int, int], None]
 
@@ -93,15 +94,20 @@ def extractor(
     classifier: Classifier, device: Accelerator, **settings: Any
 ) -> Callable[..., Features]:
     """`extract` for a classifier on a device: call it with a split (and `views`)."""
-    batch = CPU_BATCH if device.on_cpu else 128
     alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
     return partial(
         extract,
         classifier.features,
-        batch_size=batch * device.replicas // device.hosts,
+        batch_size=batch_size(device),
         on_one_device=device.backend == "tensorflow" and alone,
         **settings,
     )
+
+
+def batch_size(device: Accelerator) -> int:
+    """The images that go through the backbone at once, on all of one host's devices."""
+    each = CPU_BATCH if device.on_cpu else TPU_BATCH
+    return each * device.replicas // device.hosts
 
 
 def _digest(model: keras.Model) -> str:

@@ -45,13 +45,8 @@ def train_head(
     values = train.values.reshape(-1, train.values.shape[-1])
     labels = np.repeat(train.labels, train.values.shape[1])
     num_classes = classifier.head.units
-    inputs = keras.Input((values.shape[-1],))
-    x = keras.layers.Dropout(dropout)(inputs) if dropout else inputs
-    head = keras.Model(
-        inputs, keras.layers.Dense(num_classes, activation="softmax", dtype="float32")(x)
-    )
-    replicas = keras_backend.replicas(head)
-    batch = max(replicas, min(HEAD_BATCH, len(values)) // replicas * replicas)
+    head = build_head(values.shape[-1], num_classes, dropout)
+    batch = head_batch(len(values), keras_backend.replicas(head))
     steps = max(1, len(values) // batch)
     peak = learning_rate or schedules.find(schedule).head_peak
     rates = schedules.rates(schedule, epochs, steps, learning_rate=peak)
@@ -78,6 +73,20 @@ def train_head(
     watch.finish(head)
     classifier.head.set_weights([collectives.of_first(values) for values in head.get_weights()])
     return watch
+
+
+def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Model:
+    """The head as a model of its own: features (n, width) to float32 (n, classes)."""
+    inputs = keras.Input((width,))
+    x = keras.layers.Dropout(dropout)(inputs) if dropout else inputs
+    return keras.Model(
+        inputs, keras.layers.Dense(num_classes, activation="softmax", dtype="float32")(x)
+    )
+
+
+def head_batch(count: int, replicas: int) -> int:
+    """How many of `count` features a step of the head takes, over all replicas."""
+    return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
 
 
 def _check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
