@@ -315,8 +315,8 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # and 3,670 photos of five flowers, this took 10 seconds and reached a macro F1 of .901. Running
 # the backbone in every epoch took 101 seconds and reached .887.
 #
-# The head's own learning rate follows the schedule that is explained below, unless the head is
-# solved directly and needs none. The curves after training show each epoch of it.
+# Where gradients train the head, its learning rate follows a schedule, as the second phase's does;
+# schedules are explained there.
 #
 # There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
 # features each time. `views` is the way between: it stores the features of several versions of
@@ -380,7 +380,7 @@ elif head_epochs and not kept.phase:
 #   work against it too.
 # - **It costs time and memory.** Every step runs the backbone forward and backward. A batch that
 #   does not fit into the chip's memory ends with the error `RESOURCE_EXHAUSTED`; take a smaller
-#   `batch_size` then.
+#   `batch_size` then. `tools/tpu_check.py` asks the TPU's compiler beforehand whether a run fits.
 #
 # ### Why BatchNorm stays frozen
 #
@@ -505,7 +505,7 @@ run.figure(plots.class_scores(rows), "class_scores")
 # - **The worst classes.** The figure above sorts the classes by F1, worst first. Look at how many
 #   photos a bad class has: with few of them its F1 jumps from run to run.
 # - **The pairs.** In the matrix below a row is the true class and a column the answer. Right
-#   answers are on the diagonal and pale; mistakes are dark. The list under it has the commonest
+#   answers are on the diagonal and pale; mistakes are darker. The list under it has the commonest
 #   ones. Two classes taken for each other look alike at this image size, or one of them has a
 #   wrong name in the data.
 # - **The sure ones.** The photos after that are mistakes of which the model was sure, then right
