@@ -25,7 +25,8 @@
 # The cell below holds all settings. Change them there, on the command line
 # (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`), or when you push the notebook
 # to Kaggle (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed. A
-# setting that would have no effect is refused before anything runs.
+# setting that would have no effect is refused before anything runs. The functions that the cells
+# call are in `src/petals`; `docs/architecture.md` shows where.
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
@@ -73,7 +74,8 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 # - **It is several chips.** Kaggle's TPU v5e-8 has eight, with 16 GB of memory each. They share
 #   each batch.
 # - **It computes in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16),** a float of 16 bits.
-#   The weights and the softmax stay in float32. Keras calls this policy `mixed_bfloat16`.
+#   The weights stay in float32, and so does the softmax, whose small differences 16 bits would
+#   lose. Keras calls this policy `mixed_bfloat16`.
 #
 # Kaggle lends a TPU for 20 hours a week and at most nine hours at a time, often after a wait in a
 # queue. You choose it as the notebook's accelerator; a push with `tools/push_kernel.py` asks for
@@ -85,8 +87,10 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 # installed TensorFlow cannot see the TPU, and the installed [JAX](https://docs.jax.dev) can. So
 # there this notebook runs Keras on JAX and shares each batch with
 # [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/). The input pipeline
-# stays `tf.data`. On TPU machines where TensorFlow does see the TPU (older ones such as the v3-8,
-# or those with the package `tensorflow-tpu`) it uses
+# stays `tf.data`. A layer of your own works there if it is written with `keras.ops`. A TensorFlow
+# that sees the TPU, `tensorflow-tpu`, would have to be installed in every session, with the
+# internet on. On TPU machines where TensorFlow does see the TPU (older ones such as the v3-8, or
+# those with the package `tensorflow-tpu`) it uses
 # [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu), which needs Keras 2, the
 # package `tf_keras`: Keras 3 does not work under it.
 #
@@ -376,8 +380,8 @@ elif head_epochs and not kept.phase:
 #   Augmentation works against it, since it shows each photo a little different in every epoch; the
 #   figure below has originals above and changed versions under them. `mix` blends two photos and
 #   their labels ([mixup](https://arxiv.org/abs/1710.09412),
-#   [CutMix](https://arxiv.org/abs/1905.04899)). `dropout`, `label_smoothing` and `weight_decay`
-#   work against it too.
+#   [CutMix](https://arxiv.org/abs/1905.04899)). `dropout`,
+#   [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay` work against it too.
 # - **It costs time and memory.** Every step runs the backbone forward and backward. A batch that
 #   does not fit into the chip's memory ends with the error `RESOURCE_EXHAUSTED`; take a smaller
 #   `batch_size` then. `tools/tpu_check.py` asks the TPU's compiler beforehand whether a run fits.
@@ -392,7 +396,7 @@ elif head_epochs and not kept.phase:
 # the [guide](https://keras.io/guides/transfer_learning/) explains. A network without pretrained
 # weights (`weights="none"`) has no values to keep, and its BatchNorm layers are trained.
 #
-# Of several hosts each reads its own part of the photos.
+# A run may also span several machines. Each of them then reads its own part of the photos.
 
 # %%
 tuning = fine_tune != "none" and epochs and not stopped
