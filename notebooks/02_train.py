@@ -316,7 +316,7 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # frozen that is a waste: the same photo gives the same features every time. So this notebook runs
 # the backbone over the photos once, stores the features, and trains the head on them. The head
 # needs a fraction of a second for a pass over the features. On two CPU cores, with MobileNet-0.75
-# and 3,670 photos of five flowers, this took 10 seconds and reached a macro F1 of .901. Running
+# and 3,670 photos of five flowers, this took 10.1 seconds and reached a macro F1 of .901. Running
 # the backbone in every epoch took 101 seconds and reached .887.
 #
 # Where gradients train the head, its learning rate follows a schedule, as the second phase's does;
@@ -539,7 +539,7 @@ run.figure(
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
 # | 104 kinds of drawn flowers | `SmallNet`, new, all of it (`make run`) | .924 | 79 s |
-# | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10 s for the head |
+# | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10.1 s for the head |
 # | the same, features stored before | the same head | | 1.5 s |
 # | the same photos | the same, then fine-tuned | .913 | 166 s with the report |
 # | photos, 99 kinds, 192 px | head on MobileNet-0.75 | .906 | not recorded |
@@ -568,7 +568,7 @@ run.figure(
 # 6. `03_compare`: two or more runs averaged often score better than the best of them.
 # 7. Your own photos, one folder a class: `docs/photos.md`.
 # 8. `custom_loop=True` runs fine-tuning through a training loop that you can read and change, in
-#    `petals/training/custom_loop.py`.
+#    `src/petals/training/custom_loop.py`.
 
 # %% [markdown]
 # ## The submission and what is kept
