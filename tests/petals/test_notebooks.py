@@ -58,8 +58,15 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
                   backbone="SmallNet", weights="none", head_epochs=2, **tuning)  # fmt: skip
     assert lost_figures(run) == []
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
+    names |= {"reliability"}
     names |= {"augmentation", "schedule"} if tuning else set()
     assert {path.stem for path in run.folder.glob("*.png")} == names
+    told = execute("04_predict", tmp_path, model=str(run.folder), data=str(dataset))
+    kept = np.load(run.folder / "test_predictions.npz")
+    rows = list(csv.DictReader((told.folder / "predictions.csv").read_text().splitlines()))
+    assert [row["photo"] for row in rows] == kept["ids"].tolist()
+    colours = np.array(["blue", "red", "yellow"])
+    assert [row["class 1"] for row in rows] == colours[kept["probabilities"].argmax(1)].tolist()
 
 
 @pytest.mark.long

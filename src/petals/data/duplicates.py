@@ -139,6 +139,30 @@ def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
     return sorted(pairs, key=lambda p: (not p.same_bytes, p.distance))[:MOST_PAIRS]
 
 
+def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.ndarray:
+    """int64 (n,): for each image the position of its nearest twin among the others, -1 for none.
+
+    A twin has the same bytes, or a hash that differs in at most `near` bits and a thumbnail that
+    agrees. Each image has its answer, however many twins there are.
+    """
+    found = np.full(len(prints), -1, np.int64)
+    same = {digest: place for place, digest in enumerate(others.digests.tolist())}
+    signs = np.where(others.hashes, np.float32(1), np.float32(-1))
+    for begin in range(0, len(prints), _CHUNK):
+        own = np.where(prints.hashes[begin : begin + _CHUNK], np.float32(1), np.float32(-1))
+        distances = (BITS - own @ signs.T) / 2
+        for row in range(len(own)):
+            if (exact := same.get(str(prints.digests[begin + row]))) is not None:
+                found[begin + row] = exact
+                continue
+            close = np.flatnonzero(distances[row] <= near)
+            for place in close[np.argsort(distances[row][close], kind="stable")]:
+                if _alike(prints.thumbnails[begin + row], others.thumbnails[place]):
+                    found[begin + row] = place
+                    break
+    return found
+
+
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
     return float(np.abs(one.astype(np.int16) - other.astype(np.int16)).mean()) <= ALIKE
 

@@ -57,3 +57,14 @@ def predict(
 def mirrored(split: Split, batch_size: int) -> tf.data.Dataset:
     """uint8 batches of a split in order, each image mirrored left to right."""
     return pipeline.images(split, batch_size).map(augment.mirror)
+
+
+@collectives.local_devices_only
+def predict_images(model: keras.Model, images: np.ndarray, batch_size: int = 32) -> np.ndarray:
+    """float32 (images, classes) probabilities of uint8 (images, size, size, 3)."""
+    model = collectives.local_copy(model)
+    batch_size += -batch_size % keras_backend.replicas(model)
+    missing = -len(images) % batch_size
+    filled = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])
+    rows = model.predict(filled, batch_size=batch_size, verbose=0)
+    return np.asarray(rows)[: len(images)].astype(np.float32)

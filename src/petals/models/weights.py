@@ -12,8 +12,9 @@ from tensorflow import keras
 from petals import storage
 from petals.errors import WeightsError
 from petals.kaggle import find_file
-from petals.models import saved
+from petals.models import hub, saved
 from petals.models.backbones import Backbone, correct_normalization
+from petals.models.card import licence
 
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")
 
@@ -26,6 +27,8 @@ def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
     the `LOCAL_FOLDERS`, and else downloads; any other value is the path of a file.
     Raises `WeightsError`, whose message says what to do.
     """
+    if isinstance(backbone, hub.HubBackbone) and weights in ("imagenet", "auto"):
+        return backbone.build(size, "imagenet")  # the preset's own weights, whatever they learnt
     network = backbone.build(size)
     if weights not in ("none", "imagenet", "auto"):
         load_file(network, Path(weights), backbone.name)
@@ -50,6 +53,21 @@ def describe(backbone: Backbone, size: int, weights: str) -> str:
     if path is None:
         return f"{backbone.name}-{weights}"
     return f"{backbone.name}-{storage.digest(path)}"
+
+
+def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
+    """Where a weights setting leads, for the model's card: setting, file and licence."""
+    path = None
+    if weights not in ("none", "imagenet", "auto"):
+        path = Path(weights)
+    elif weights == "auto":
+        path = find_weights_file(backbone, size)
+    preset = isinstance(backbone, hub.HubBackbone)
+    if not path and not backbone.weights_file and not preset:
+        weights = "none"
+    setting = weights if weights in ("none", "imagenet", "auto") else "file"
+    terms = licence(backbone.name, setting)
+    return {"setting": setting, "file": path.name if path else "", "licence": terms}
 
 
 def find_weights_file(backbone: Backbone, size: int) -> Path | None:

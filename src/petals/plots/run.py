@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from petals import storage
+from petals.evaluation.calibration import Reliability
 from petals.plots.style import ACCENT, BAD, FAINT, GOOD, INK, SECOND, WIDTH, new_figure, plain_axis
 
 
@@ -171,3 +172,43 @@ def predictions(
         captions.append(f"{what} {row[guess]:.0%}")
         colours.append(GOOD if right else BAD)
     return gallery(images, captions, colours=colours)
+
+
+def reliability(found: Mapping[str, Reliability]) -> Figure:
+    """Accuracy over confidence, one line a name; beside it how many answers were how sure."""
+    figure, (left, right) = new_figure(ncols=2)
+    left.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
+    for (name, one), colour in zip(found.items(), (SECOND, ACCENT), strict=False):
+        some = one.counts > 0
+        label = f"{name}, error {one.error:.3f}"
+        left.plot(one.confidence[some], one.accuracy[some], "o-", color=colour, label=label,
+                  linewidth=1.8, markersize=4)  # fmt: skip
+        edges = np.linspace(0, 1, len(one.counts) + 1)
+        right.stairs(one.counts, edges, color=colour, linewidth=1.8)
+    left.legend(frameon=False, fontsize=8, loc="upper left")
+    plain_axis(left, "Reliability", "confidence", "accuracy")
+    plain_axis(right, "How sure the answers are", "confidence", "photos")
+    return figure
+
+
+def likeliest(
+    images: np.ndarray, names: Sequence[str], probabilities: np.ndarray, classes: Sequence[str],
+    top: int = 5,
+) -> Figure:  # fmt: skip
+    """Photos, uint8 (n, size, size, 3), each beside bars of its likeliest classes."""
+    columns = 3
+    rows = max(1, math.ceil(len(images) / columns))
+    figure, grid = new_figure(height=1.5 * rows, nrows=rows, ncols=2 * columns, squeeze=False,
+                              width_ratios=[1, 1.4] * columns)  # fmt: skip
+    for axes in grid.flat:
+        axes.axis("off")
+    places = grid.reshape(-1, 2)
+    for (photo, bars), image, name, row in zip(places, images, names, probabilities, strict=False):
+        photo.imshow(image)
+        photo.set_title(name[-24:], fontsize=6, color=INK, pad=2)
+        order = np.argsort(-row, kind="stable")[:top]
+        bars.barh(range(len(order)), row[order], color=ACCENT, alpha=0.35)
+        bars.set(xlim=(0, 1), ylim=(top - 0.5, -0.5))
+        for place, label in enumerate(order):
+            bars.text(0.02, place, f"{classes[label]} {row[label]:.0%}", fontsize=6.5, va="center")
+    return figure
