@@ -350,9 +350,9 @@ metrics = run.write_metrics(
     calibration=calibration if validated else None,
     parameters=settings,
 )
-origin = pretrained.origin(find_backbone(backbone), image_size, weights)
-with_backbone = bool(tuning) or origin["setting"] == "none"
-run.write_model(classifier, names, origin, metrics, whole=with_backbone)
+known = find_backbone(backbone), image_size, weights
+head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
+run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
 if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
     kept.clear()
 said = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"

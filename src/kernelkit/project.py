@@ -2,6 +2,7 @@
 
 [tool.kernelkit]
 packages = ["mypackage"]               # what rides inside a pushed notebook
+keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
 
 # fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -55,6 +56,7 @@ class Project:
     shown: Shown = field(default_factory=Shown)
     version: str = ""
     offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
+    keep_best: dict[str, Any] = field(default_factory=dict)
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -133,6 +135,7 @@ def _read(root: Path, file: Path) -> Project:
         shown=Shown.read(kit.get("shown", {})),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
+        keep_best=kit.get("keep_best", {}),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
 import tempfile
@@ -51,10 +53,8 @@ def export(classifier: Classifier, card: ModelCard, folder: str | Path) -> float
 
 
 def _write(classifier: Classifier, folder: Path) -> None:
-    model = classifier.model
-    # Keras 3 tells on its standard output where it wrote; tf_keras knows no such argument.
-    quiet = {"verbose": False} if "verbose" in model.export.__code__.co_varnames else {}
-    model.export(str(folder), **quiet)
+    with contextlib.redirect_stdout(io.StringIO()):  # Keras tells of every tensor
+        classifier.model.export(str(folder))
 
 
 def _difference(classifier: Classifier, folder: Path, size: int) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from petals.evaluation.prediction import predict
 from petals.models import saved
@@ -110,6 +111,29 @@ def test_the_loop_by_hand_trains_as_fit_does(runtime, dataset, tmp_path):
     for cut, alone in zip(result["cut"], result["alone"], strict=True):
         for name in ("loss", "accuracy", "val_loss"):
             assert cut[name] == pytest.approx(alone[name], rel=1e-5), name
+
+
+_EXPORT = """
+import sys
+from petals.accelerators.detect import detect
+device = detect()
+from petals.models.build import build
+from petals.models.card import ModelCard
+from petals.models.export import export
+with device.scope():
+    classifier = build("SmallNet", 32, 3, weights="none")
+card = ModelCard("SmallNet", 32, ("a", "b", "c"), "tf", {"setting": "none"})
+print(export(classifier, card, sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("runtime", OTHERS)
+def test_a_model_is_exported_from_every_keras(runtime, tmp_path):
+    said = start(["-c", _EXPORT, tmp_path / "out"], runtime, tmp_path / "cache", 200)
+    assert float(said) < 1e-5
+    loaded = tf.saved_model.load(str(tmp_path / "out"))
+    rows = loaded.serve(np.zeros((2, 32, 32, 3), np.uint8)).numpy()
+    assert rows.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
 _PRESET = """
