@@ -158,7 +158,7 @@ def tell(
             images = np.stack([image for image, _ in pool.map(
                 lambda path: _square(path, size, fit), group)])  # fmt: skip
             shown.append(images[: max(0, SHOWN - begin)])
-            rows.append(predict_images(classifier.model, images))
+            rows.append(predict_images(classifier.model, images, BATCH, tta=card.views))
     probabilities = calibrated(np.concatenate(rows), card.temperature)
     names = [str(path) for path in paths]
     return Answers(names, card.classes, probabilities, np.concatenate(shown))
@@ -218,7 +218,7 @@ def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> S
 
 def tell_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
     """What a restored classifier says of a split, whose ids are the photos' names."""
-    rows = predict(classifier.model, split, BATCH)
+    rows = predict(classifier.model, split, BATCH, tta=card.views)
     _, ids = shards.labels_and_ids(split)
     shown = shards.sample(split, min(SHOWN, split.count)).images
     return Answers(ids.tolist(), card.classes, calibrated(rows, card.temperature), shown)

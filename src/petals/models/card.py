@@ -23,6 +23,8 @@ LICENCES = {
     "EfficientNet": "Apache-2.0",
 }
 
+MOST_VIEWS = 64  # that a card may ask for
+
 
 def licence(backbone: str, setting: str) -> str:
     """The licence of a backbone's weights, as far as it is known, for the `weights` setting."""
@@ -67,6 +69,13 @@ class ModelCard:
         """Macro F1 on the validation set; -1 where there was none."""
         value = self.scores.get("macro_f1")
         return -1.0 if value is None else float(value)
+
+    @property
+    def views(self) -> int:
+        """The views of a photo that were averaged when the temperature was fitted."""
+        parameters = self.about.get("parameters")
+        asked = parameters.get("tta") if isinstance(parameters, dict) else 1
+        return asked if isinstance(asked, int) and 1 <= asked <= MOST_VIEWS else 1
 
     def as_json(self) -> str:
         """The card as `parse` reads it."""
@@ -124,7 +133,8 @@ def parse(text: str, path: object) -> ModelCard:
             and card.backbone.isprintable()
             and isinstance(card.image_size, int) and 0 < card.image_size <= 4096
             and isinstance(card.weights, dict) and isinstance(card.build, dict)
-            and isinstance(card.scores, dict) and isinstance(card.reliability, dict)
+            and isinstance(card.about, dict) and isinstance(card.scores, dict)
+            and isinstance(card.reliability, dict)
             and math.isfinite(card.temperature) and card.temperature > 0
         )  # fmt: skip
     except (ValueError, TypeError, KeyError):
