@@ -185,7 +185,7 @@ def reliability(found: Mapping[str, Reliability]) -> Figure:
                   linewidth=1.8, markersize=4)  # fmt: skip
         edges = np.linspace(0, 1, len(one.counts) + 1)
         right.stairs(one.counts, edges, color=colour, linewidth=1.8)
-    left.legend(frameon=False, fontsize=8, loc="upper left")
+    left.legend(frameon=False, fontsize=8, loc="lower right")
     plain_axis(left, "Reliability", "confidence", "accuracy")
     plain_axis(right, "How sure the answers are", "confidence", "photos")
     return figure
@@ -205,7 +205,9 @@ def likeliest(
     places = grid.reshape(-1, 2)
     for (photo, bars), image, name, row in zip(places, images, names, probabilities, strict=False):
         photo.imshow(image)
-        photo.set_title(name[-24:], fontsize=6, color=INK, pad=2)
+        title = Path(name).name
+        title = title if len(title) <= 22 else f"{title[:21]}…"
+        photo.set_title(title, fontsize=6, color=INK, pad=2)
         order = np.argsort(-row, kind="stable")[:top]
         bars.barh(range(len(order)), row[order], color=ACCENT, alpha=0.35)
         bars.set(xlim=(0, 1), ylim=(top - 0.5, -0.5))
