@@ -29,9 +29,12 @@
 # call are in `src/petals`; `docs/architecture.md` shows where.
 
 # %% tags=["parameters"]
-data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
+data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
+test_twins = "leave_out"  # leave_out | use: photos of further sources that are in the test split
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES: what looks at the photos
+folds = 0  # >= 0: parts of train and val, one of which validates; 0 = val does, 1 = none does
+fold = 0  # >= 0: the part that validates
+backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: what looks
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
 head_epochs = 30  # >= 0: passes over the stored features
@@ -124,7 +127,8 @@ except ModuleNotFoundError:
     ) from None
 
 settings = {
-    "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
+    "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
+    "backbone": backbone, "weights": weights,
     "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
     "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
     "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
@@ -188,17 +192,20 @@ from petals import kaggle
 from petals.accelerators import compilation
 from petals.data import augment as augmentation
 from petals.data import inspection, pipeline, shards
-from petals.data.source import find_source
+from petals.data.extra import extended, more_to_train_on, write_twins
+from petals.data.folds import TOGETHER, divided
+from petals.data.source import find_sources
 from petals.data.splits import Split
 from petals.evaluation import prediction
+from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
 from petals.evaluation.submission import write_submission
 from petals.kaggle import cache_folder
-from petals.models import saved
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
 from petals.models.build import parameter_counts
 from petals.plots import run as plots
+from petals.plots.probabilities import reliability
 from petals.progress import Progress
 from petals.run_folder import RunFolder
 from petals.training import callbacks, features, precision
@@ -216,7 +223,7 @@ set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
-source = find_source(data, image_size)
+source, *others = find_sources(data, image_size)
 names = source.class_names
 train, val, test = (
     Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
@@ -224,6 +231,15 @@ train, val, test = (
 skipped = 0
 if on_corrupt == "skip":
     (train, val, test), skipped = inspection.intact((train, val, test), cache_folder())
+whole = {"train": train, "val": val, "test": test}
+added = more_to_train_on(
+    others, names, whole, test_twins=test_twins, cache=cache_folder(), progress=Progress()
+)
+train, val = divided(train, val, folds, fold, cache_folder())
+train = extended(train, added)
+if added:
+    print(*added, sep="\n")
+    write_twins(run.path / "twins.csv", added)
 print(
     f"{source}: {len(names)} classes; {train.count:,} train, {val.count:,} val, {test.count:,} test"
 )
@@ -454,7 +470,6 @@ if tuning:
         **watching,
     )
     stopped = tuned.stopped
-    saved.save(classifier, run.path / "classifier.h5")  # for another run's weights=FILE
 
 run.figure(plots.curves(history), "curves")
 
@@ -495,9 +510,19 @@ def predict(split):
 
 probabilities = predict(val)
 scores = Scores.of(val_labels, probabilities)
-run.write_predictions(val_ids, val_labels, probabilities)
-run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
+validated = folds != TOGETHER
+if validated:
+    run.write_predictions(val_ids, val_labels, probabilities)
+    run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
+else:
+    print("the photos below were trained on: these figures say nothing of new ones")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
+
+# %%
+calibration = Calibration.of(val_labels, probabilities)
+print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
+as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
+run.figure(reliability(as_told), "reliability")
 
 # %%
 rows = per_class(val_labels, probabilities, names)
@@ -573,7 +598,8 @@ run.figure(
 # %% [markdown]
 # ## The submission and what is kept
 #
-# Everything is in the run's folder: scores, history, predictions, figures and `submission.csv`.
+# Everything is in the run's folder: scores, history, predictions, figures, `submission.csv`, and
+# the model with its card, which `04_predict` and `tools/predict.py` show new photos to.
 
 # %%
 test_probabilities = predict(test)
@@ -582,7 +608,7 @@ run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
 metrics = run.write_metrics(
-    scores,
+    scores if validated else None,
     history,
     accelerator=device,
     source=source,
@@ -591,8 +617,14 @@ metrics = run.write_metrics(
     skipped=skipped,
     stopped=stopped,
     resumed=kept.resumed,
+    added=[addition.summary() for addition in added],
+    calibration=calibration if validated else None,
     parameters=settings,
 )
+known = find_backbone(backbone), image_size, weights
+head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
+run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
 if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
     kept.clear()
-print(f"macro F1 {scores.macro_f1:.4f} after {run.seconds:.0f} s; everything is in {run}")
+said = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"
+print(f"{said} after {run.seconds:.0f} s; everything is in {run}")

@@ -54,6 +54,12 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
             f"views={views} with augment=none would show the head the same view {views} times: "
             "set augment to flip, light or strong, or leave views out"
         )
+    yield from _folds(values["folds"], values["fold"])
+    if values["test_twins"] != "leave_out" and "," not in values["data"]:
+        yield (
+            f"test_twins={values['test_twins']} would be ignored: data names one source. Name "
+            "several with commas between, or leave it out"
+        )
     ignored = [] if tunes else list(_ignored(values))
     if ignored:
         yield (
@@ -61,6 +67,13 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
             f"fine_tune to all, last:N or block:NAME, or leave {'them' if ignored[1:] else 'it'} "
             "out"
         )
+
+
+def _folds(folds: int, fold: int) -> Iterator[str]:
+    if folds > 1 and fold >= folds:
+        yield f"fold={fold} is out of range: folds={folds} has the folds 0 to {folds - 1}"
+    if folds < 2 and fold:
+        yield f"fold={fold} would be ignored: folds={folds} divides nothing. Set folds to 2 or more"
 
 
 def _ignored(values: Mapping[str, Any]) -> Iterator[str]:

@@ -36,6 +36,9 @@ ACCEPTED = [
     {**FROM_NOTHING, "augment": "none", "mix": "cutmix", "custom_loop": True, "scale_rate": False},
     {**TUNED, "epochs": 1, "batch_size": 8, "checkpoint_minutes": 0.0, "views": 2},
     {**TUNED, "fine_tune": "last:3", "augment": "none"},
+    {"folds": 5, "fold": 4},
+    {"folds": 1},
+    {"data": "auto,me/more", "test_twins": "use"},
 ]
 
 REFUSED = [
@@ -55,6 +58,10 @@ REFUSED = [
     ({**FROM_NOTHING, "views": 2}, "views=2 would be ignored: views are for the head"),
     ({"views": 4, "augment": "none"}, "views=4 with augment=none"),
     ({**TUNED, "views": 4, "augment": "none"}, "views=4 with augment=none"),
+    ({"folds": 5, "fold": 5}, "fold=5 is out of range: folds=5 has the folds 0 to 4"),
+    ({"fold": 2}, "fold=2 would be ignored: folds=0 divides nothing"),
+    ({"folds": 1, "fold": 1}, "fold=1 would be ignored"),
+    ({"test_twins": "use"}, "test_twins=use would be ignored: data names one source"),
 ]
 
 

@@ -30,7 +30,7 @@ def test_every_name_is_a_benchmark(process):
     for name in benchmark.NAMES:
         run = importlib.import_module(f"benchmarks.{name}").run
         needed = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty]
-        assert {p.name for p in needed} <= {"photos", "weights"}
+        assert {p.name for p in needed} <= {"photos", "weights", "python"}
         assert run.__doc__
 
 

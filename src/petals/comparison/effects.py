@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from petals.comparison.runs import FinishedRun
+from petals.comparison.finished_run import FinishedRun
 from petals.tables import Table
 
 AXES: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from petals.comparison.agreement import Agreement, Photos, telling
 from petals.comparison.effects import NOISE, Effect
 from petals.comparison.ensembles import HeldOut
-from petals.comparison.runs import FinishedRun
+from petals.comparison.finished_run import FinishedRun
 from petals.plots.run import gallery
 from petals.plots.style import ACCENT, FAINT, INK, SECOND, new_figure, plain_axis
 
