@@ -518,28 +518,37 @@ else:
     print("the photos below were trained on: these figures say nothing of new ones")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 
+# %% [markdown]
+# ### How sure the model is
+#
+# Of the answers that a model gives with 80 % probability, 80 % should be right. Networks are often
+# too sure ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). The figure shows how it is here,
+# and how it is after the correction: one number, the *temperature*, found on the validation
+# photos, by which the model's outputs before the softmax are divided. It changes no answer and no
+# score. `04_predict` uses it.
+
 # %%
 calibration = Calibration.of(val_labels, probabilities)
 print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
 run.figure(reliability(as_told), "reliability")
 
-# %%
-rows = per_class(val_labels, probabilities, names)
-run.figure(plots.class_scores(rows), "class_scores")
-
 # %% [markdown]
 # ## Which mistakes to look at
 #
-# - **The worst classes.** The figure above sorts the classes by F1, worst first. Look at how many
+# - **The worst classes.** The first figure sorts the classes by F1, worst first. Look at how many
 #   photos a bad class has: with few of them its F1 jumps from run to run.
-# - **The pairs.** In the matrix below a row is the true class and a column the answer. Right
-#   answers are on the diagonal and pale; mistakes are darker. The list under it has the commonest
-#   ones. Two classes taken for each other look alike at this image size, or one of them has a
-#   wrong name in the data.
+# - **The pairs.** In the matrix a row is the true class and a column the answer. Right answers are
+#   on the diagonal and pale; mistakes are darker. The list below it has the commonest ones. Two
+#   classes taken for each other look alike at this image size, or one of them has a wrong name in
+#   the data.
 # - **The sure ones.** The photos after that are mistakes of which the model was sure, then right
 #   answers of which it was not. Sure mistakes are often wrong labels, photos of two flowers, or
 #   flowers that are small in the picture. No training setting cures a wrong label.
+
+# %%
+rows = per_class(val_labels, probabilities, names)
+run.figure(plots.class_scores(rows), "class_scores")
 
 # %%
 matrix = confusion(val_labels, probabilities)
@@ -554,6 +563,42 @@ run.figure(
     plots.predictions(photos.images, photos.labels, probabilities[chosen], names),
     "predictions",
 )
+
+# %% [markdown]
+# ## The submission and what is kept
+#
+# Everything is in the run's folder: scores, history, predictions, figures, `submission.csv`, and
+# the model with its card, which `04_predict` and `tools/predict.py` show new photos to. To enter
+# the submission into the competition, push with `--submit MESSAGE`, or choose the file among the
+# notebook's outputs on Kaggle.
+
+# %%
+test_probabilities = predict(test)
+_, test_ids = shards.labels_and_ids(test)
+run.write_test_predictions(test_ids, test_probabilities)
+sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
+write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
+metrics = run.write_metrics(
+    scores if validated else None,
+    history,
+    accelerator=device,
+    source=source,
+    splits={"train": train, "val": val, "test": test},
+    counts=(total, trainable),
+    skipped=skipped,
+    stopped=stopped,
+    resumed=kept.resumed,
+    added=[addition.summary() for addition in added],
+    calibration=calibration if validated else None,
+    parameters=settings,
+)
+known = find_backbone(backbone), image_size, weights
+head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
+run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
+if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
+    kept.clear()
+said = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"
+print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 
 # %% [markdown]
 # ## What to expect
@@ -591,40 +636,8 @@ run.figure(
 # 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`. The folder
 #    has a sweep for most of the choices above.
 # 6. `03_compare`: two or more runs averaged often score better than the best of them.
-# 7. Your own photos, one folder a class: `docs/photos.md`.
-# 8. `custom_loop=True` runs fine-tuning through a training loop that you can read and change, in
+# 7. `folds=5` with `fold=0` to `4`: five runs, each validated on another fifth of the labelled
+#    photos. `03_compare` joins them.
+# 8. Your own photos, one folder a class, or more photos to train on: `docs/photos.md`.
+# 9. `custom_loop=True` runs fine-tuning through a training loop that you can read and change, in
 #    `src/petals/training/custom_loop.py`.
-
-# %% [markdown]
-# ## The submission and what is kept
-#
-# Everything is in the run's folder: scores, history, predictions, figures, `submission.csv`, and
-# the model with its card, which `04_predict` and `tools/predict.py` show new photos to.
-
-# %%
-test_probabilities = predict(test)
-_, test_ids = shards.labels_and_ids(test)
-run.write_test_predictions(test_ids, test_probabilities)
-sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
-write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
-metrics = run.write_metrics(
-    scores if validated else None,
-    history,
-    accelerator=device,
-    source=source,
-    splits={"train": train, "val": val, "test": test},
-    counts=(total, trainable),
-    skipped=skipped,
-    stopped=stopped,
-    resumed=kept.resumed,
-    added=[addition.summary() for addition in added],
-    calibration=calibration if validated else None,
-    parameters=settings,
-)
-known = find_backbone(backbone), image_size, weights
-head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
-run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
-if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
-    kept.clear()
-said = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"
-print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
