@@ -6,7 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "processes", "machines", "project", "shown", "terminal",
+    "errors", "files", "processes", "machines", "project", "terminal",
 ]  # fmt: skip
 
 
@@ -52,8 +52,7 @@ ROOMS = {
             "files": "errors",
             "processes": "",
             "machines": "errors",
-            "project": "errors shown",
-            "shown": "",
+            "project": "errors",
             "terminal": "",
             "notebooks": _tools,
             "pages": _tools,

@@ -17,8 +17,8 @@
 | 12 | a file could not be written |
 | 130 | interrupted |
 
-A notebook says by an exception's name why it ended, and the command ends with the code of that
-name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
+The name of a notebook's exception is the reason why the run ended, and the command ends with the
+code of that name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
 `WeightsError` and `CheckpointError` 11, `StorageError` 12. Any other exception is code 6.
 """
 
@@ -29,10 +29,10 @@ from collections.abc import Mapping
 
 
 class KernelkitError(Exception):
-    """Base of all errors raised on purpose; the message says what to do next."""
+    """Base of all errors raised on purpose; the message names the next step."""
 
     exit_code = 1
-    told = False  # whether an event has said it already, so that nothing else need
+    reported = False  # whether an event has carried the message already
 
 
 class ParameterError(KernelkitError):
@@ -60,7 +60,7 @@ class CredentialsError(KernelkitError):
 
 
 class RefusedError(KernelkitError):
-    """Kaggle answered and said no."""
+    """Kaggle answered and refused the request."""
 
     exit_code = 5
 
@@ -126,9 +126,9 @@ def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
     """The error that a notebook's traceback stands for, and the lines that say it."""
     lines = traceback.strip().splitlines()
     for number in reversed(range(len(lines))):
-        if found := _EXCEPTION.match(lines[number]):
+        if exception := _EXCEPTION.match(lines[number]):
             message = "\n".join(lines[number:])
-            return OF_NOTEBOOKS.get(found[1], RunFailedError), message
+            return OF_NOTEBOOKS.get(exception[1], RunFailedError), message
     return RunFailedError, lines[-1] if lines else ""
 
 

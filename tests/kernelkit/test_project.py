@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import project
-from kernelkit.shown import Shown
+from kernelkit.project import Shown
 
 SETTINGS = """
 [tool.kernelkit.shown]

@@ -1,8 +1,8 @@
 """A notebook that needs nothing but Kaggle's image: the packages it imports ride inside.
 
-Before the notebook's own cells stand: a cell that says what this is and where from, one
-folded cell a file, and one that checks what was written and imports it. The same input
-gives the same bytes; whatever tells of the machine it was written on is left behind.
+A cell with the bundle's facts, one folded cell a file, and one cell that checks and imports the
+files stand before the notebook's own cells. The same input gives the same bytes; traces of the
+machine where the notebook was written are left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Bundle:
     commit: Commit
     packages: tuple[str, ...]
     parameters: Mapping[str, Any]
-    texts: tuple[tuple[str, str], ...]  # all that it says, by file or cell, to look for secrets
+    texts: tuple[
+        tuple[str, str], ...
+    ]  # every text in the bundle, by file or cell, to look for secrets
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
@@ -70,8 +72,8 @@ def build(
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
-    `session_minutes`: how long its session may last, which the first cell tells all that runs
-    in it as `cells.MINUTES`. Raises `NotebookError` for an unreadable notebook or one without
+    `session_minutes`: how long its session may last; the first cell sets the environment variable
+    `cells.MINUTES` to that. Raises `NotebookError` for an unreadable notebook or one without
     a `parameters` cell when parameters are given, `PreflightError` for a package that cannot ride.
     """
     source, name = read_json(notebook), project.name(notebook)

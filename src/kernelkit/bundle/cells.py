@@ -1,4 +1,4 @@
-"""The cells that stand before a bundled notebook's own: what it is, its files, their check."""
+"""The cells that stand before a bundled notebook's own: its facts, its files, their check."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def head(facts: Mapping[str, Any]) -> Cell:
     Its version, commit and `session_minutes`, where known, and the session's beginning are in the
     environment from there on.
     """
-    told = {
+    environment = {
         MINUTES: facts["session_minutes"],
         VERSION: facts["version"],
         GIT_SHA: facts["git"]["commit"],
     }
-    told = {name: str(value) for name, value in told.items() if value}
-    if GIT_SHA in told:
-        told[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
-    message = {"facts": _literal(facts), "environment": _literal(told), "began": BEGAN}
+    environment = {name: str(value) for name, value in environment.items() if value}
+    if GIT_SHA in environment:
+        environment[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
+    message = {"facts": _literal(facts), "environment": _literal(environment), "began": BEGAN}
     return code(_HEAD.format(**message), {})
 
 

@@ -35,16 +35,16 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Left out is what the code
     can do without (an import inside `try: … except ImportError`) or installs itself with pip.
     """
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     installed: set[str] = set()
     for name, source in sources:
         for arguments in _INSTALLS.findall(source):
             installed |= {re.split(r"[\[=<>~!;]", word)[0] for word in arguments.split()}
         for node in _unguarded(parsed(source)):
             for module in _names(node, ""):
-                found.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+                modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
     own = {word.replace("-", "_").lower() for word in installed}
-    return {module: where for module, where in found.items() if module.lower() not in own}
+    return {module: where for module, where in modules.items() if module.lower() not in own}
 
 
 def parsed(source: str) -> ast.Module:
@@ -104,8 +104,8 @@ def _suppresses(item: ast.withitem) -> bool:
 
 
 def _mentioned(expression: ast.expr) -> set[str]:
-    found = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-    return found | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
+    names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    return names | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
 
 
 def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
@@ -120,23 +120,23 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
     waiting = [name for source in sources for name in imported(source)]
     if not any(name.split(".")[0] == package for name in waiting):
         return list(files)
-    found: set[str] = set()
+    modules: set[str] = set()
     while waiting:
         name = waiting.pop()
         parts = name.split(".")
         # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
         for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
             file = by_module.get(module)
-            if file is not None and module not in found:
-                found.add(module)
+            if file is not None and module not in modules:
+                modules.add(module)
                 waiting += imported(file.text, _home(file.path))
-    texts = [*sources, *(by_module[module].text for module in found)]
+    texts = [*sources, *(by_module[module].text for module in modules)]
     named = {part for text in texts for string in _strings(text) for part in string.split("/")}
     patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
     return [
         file
         for file in files
-        if _module(file.path) in found or _is_named(file.path, named, patterns)
+        if _module(file.path) in modules or _is_named(file.path, named, patterns)
     ]
 
 

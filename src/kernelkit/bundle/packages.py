@@ -101,17 +101,17 @@ def value(expression: str) -> str:
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
     """All files below `folder`, sorted; links are followed, to files as to folders.
 
-    `skip` is asked of every path, and what it skips is not looked into. Raises `PreflightError`
+    `skip` is called with every path; a folder that it skips is not read. Raises `PreflightError`
     for what would be left out of a push without a word: a link to nothing, a link back into a
     folder above it, a name that is not Unicode.
     """
-    found: list[Path] = []
-    _walk(folder, skip, (os.path.realpath(folder),), found)
-    return sorted(found)
+    files: list[Path] = []
+    _walk(folder, skip, (os.path.realpath(folder),), files)
+    return sorted(files)
 
 
 def _walk(
-    folder: Path, skip: Callable[[Path], bool], above: tuple[str, ...], found: list[Path]
+    folder: Path, skip: Callable[[Path], bool], above: tuple[str, ...], files: list[Path]
 ) -> None:
     for path in folder.iterdir():
         if skip(path):
@@ -121,9 +121,9 @@ def _walk(
             real = os.path.realpath(path)
             if real in above:
                 raise PreflightError(f"{path} is a link to a folder that holds it: take it out")
-            _walk(path, skip, (*above, real), found)
+            _walk(path, skip, (*above, real), files)
         elif path.is_file():
-            found.append(path)
+            files.append(path)
         elif path.is_symlink():
             raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
 

@@ -33,7 +33,7 @@ class Kaggle:
 
     @property
     def username(self) -> str:
-        """Whose account it is."""
+        """The name of the account."""
         return self.connection.username
 
     def repeated(self, method: str, call: Callable[[], T], until: float | None = None) -> T:
@@ -145,11 +145,11 @@ class Kaggle:
             "GetAcceleratorQuotaStatistics",
             lambda: self.kernels.get_accelerator_quota_statistics(request),
         )
-        found = getattr(answer, f"{kind}_quota", None)
-        if found is None:
+        hours = getattr(answer, f"{kind}_quota", None)
+        if hours is None:
             return None
-        used = _hours(found.time_used) + _hours(found.time_reserved)
-        return Quota(used, _hours(found.total_time_allowed))
+        used = _hours(hours.time_used) + _hours(hours.time_reserved)
+        return Quota(used, _hours(hours.total_time_allowed))
 
     def recent(self, count: int = 10) -> list[Recent]:
         """One's own kernels that ran last, the latest first."""
@@ -163,9 +163,9 @@ class Kaggle:
         request.page, request.page_size = 1, count
         answer = self.repeated("ListKernels", lambda: self.kernels.list_kernels(request))
         return [
-            Recent(Kernel(*found.ref.split("/", 1)), _accelerator(found))
-            for found in answer.kernels or []
-            if found.ref.count("/") == 1
+            Recent(Kernel(*kernel.ref.split("/", 1)), _accelerator(kernel))
+            for kernel in answer.kernels or []
+            if kernel.ref.count("/") == 1
         ]
 
     def _pages(
@@ -208,7 +208,7 @@ def _hours(time: datetime.timedelta | None) -> float:
     return time.total_seconds() / 3600 if time else 0.0
 
 
-def _accelerator(found: Any) -> str:
-    if found.enable_tpu or "tpu" in (found.machine_shape or "").lower():
+def _accelerator(kernel: Any) -> str:
+    if kernel.enable_tpu or "tpu" in (kernel.machine_shape or "").lower():
         return "tpu"
-    return "gpu" if found.enable_gpu or "nvidia" in (found.machine_shape or "").lower() else "cpu"
+    return "gpu" if kernel.enable_gpu or "nvidia" in (kernel.machine_shape or "").lower() else "cpu"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import requests
 
-from kernelkit.kaggle_api import failures, time_limits
+from kernelkit.kaggle_api import failures, retries
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind
@@ -52,7 +52,7 @@ def receive(
             after = failures.retry_after(response.headers.get("Retry-After"))
             if failure := failures.of_status(METHOD, response.status_code, "", after):
                 raise failure
-            chunks = time_limits.chunks(
+            chunks = retries.chunks(
                 response, CHUNK, timeouts.slow, lambda: until is not None and clock.now() > until
             )
             return _write(response, chunks, part, size)

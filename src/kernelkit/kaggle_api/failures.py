@@ -50,7 +50,7 @@ _ERRORS: dict[FailureKind, type[KernelkitError]] = {
 
 
 class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before anyone sees it
-    """One failed call: its sort, what Kaggle said, and for a throttle when to come back.
+    """One failed call: its kind, Kaggle's message, and after a throttle the time to wait.
 
     `sent` is false where the request cannot have reached the server, so that even a call
     that must not be repeated may be.

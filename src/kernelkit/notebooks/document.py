@@ -82,15 +82,15 @@ def _check_cell(cell: Any, number: int) -> None:
 
 
 def _others_in(folder: Path) -> str:
-    found = sorted(p.name for p in folder.glob("*.ipynb")) if folder.is_dir() else []
-    return f"; {folder} holds {', '.join(found)}" if found else ""
+    names = sorted(p.name for p in folder.glob("*.ipynb")) if folder.is_dir() else []
+    return f"; {folder} holds {', '.join(names)}" if names else ""
 
 
 def tags(cell: Mapping[str, Any]) -> list[str]:
     """The cell's tags; none where its metadata holds no list of them."""
     metadata = cell.get("metadata")
-    found = metadata.get("tags") if isinstance(metadata, Mapping) else None
-    return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+    listed = metadata.get("tags") if isinstance(metadata, Mapping) else None
+    return [tag for tag in listed if isinstance(tag, str)] if isinstance(listed, list) else []
 
 
 def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
@@ -116,10 +116,10 @@ def parameters_source(source: Mapping[str, Any]) -> str:
 
     Raises `NotebookError` for several: what is set in one would be undone in the next.
     """
-    found = [cell for cell in source["cells"] if takes_parameters(cell)]
-    if len(found) > 1:
-        raise NotebookError(f"the notebook has {len(found)} cells tagged 'parameters': keep one")
-    return cell_source(found[0]) if found else ""
+    cells = [cell for cell in source["cells"] if takes_parameters(cell)]
+    if len(cells) > 1:
+        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
+    return cell_source(cells[0]) if cells else ""
 
 
 def takes_parameters(cell: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kernelkit.pages import history, naming, shell
-from kernelkit.shown import Shown
+from kernelkit.project import Shown
 
 COLUMNS = 4  # measures in a row, the score among them
 SCRIPTS = (shell.CHART, "runs.js")

@@ -1,4 +1,4 @@
-"""What only Kaggle can tell before a push: whose account, what already runs, what is left."""
+"""The checks before a push that only Kaggle can answer: account, live sessions, quota."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(
 ) -> AccountStatus:
     """Look for what would refuse this push, or let it burn quota beside another run.
 
-    `sources`: the kernels whose outputs it is to have. Raises `CredentialsError`,
+    `sources`: the kernels whose outputs the run reads. Raises `CredentialsError`,
     `PreflightError` for another's kernel, one that still runs or an own source that is not there,
     `CapacityError` for used-up quota or sessions; the last two not with `force`, save that
     no quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked. `known` is

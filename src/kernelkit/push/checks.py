@@ -1,4 +1,4 @@
-"""What a check has to say before a push."""
+"""The findings of a check, and the checks of a kernel's metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernelkit.push.metadata import KEYS, Metadata
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: an `error` stops the push, a `warning` is printed."""
+    """The result of one check: an `error` stops the push, a `warning` is printed."""
 
     level: Literal["error", "warning"]
     text: str

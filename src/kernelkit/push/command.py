@@ -67,9 +67,8 @@ def push_kernel(
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
     submit       a message: enter submission.csv into the competition and wait for its score
-    project      what rides along, where that is not what pyproject.toml says
-    starts       the parameters of each run that the notebook starts, which the preflight is to
-                 check as it checks the notebook's own
+    project      the packages and settings, in place of those in pyproject.toml
+    starts       the parameters of each run that the notebook starts, for the preflight
     options      what every command takes: see `CommandOptions`
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
@@ -101,13 +100,13 @@ def push_kernel(
 
 
 def _end(context: PushContext, error: KernelkitError) -> NoReturn:
-    """The same error without any secret in it, told to programs as an event too."""
+    """Raise the same error without any secret in it; programs get the error as an event too."""
     message = context.report.clear(str(error))
     if context.report.as_json:
         context.report("error", message, exit_code=error.exit_code)
     message = f"[rehearsal] {message}" if context.report.rehearsal else message
     cleared = type(error)(message)
-    cleared.told = context.report.as_json
+    cleared.reported = context.report.as_json
     raise cleared from None
 
 
@@ -122,26 +121,26 @@ def _push(
     force: bool,
     continues: bool,
 ) -> Path | None:
-    _show(context, planned)
+    _report_bundle(context, planned)
     if not dry_run:
         preflight.stop_on_errors(planned.findings)
     if submit is not None and not planned.metadata.sources("competition"):
         raise PreflightError("--submit needs the competition in competition_sources")
     try:
         with context.connect() as kaggle:
-            planned = _without_secrets(context, _met(context, planned, kaggle), kaggle)
+            planned = _without_secrets(context, _with_owner(context, planned, kaggle), kaggle)
             if not dry_run:
                 preflight.stop_on_errors(planned.findings)
             if continues:
                 planned = _continuing(context, planned, kaggle)
             if dry_run:
-                _stand(context, planned, kaggle, force=force)
-                _would(context, planned)
+                _account(context, planned, kaggle, force=force)
+                _end_dry_run(context, planned)
                 return None
             kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-            with context.alone_with(str(kernel)):  # what is checked holds until it is sent
+            with context.alone_with(str(kernel)):  # the checks still hold when it is sent
                 look_after_cut_off(context, kaggle, kernel)
-                account = _stand(context, planned, kaggle, force=force)
+                account = _account(context, planned, kaggle, force=force)
                 push = send(context, planned, kaggle, force=force)
             if not wait:
                 context.report("left", f"not waiting. {context.how_to_resume(push)}")
@@ -152,12 +151,12 @@ def _push(
         if not dry_run:
             raise
         context.report("warning", f"the online checks were left out: {error}")
-        _would(context, planned)
+        _end_dry_run(context, planned)
         return None
 
 
-def _show(context: PushContext, planned: Plan) -> None:
-    """What is to be pushed, and what the offline preflight found."""
+def _report_bundle(context: PushContext, planned: Plan) -> None:
+    """Report the bundle, its parameters and the findings of the offline preflight."""
     request = planned.request
     bundle = request.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
@@ -175,16 +174,16 @@ def _show(context: PushContext, planned: Plan) -> None:
         message = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
         context.report("set", message)
     for finding in planned.findings:
-        if finding.level != "error":  # these end the push, which says them
+        if finding.level != "error":  # an error ends the push, and the exception carries its text
             context.report(finding.level, finding.text)
 
 
-def _met(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
-    """The plan under the account's name; at a rehearsal whoever owns it rehearses as tester."""
+def _with_owner(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan under the account's name; a rehearsal replaces every other owner by the tester."""
     context.report.keep_secret(kaggle.connection.secrets)
     if kaggle.connection.rehearses:
         context.report.rehearsal = True
-        planned = planned.owned_by(kaggle.username, whoever=True)
+        planned = planned.owned_by(kaggle.username, anyone=True)
     return planned.owned_by(kaggle.username)
 
 
@@ -211,7 +210,7 @@ def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
     return planned.continuing()
 
 
-def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> AccountStatus:
+def _account(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> AccountStatus:
     machine = planned.metadata.machine
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
     minutes = planned.request.timeout_minutes
@@ -230,8 +229,8 @@ def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) 
     return account
 
 
-def _would(context: PushContext, planned: Plan) -> None:
-    """End a dry run: what would be sent, then the errors that would have stopped it."""
+def _end_dry_run(context: PushContext, planned: Plan) -> None:
+    """End a dry run: report the request, then raise the errors that would have stopped it."""
     shown = {name: value for name, value in planned.save_fields.items() if name != "text"}
     lines = "\n".join(f"{name} = {value!r}" for name, value in shown.items())
     context.report("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)

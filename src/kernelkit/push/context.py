@@ -1,4 +1,4 @@
-"""Where a push is made from: the folder of runs, the ledger, the voice and the patience."""
+"""The surroundings of a command: the folder of runs, the ledger, the events, the time limits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PushContext:
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[Kaggle]:
-        """Kaggle as `connect` gives it; its secrets stay untold, and a rehearsal is called one."""
+        """Kaggle as `connect` gives it; the events show no secret and mark a rehearsal."""
         with self.connect() as kaggle:
             self.report.keep_secret(kaggle.connection.secrets)
             self.report.rehearsal = kaggle.connection.rehearses
@@ -93,12 +93,12 @@ class PushContext:
         return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
 
     def how_to_continue(self) -> str:
-        """The sentence that tells how to go on from what a run left."""
+        """The sentence with the command that continues a run from its outputs."""
         typed = invocation.command("rehearse" if self.local else "push")
         return f"Go on in another session with: {typed} --continue"
 
     def what_next(self, push: Push) -> str:
-        """What a user types after a run that is complete; empty where there is nothing to add."""
+        """The command that a user types after a complete run; empty where there is none."""
         if push.rehearsal:
             return f"{invocation.command('push')}  # on Kaggle, with ~/.kaggle/access_token"
         if push.competition:
@@ -106,13 +106,13 @@ class PushContext:
         return ""
 
     def how_to_resume(self, push: Push) -> str:
-        """The sentence that tells how to come back to a run that goes on."""
+        """The sentence with the command that returns to a run in progress."""
         if self.local:
             return "This rehearsal's Kaggle stops with the command, and its runs with it"
         return self.how_to_fetch(push)
 
     def how_to_fetch(self, push: Push) -> str:
-        """The sentence that tells how to bring home what a run left that is over."""
+        """The sentence with the command that fetches the outputs of a run that is over."""
         return f"Come back with: {self.resuming(push)}"
 
     def resuming(self, push: Push) -> str:
@@ -175,7 +175,7 @@ def connect(
     root: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Iterator[Kaggle]:
-    """A connected `Kaggle`: the real one, or for `local` one that keeps all it has there.
+    """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
 
     `catalogue` is a command that fills the rehearsal's inputs, run once as it is, in `root`;
     `tell` gets each line that it writes. Raises
@@ -188,7 +188,7 @@ def connect(
     from kernelkit.local_kaggle.catalogue import fill_catalogue
     from kernelkit.local_kaggle.server import LocalKaggle
 
-    # A rehearsal's Kaggle is this process: what it runs must not outlive it.
+    # This process is the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), LocalKaggle(local) as server, server.attach():
         filled = server.catalogue / FILLED
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []

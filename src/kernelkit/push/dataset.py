@@ -82,10 +82,10 @@ def _slug(folder: Path, name: str | None) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    found = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
-    for path in (p for p in found if p.is_symlink() and not p.exists()):
+    paths = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
+    for path in (p for p in paths if p.is_symlink() and not p.exists()):
         raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
-    kept = [p for p in found if p.is_file() or (p.is_dir() and files_below(p))]
+    kept = [p for p in paths if p.is_file() or (p.is_dir() and files_below(p))]
     if not kept:
         raise ParameterError(f"{folder} holds no file to upload")
     return kept
@@ -97,8 +97,8 @@ def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
         small = path.stat().st_size <= LARGEST_TEXT
         text = path.read_bytes().decode("utf-8", "replace") if small else ""
         texts.append((path.relative_to(folder).as_posix(), text))
-    if found := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
-        listed = "\n".join(f"  - {leak}" for leak in found)
+    if leaks := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
+        listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"this must not leave the desk:\n{listed}")
 
 

@@ -1,4 +1,4 @@
-"""What can be done with a push that was made: bring home some of its files, enter its result."""
+"""Commands on an earlier push: fetch some of its files, submit its result."""
 
 from __future__ import annotations
 

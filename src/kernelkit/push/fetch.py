@@ -215,7 +215,7 @@ class _Download:
 def _place(folder: Path, name: str) -> Path:
     """Where a file goes; a name that leads out of the folder is refused.
 
-    The kit's own name is kept from the run's files: what bears it goes to a folder inside.
+    The run's own files never take the kit's name: those that bear it go to a folder inside.
     """
     pure = PurePosixPath(name)
     _refuse_unwritable(pure)

@@ -76,10 +76,10 @@ def tell_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None
 
 
 def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> None:
-    """Find what became of the kernel's last push, where that was cut off while it was sent.
+    """Find the version of the kernel's last push where the push was cut off while it was sent.
 
-    To be called by whoever holds `desk.alone_with(kernel)`, since another command's push that
-    is just going out looks the same in the ledger. Raises what `Failure.error` gives.
+    The caller holds `context.alone_with(kernel)`: another command's push that is just going out
+    looks the same in the ledger. Raises what `Failure.error` gives.
     """
     pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
     for push in pushes[:-1]:
@@ -104,7 +104,7 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
 
 
 def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push]) -> int | None:
-    """The version that the last of these pushes made, told by the hash that its text states."""
+    """The version that the last of these pushes made; its text states the push's hash."""
     last, known = pushes[-1], {push.version for push in pushes}
     latest = kaggle.stored(kernel)
     newest = latest.version if latest and last.bundle else 0

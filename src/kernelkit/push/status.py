@@ -1,4 +1,4 @@
-"""What Kaggle says of a push and of the week's hours, in a line each."""
+"""The state of a push and the week's hours at Kaggle, in a line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How patient a push is: everything that a test shortens and a user leaves alone."""
+"""Every time limit of a push: tests shorten them, users leave them alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SavingPolicy:
 class PollPolicy:
     """How often to look and how long to wait, in seconds.
 
-    Kaggle throttles without saying at what rate; 15 s is what the public record bears. While
+    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While
     it fails to answer, the pause doubles up to `longest`, or to what `Retry-After` says.
     `queue` is for the time before the session starts (a TPU's can be hours), `margin` for the
     end of a session past its time limit, `silence` for Kaggle not answering at all.

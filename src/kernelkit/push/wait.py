@@ -21,7 +21,7 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Emit, minutes
 
 WORTH_TELLING = 60.0  # seconds in the queue
-NEAR_LIMIT = 3600.0  # seconds before a limit that nobody asked for is told of
+NEAR_LIMIT = 3600.0  # seconds before Kaggle's own limit from which on the time left is shown
 ENDED = ("complete", "error", "cancel_acknowledged")
 
 
@@ -46,7 +46,7 @@ class Ended:
 
 
 class Wait:
-    """One wait for one version. `resume` is the sentence that tells how to come back."""
+    """One wait for one version. `resume` is the sentence with the command that comes back."""
 
     def __init__(
         self,

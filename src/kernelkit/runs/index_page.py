@@ -10,8 +10,8 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.pages import history, many_runs, naming, trail
 from kernelkit.pages.many_runs import ShownRun
+from kernelkit.project import Shown
 from kernelkit.runs import run_folder
-from kernelkit.shown import Shown
 
 DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
 MOST_NAMED = 4  # parameters in the name of a run that no person named

@@ -62,7 +62,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
 
 
 def _is_machinery(cell: nbformat.NotebookNode) -> bool:
-    """Whether a cell says nothing to a reader: the bundle's files, the parameters shown above."""
+    """Whether a reader needs no such cell: the bundle's files, the parameters shown above."""
     return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
 
 

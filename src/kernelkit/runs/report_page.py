@@ -14,9 +14,9 @@ from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks.document import PARAMETERS_TAG
 from kernelkit.pages import history, naming, shell, trail
+from kernelkit.project import Shown
 from kernelkit.runs import kit_folder, notebook_html, sections
 from kernelkit.runs.sections import written
-from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
 TEMPLATE, SCRIPT = "report.html.j2", "report.js"

@@ -43,7 +43,7 @@ class ExecutedRun:
 
     @property
     def summary(self) -> str:
-        """What a person wants to know at the end, in a line or two."""
+        """The first measures, the seconds and the report, in two lines."""
         measures = list(project.shown(self.folder).numbers(self.metrics).values())[:2]
         scores = [f"{label} {value:.4f}" for label, value in measures]
         scores.append(f"{self.seconds:.0f} s")
@@ -52,7 +52,7 @@ class ExecutedRun:
 
     @property
     def what_next(self) -> str:
-        """What a user types after a run: the page that sets it beside the others."""
+        """The command for the next step: the page that compares all runs."""
         return f"next: {invocation.command('report')} {self.folder.parent} --index"
 
 
@@ -101,7 +101,9 @@ def _run(
             _execute(source, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
-            left = (folder / REPORT).is_file()  # by the run itself, whose file it stays
+            left = (
+                folder / REPORT
+            ).is_file()  # a report that the run itself wrote stays in its place
             place = kit_folder.path(folder, REPORT) if left else folder / REPORT
             report_page.write_report(folder / EXECUTED, place, folder)
     return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
@@ -174,7 +176,7 @@ def _execute(
 def _quiet_libraries() -> Iterator[None]:
     """For the length of a block, C++ libraries in processes started here log nothing but errors.
 
-    Unless the user says what they are to log: they write past Jupyter, straight to the terminal.
+    These libraries write past Jupyter, straight to the terminal. A level that the user set stays.
     """
     if LIBRARY_LOG in os.environ:
         yield
@@ -194,8 +196,8 @@ def _silence(kernel: str) -> list[str]:
         arguments = KernelSpecManager().get_kernel_spec(kernel).argv
     except NoSuchKernel:
         arguments = []
-    told = any(argument.startswith("--log-level") for argument in arguments)
-    return [] if told else ["--log-level=CRITICAL"]
+    stated = any(argument.startswith("--log-level") for argument in arguments)
+    return [] if stated else ["--log-level=CRITICAL"]
 
 
 def _keep(part: Path, executed: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit.shown import Section
+from kernelkit.project import Section
 from kernelkit.terminal import safe_text
 
 MOST_ROWS, MOST_CLASSES, MOST_PHOTOS = 1_000, 400, 200

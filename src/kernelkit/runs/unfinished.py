@@ -40,8 +40,8 @@ def chosen_folder(
 ) -> contextlib.AbstractContextManager[Path]:
     """The run's folder for the length of a block: `output`, or see `folder_for`.
 
-    Of several hosts that are started by themselves the first one holds it, and sends the others
-    what it finds there; theirs is the name, else one of the notebook and the time.
+    Of several hosts that are started one by one, the first holds the folder and sends the others
+    the checkpoint; their folder bears the name, or the notebook's name and the time.
     """
     if output and fresh:
         raise ParameterError("--fresh chooses a new folder itself: leave out --output")
@@ -60,7 +60,7 @@ def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
         try:
             index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
         except (ValueError, KeyError, TypeError):
-            index = ""  # the notebook says what is wrong with it
+            index = ""  # the notebook reports the damaged variable
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
@@ -109,8 +109,8 @@ def folder_for(
 def _cut_off(runs: Path, mine: Mapping[str, Any], held: contextlib.ExitStack) -> Path | None:
     """The newest folder of the same run that is not over, now held; None where there is none."""
     states = runs.glob(f"*/{kit_folder.NAME}/{STATE}")
-    found = sorted((path.parent.parent for path in states), key=_written, reverse=True)
-    for folder in found:
+    folders = sorted((path.parent.parent for path in states), key=_written, reverse=True)
+    for folder in folders:
         if not _is_unfinished(folder, mine):
             continue
         with contextlib.ExitStack() as mine_alone:
@@ -135,7 +135,7 @@ def _new(runs: Path, stem: str, held: contextlib.ExitStack) -> Path:
             except FileExistsError:
                 continue
             except OSError:
-                files.make_folder(folder)  # which says why there can be none
+                files.make_folder(folder)  # which raises the error with the reason
             held.push(alone.pop_all())
             return folder
     raise AssertionError("itertools.count has no end")

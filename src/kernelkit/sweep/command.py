@@ -88,8 +88,10 @@ def sweep(
     def run_there(sweep_report: SweepReport, left: Sequence[PlannedRun]) -> None:
         from kernelkit.sweep.backends.on_kaggle import SessionOptions, run_on_kaggle
 
-        how = SessionOptions(local, metadata, accelerator, timeout, dry_run, retry_failed, force)
-        run_on_kaggle(sweep_report, left, how)
+        options = SessionOptions(
+            local, metadata, accelerator, timeout, dry_run, retry_failed, force
+        )
+        run_on_kaggle(sweep_report, left, options)
 
     if dry_run:
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)

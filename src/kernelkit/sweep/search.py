@@ -74,7 +74,7 @@ class Search:
             pruner=(optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
                     if settings.get("prune") else optuna.pruners.NopPruner()),
         )  # fmt: skip
-        # Seeded by how far it is: taken up again, it must not draw what it drew before.
+        # Seeded by the number of trials: a resumed search must not draw the same points.
         seed = settings.get("seed", 0) + len(self.study.trials)
         random = settings.get("sampler", "tpe") == "random"
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
@@ -90,7 +90,7 @@ class Search:
         return len(self._points) - len(self._unfinished)
 
     def next(self) -> PlannedRun | None:
-        """The next trial's run; a point that was run before is told at once."""
+        """The next trial's run; the score of a point that was run before is recorded at once."""
         while self._unfinished:
             trial = self._unfinished.pop(0)
             run = self.asked.run(trial.params)

@@ -34,7 +34,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
     """Turn errors that carry an `exit_code` into one message on stderr and that code.
 
     Works on any such exception, so that tools over either package can use it. For a command
-    that is given `as_json` the message is an event on stdout, unless one has told it already.
+    that is given `as_json` the message is an event on stdout, unless one carried it before.
     """
 
     @functools.wraps(command)
@@ -62,10 +62,10 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             code = getattr(error, "exit_code", None)
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
-            if kwargs.get("as_json") and not getattr(error, "told", False):
+            if kwargs.get("as_json") and not getattr(error, "reported", False):
                 event = {"event": "error", "text": str(error), "exit_code": code}
                 click.echo(json.dumps(event))
-            elif not getattr(error, "told", False):
+            elif not getattr(error, "reported", False):
                 click.echo(f"error: {safe_text.plain(str(error))}", err=True)
             sys.exit(code)
 

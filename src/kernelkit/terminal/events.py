@@ -1,9 +1,9 @@
-"""What a push tells while it goes on: one event at a time, for eyes or for programs.
+"""The events of a command in progress, for people or for programs.
 
 A terminal gets a line an event, and one moving line of times and steps; a CI log gets the same
 lines and the times once a minute. With `--json` each event is one JSON object a line, steps and
-libraries' notes too; with `--quiet` those of `RESULTS` alone are told.
-Everything is cleared of the secrets it was told of, and says so when it is a rehearsal.
+libraries' notes too; with `--quiet` the reporter writes those of `RESULTS` alone.
+The reporter removes every known secret, and marks each line of a rehearsal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kernelkit.terminal.live_line import LiveLine
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
 SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
-# What is told when all else is not wanted: what needs attention, and what came of it.
+# The events that `--quiet` keeps: those that need attention, and the results.
 RESULTS = frozenset({
     "warning", "error", "failure", "stopped", "left", "dry run", "metrics", "report", "score",
     "dataset", "fetched", "status", "quota",
@@ -46,10 +46,10 @@ class Reporter:
         self._secrets: list[str] = []
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
-        self._state = self._step = ""  # how the whole stands, and the step that its log tells of
+        self._state = self._step = ""  # the state of the run, and the last step in its log
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
-        """Tell of one event. `progress`, and a step in a `log`, are what may be left out."""
+        """Write one event. The line that moves shows `progress` and the steps in a `log`."""
         if self.quiet and event not in RESULTS:
             return
         if self.as_json:
@@ -58,7 +58,7 @@ class Reporter:
             self._state = safe_text.one_line(safe_text.plain(text))
             self._move()
         elif event == "log":
-            self._tell_log(safe_text.plain(text).rstrip("\n").split("\n"))
+            self._write_log(safe_text.plain(text).rstrip("\n").split("\n"))
         else:
             self._state = self._step = ""
             first, *others = safe_text.plain(text).rstrip("\n").split("\n")
@@ -88,7 +88,7 @@ class Reporter:
         self.stream.write(safe_text.writable(self.clear(line) + "\n", self.stream))
         self.stream.flush()
 
-    def _tell_log(self, lines: Iterable[str]) -> None:
+    def _write_log(self, lines: Iterable[str]) -> None:
         for line in lines:
             if live_line.is_step(line):
                 self._step = safe_text.one_line(line.strip())
@@ -98,8 +98,8 @@ class Reporter:
                 self._stay(f"  | {line}")
 
     def _move(self) -> None:
-        told = ": ".join(part for part in (self._state, self._step) if part)
-        self._line.move(self._own(f"{'':<{LABEL}} {told}"))
+        message = ": ".join(part for part in (self._state, self._step) if part)
+        self._line.move(self._own(f"{'':<{LABEL}} {message}"))
 
     def _stay(self, *lines: str) -> None:
         self._line.stay(*(self._own(line) for line in lines))
@@ -111,9 +111,9 @@ class Reporter:
 def secrets_of_environment() -> list[str]:
     """The credentials in this process's environment, which must never be printed."""
     names = ("KAGGLE_KEY", "KAGGLE_API_TOKEN", "KAGGLE_API_V1_TOKEN")
-    found = [value for name in names if (value := os.environ.get(name))]
+    values = [value for name in names if (value := os.environ.get(name))]
     # The client takes a path in a token's place; Path.exists raises for a token that is too long.
-    return [value for value in found if not os.path.exists(value)]  # noqa: PTH110
+    return [value for value in values if not os.path.exists(value)]  # noqa: PTH110
 
 
 def minutes(seconds: float) -> str:

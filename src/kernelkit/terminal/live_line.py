@@ -1,7 +1,7 @@
 """Lines for a person to read: those that stay, and one that moves while something goes on.
 
 In a terminal the moving line is written over and over; elsewhere, as in a CI log, it is written
-at most once a minute. What a library says of its own build is left out.
+at most once a minute. Notes of C++ libraries on their own work are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOTE = re.compile(
 
 
 def is_step(line: str) -> bool:
-    """Whether a line says how far something is that is not yet at its end."""
+    """Whether a line shows the progress of work that is not done."""
     if not _PROGRESS.search(line):
         return False
     count = _COUNT.search(line)
@@ -35,7 +35,7 @@ def is_step(line: str) -> bool:
 
 
 def is_note(line: str) -> bool:
-    """Whether a reader can do nothing about a line: a C++ library's note on its own work."""
+    """Whether a line is a C++ library's note on its own work, which no reader can act on."""
     return _NOTE.match(line) is not None
 
 
@@ -46,7 +46,7 @@ class LiveLine:
         self.stream = stream
         self._in_place = stream.isatty()
         self._on_screen = False
-        self._told = time.monotonic()
+        self._written_at = time.monotonic()
 
     def stay(self, *lines: str) -> None:
         """Write lines that stay."""
@@ -56,14 +56,14 @@ class LiveLine:
         self.stream.flush()
 
     def move(self, line: str) -> None:
-        """Write what goes on, in place of what was last written so; one line, cut to fit."""
+        """Replace the moving line; the new one is cut to the width of the terminal."""
         if self._in_place:
             self.erase()
             self._write(fitted(line, _width() - 1))
             self.stream.flush()
             self._on_screen = True
-        elif time.monotonic() - self._told >= PLAIN_SECONDS:
-            self._told = time.monotonic()
+        elif time.monotonic() - self._written_at >= PLAIN_SECONDS:
+            self._written_at = time.monotonic()
             self.stay(line)
 
     def erase(self) -> None:
@@ -78,7 +78,7 @@ class LiveLine:
 
 
 class NotebookOutput(io.TextIOBase):
-    """A stream for what a notebook prints, that shows it on another one; its steps in one line."""
+    """A stream that shows a notebook's output on another stream, its steps in one line."""
 
     def __init__(self, stream: TextIO) -> None:
         self._line = LiveLine(stream)

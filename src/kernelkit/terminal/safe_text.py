@@ -1,7 +1,7 @@
 """Text from a log, a server or a file's name, made harmless for a terminal.
 
-A terminal obeys what it is shown: a sequence sets its title, fills the clipboard, clears the
-screen or answers as if typed. Nothing of that is left here; tabs and line ends are.
+A terminal obeys control sequences: they set its title, fill the clipboard, clear the screen or
+answer as if typed. These functions remove the sequences and keep tabs and line ends.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 def plain(text: str, *, colours: bool = False) -> str:
     """The text without control sequences; of a line that was rewritten, its end.
 
-    A progress bar returns to the line's start and writes over it; what it wrote last is kept.
+    A progress bar returns to the line's start and writes over the line; the last state is kept.
     With `colours` the sequences that set colours and weight stay.
     """
     if colours:
-        text = _SEQUENCE.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
+        text = _SEQUENCE.sub(lambda match: match[0] if _COLOUR.fullmatch(match[0]) else "", text)
     else:
         text = _SEQUENCE.sub("", text)
     return _REWRITTEN.sub("", _RETURN.sub("", text)) if "\r" in text else text
@@ -40,7 +40,7 @@ def plain(text: str, *, colours: bool = False) -> str:
 
 def one_line(name: str) -> str:
     """A name on one line, whatever it holds: what cannot be printed as its escape."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 
 def writable(text: str, stream: TextIO) -> str:

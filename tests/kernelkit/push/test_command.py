@@ -112,6 +112,7 @@ def test_the_second_push_is_read_as_the_second(repository, kaggle):
     assert (folder / "deep" / "1.bin").is_file()
 
 
+@pytest.mark.long
 def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(repository, kaggle):
     with pytest.raises(errors.RunFailedError) as caught:
         repository.push("fail=true", "files=2")
@@ -534,6 +535,7 @@ def test_another_accelerator_than_asked_for_has_its_own_code(repository, kaggle,
     assert caught.value.exit_code == 10
 
 
+@pytest.mark.long
 def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kaggle, notebook_code):
     repository.cells(
         notebook_code('accelerator = "auto"  # auto | tpu: machine', ["parameters"]),

@@ -309,7 +309,7 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
     assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]
     assert request["dataset_data_sources"] == ["me/weights"]
     assert request["model_data_sources"] == ["me/m/keras/base/1"]
-    rehearsed = planned.owned_by("me").owned_by("tester", whoever=True).save_fields
+    rehearsed = planned.owned_by("me").owned_by("tester", anyone=True).save_fields
     assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
     assert rehearsed["dataset_data_sources"] == ["me/weights"]
 

@@ -197,7 +197,10 @@ def test_reports_fold_code_and_need_no_network(notebook):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "kill"])
+@pytest.mark.parametrize(
+    "whole_group",
+    [pytest.param(True, id="terminal"), pytest.param(False, id="kill", marks=pytest.mark.long)],
+)
 def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c, whole_group):
     notebook.write_text(
         NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"

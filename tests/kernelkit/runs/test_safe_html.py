@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 from kernelkit.pages import shell
+from kernelkit.project import Section, Shown
 from kernelkit.runs import report_page, safe_html
-from kernelkit.shown import Section, Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 

@@ -47,7 +47,7 @@ def run_on_dask(
 
     from kernelkit.notebooks import document
 
-    # What it would say of a lost scheduler, in fifty lines, is said below in one.
+    # Dask logs a lost scheduler in fifty lines; one line below replaces them.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     text = nbformat.writes(document.strip(document.read(sweep_report.asked.notebook)))
     try:

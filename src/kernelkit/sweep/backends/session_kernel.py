@@ -51,7 +51,7 @@ class SessionKernel:
 
     @property
     def carried(self) -> dict[str, Any]:
-        """What the session is told of the sweep."""
+        """The part of the sweep that the session receives."""
         asked = self.sweep_report.asked
         source = document.strip(document.read(asked.notebook))
         _check(asked.notebook, source)

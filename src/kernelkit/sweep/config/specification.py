@@ -65,7 +65,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: its id, what it sets, and all of the notebook's parameters as they will be."""
+    """One run: its id, the parameters it sets, and the values of all parameters."""
 
     id: str
     given: Mapping[str, Any]
@@ -143,8 +143,8 @@ def _checked(
             raise ParameterError("search takes the place of grid and runs: keep one of them")
         _reject_output(base)
     else:
-        found = points.points(asked, known, many)
-        runs = tuple(_run(known, code, {**base, **point}) for point in found)
+        planned = points.points(asked, known, many)
+        runs = tuple(_run(known, code, {**base, **point}) for point in planned)
         _reject_twins(runs)
     return Specification(
         path.stem, notebook, known, base, code, runs,

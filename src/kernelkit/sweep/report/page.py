@@ -8,7 +8,7 @@ from pathlib import Path
 from kernelkit import files, project
 from kernelkit.pages import many_runs, naming, trail
 from kernelkit.pages.many_runs import ShownRun
-from kernelkit.shown import Shown
+from kernelkit.project import Shown
 from kernelkit.sweep.store.results import ResultTable, Row
 
 

@@ -85,8 +85,8 @@ def gather(
 
 
 def _first_measure(folder: SweepFolder, runs: Sequence[PlannedRun]) -> str:
-    found = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
-    return next(filter(None, found), "")
+    measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
+    return next(filter(None, measures), "")
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
@@ -168,10 +168,10 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
 def numbers(folder: Path) -> dict[str, float]:
     """The plain numbers of a run folder's metrics; empty when there are none to read."""
     try:
-        found = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        values = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         return {}
-    return {name: value for name, value in found.items()
+    return {name: value for name, value in values.items()
             if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip

@@ -110,15 +110,15 @@ class RunProcess:
         psutil.wait_procs(family, timeout=5)
 
     def error(self, code: int) -> str:
-        """What it said went wrong, or what its exit code says."""
+        """The run's own error message, or one of its exit code."""
         try:
             message = (self.folder / ERROR).read_text(encoding="utf-8").strip()
         except OSError:
             message = ""
         if message:
             return message
-        how = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
-        return f"its process {how}; {self.folder / LOG} holds what it said"
+        end = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
+        return f"its process {end}; {self.folder / LOG} holds its output"
 
 
 def machine_bytes() -> int:
@@ -146,7 +146,7 @@ def _family(pid: int) -> list[psutil.Process]:
 
 
 def launcher(warm: Sequence[str], log: Path) -> Launcher:
-    """What starts runs, with these modules imported beforehand where a fork is safe."""
+    """The launcher of runs, with these modules imported beforehand where a fork is safe."""
     if sys.platform != "linux" or COLD in os.environ:
         return Fresh()
     from kernelkit.sweep.workers.fork_server import ForkServer

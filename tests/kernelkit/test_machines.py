@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.push import image_packages
+from kernelkit import machines
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("kind", ["tpu", "gpu", "cpu"])
 def test_every_session_has_what_petals_needs(kind):
     needs = ["numpy", "tensorflow", "jax", "h5py", "matplotlib", "sklearn", "PIL", "filelock", "os"]
-    assert image_packages.lacking(needs, kind) == []
-    assert image_packages.lacking(["timm_something", "jupytext", "asynchat"], kind) == [
+    assert machines.lacking(needs, kind) == []
+    assert machines.lacking(["timm_something", "jupytext", "asynchat"], kind) == [
         "timm_something", "jupytext", "asynchat",
     ]  # fmt: skip
 
 
 def test_the_tpus_image_holds_less():
-    assert image_packages.lacking(["timm", "xgboost", "spacy"], "tpu") == ["xgboost", "spacy"]
-    assert image_packages.lacking(["timm", "xgboost", "spacy"], "gpu") == []
-    assert image_packages.modules("tpu") < image_packages.modules("gpu")
+    assert machines.lacking(["timm", "xgboost", "spacy"], "tpu") == ["xgboost", "spacy"]
+    assert machines.lacking(["timm", "xgboost", "spacy"], "gpu") == []
+    assert machines.modules("tpu") < machines.modules("gpu")
 
 
 def test_the_pinned_versions_are_of_one_date_and_name_no_host():
@@ -36,4 +36,4 @@ def test_the_pinned_versions_are_of_one_date_and_name_no_host():
 
 
 def test_no_name_is_in_the_list_that_python_has_anyway():
-    assert not image_packages.CPU_AND_GPU & set(sys.stdlib_module_names) - {"distutils"}
+    assert not machines.CPU_AND_GPU & set(sys.stdlib_module_names) - {"distutils"}
