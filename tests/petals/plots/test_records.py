@@ -37,6 +37,12 @@ def test_the_matrix_has_names_on_both_sides():
     assert found[1:] == [["rose", "1", "2", "0"], ["iris", "0", "2", "0"], ["lily", "1", "0", "0"]]
 
 
+def test_calibration_sets_how_sure_beside_how_right():
+    found = rows(records.calibration(LABELS, PROBABILITIES))
+    assert found[1] == ["60% to 70%", "60.0%", "0.0%", "1"]
+    assert found[-1] == ["90% to 100%", "93.3%", "100.0%", "3"]
+
+
 def test_examples_are_the_surest():
     assert examples(LABELS, PROBABILITIES, 0, 1) == (2, 3)
     assert examples(LABELS, PROBABILITIES, 2, 0) == (5, 0)
