@@ -107,11 +107,14 @@ class RunFolder:
     ) -> None:
         """What a report shows of the validation `split`, as `petals.plots.records` puts it.
 
-        `class_scores.csv`, `confusion.csv`, and with photos `confused.json` and `mistakes.json`.
+        `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos `confused.json` and
+        `mistakes.json`.
         """
         told = (labels, probabilities, names)
         storage.write_text(self.path / "class_scores.csv", records.class_scores(*told))
         storage.write_text(self.path / "confusion.csv", records.matrix(*told))
+        told_sure = records.calibration(labels, probabilities)
+        storage.write_text(self.path / "calibration.csv", told_sure)
         storage.write_json(self.path / "confused.json", records.confused(split, *told))
         storage.write_json(self.path / "mistakes.json", records.mistakes(split, *told))
 
