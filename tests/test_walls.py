@@ -29,7 +29,9 @@ PETALS_MAY = {
     "PIL",
     "sklearn",
     "tensorflow",
-}  # fmt: skip - h5py comes with keras, joblib with sklearn, kaggle_datasets with Kaggle's image
+    "threadpoolctl",
+}  # fmt: skip - h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets with
+# Kaggle's image
 SOURCES = {
     path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
         ".__init__"

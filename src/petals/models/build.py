@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones
+from petals.models import backbones, depths
 from petals.models import weights as weights_
 from petals.models.classifier import HEAD, POOLED, Classifier
 
 
 def build(
-    name: str, size: int, num_classes: int, *, weights: str = "auto", dropout: float = 0.0
+    name: str,
+    size: int,
+    num_classes: int,
+    *,
+    weights: str = "auto",
+    dropout: float = 0.0,
+    features: str = "last",
 ) -> Classifier:
     """A classifier on a backbone of the registry.
 
     `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the
-    pooled features. The softmax is float32 under every dtype policy. Raises `SettingError` for an
-    unknown name or a size the backbone cannot take, `WeightsError` for weights.
+    pooled features, which come from the backbone's last layer or from several `depths`. The softmax
+    is float32 under every dtype policy. Raises `SettingError` for an unknown name or a size the
+    backbone cannot take, `WeightsError` for weights.
     """
     entry = backbones.find_backbone(name)
     if not 0 <= dropout < 1:
@@ -31,8 +40,7 @@ def build(
         raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    maps = network(backbones.PREPROCESSING[entry.preprocessing](images))
-    pooled = keras.layers.GlobalAveragePooling2D(name=POOLED)(maps)
+    pooled = _pooled(network, features, backbones.PREPROCESSING[entry.preprocessing](images))
     dropped = keras.layers.Dropout(dropout, name="dropout")(pooled) if dropout else pooled
     probabilities = keras.layers.Dense(
         num_classes, activation="softmax", dtype="float32", name=HEAD
@@ -43,6 +51,16 @@ def build(
         backbone=network,
         name=name,
     )
+
+
+def _pooled(network: keras.Model, features: str, pixels: Any) -> Any:
+    """The mean of each channel, at the depths that `features` names, deepest last."""
+    maps = depths.maps(network, features)
+    if len(maps) == 1:
+        return keras.layers.GlobalAveragePooling2D(name=POOLED)(network(pixels))
+    tapped = keras.Model(network.input, maps, name=network.name)
+    means = [keras.layers.GlobalAveragePooling2D()(one) for one in tapped(pixels)]
+    return keras.layers.Concatenate(name=POOLED)(means)
 
 
 def _share_statistics(network: keras.Model) -> None:
