@@ -118,7 +118,7 @@ def _held_out(
     From the strongest regularisation on, each fit begins where the one before ended; a fold ends
     when weaker ones have begun to lose.
     """
-    folds = _folds(labels, seed)
+    folds = stratified_folds(labels, seed)
     if _is_large(values, classes):
         folds = folds[:1]
     sums: dict[float, list[float]] = {}
@@ -139,7 +139,7 @@ def _held_out(
     return {c: float(np.mean(losses)) for c, losses in sums.items() if len(losses) == tries}
 
 
-def _folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
+def stratified_folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
     """bool (images,) of each fold: what it holds out, of each class about a fifth."""
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]

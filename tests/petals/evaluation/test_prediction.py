@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
+from petals.data import pipeline
 from petals.errors import DataError, SettingError
 from petals.evaluation import prediction
 from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class

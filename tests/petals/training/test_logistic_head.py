@@ -72,7 +72,7 @@ def test_the_strength_has_the_least_log_loss_held_out():
 
 def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
     labels = np.repeat(np.arange(4), [10, 5, 20, 1])
-    folds = logistic_head._folds(labels, seed=3)
+    folds = logistic_head.stratified_folds(labels, seed=3)
     assert np.sum(folds, axis=0).tolist() == [1] * len(labels)
     for label, count in ((0, 2), (1, 1), (2, 4)):
         assert [int((labels[fold] == label).sum()) for fold in folds] == [count] * 5
