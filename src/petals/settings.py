@@ -37,8 +37,8 @@ FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
 def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of 02_train, with what "auto" and 0 stand for put in their place.
 
-    The head is logistic unless `head_epochs` asks for training by gradients (or, at 0, for none);
-    with the logistic head come features of several depths and two views. Raises `SettingError`, in
+    The head is logistic unless `head_epochs` asks for training by gradients (or, at 0, for none), or
+    an untrained backbone is to be fine-tuned; with the logistic head come features of several depths and two views. Raises `SettingError`, in
     one line, for a parameter that would not act.
     """
     head = _head(values)
@@ -60,7 +60,10 @@ def _head(values: Mapping[str, Any]) -> str:
         return head
     if not epochs:
         return NONE
-    return LOGISTIC if epochs == HEAD_EPOCHS else GRADIENT
+    # Fine-tuning changes what an untrained backbone says from the first step on, BatchNorm's
+    # statistics too: a head that fits the old features closely begins at a loss of 15.
+    untrained = values["weights"] == "none" and values["fine_tune"] != "none"
+    return LOGISTIC if epochs == HEAD_EPOCHS and not untrained else GRADIENT
 
 
 def _problems(values: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:

@@ -75,6 +75,8 @@ REFUSED = [
 RESOLVED = [
     ({}, ("logistic", "depths", 30, 2, 2)),
     (TUNED, ("logistic", "depths", 30, 2, 2)),
+    ({"weights": "none"}, ("logistic", "depths", 30, 2, 2)),
+    ({**TUNED, "weights": "none"}, ("gradient", "last", 30, 1, 1)),
     ({"head_epochs": 15}, ("gradient", "last", 15, 1, 1)),
     ({"head": "gradient", "views": 3}, ("gradient", "last", 30, 3, 1)),
     (FROM_NOTHING, ("none", "last", 0, 1, 1)),
