@@ -37,9 +37,9 @@ FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
 def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of 02_train, with what "auto" and 0 stand for put in their place.
 
-    The head is logistic unless `head_epochs` asks for training by gradients (or, at 0, for none), or
-    an untrained backbone is to be fine-tuned; with the logistic head come features of several depths and two views. Raises `SettingError`, in
-    one line, for a parameter that would not act.
+    The head is logistic unless `head_epochs` asks for training by gradients (or, at 0, for none),
+    or an untrained backbone is to be fine-tuned; with the logistic head come features of several
+    depths and two views. Raises `SettingError`, in one line, for a parameter that would not act.
     """
     head = _head(values)
     logistic = head == LOGISTIC
