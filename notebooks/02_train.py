@@ -37,8 +37,10 @@ fold = 0  # >= 0: the part that validates
 backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: what looks
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
-head_epochs = 30  # >= 0: passes over the stored features
-views = 1  # >= 1: views of each photo for the head; from the second on as augment says
+head = "auto"  # in petals.settings.HEADS: fitted to its optimum, or trained by gradients
+features = "auto"  # auto | last | depths: where in the backbone the head's features come from
+head_epochs = 30  # >= 0: passes of head=gradient over the stored features; 0 = no head first
+views = 0  # >= 0: views for the head: photo, mirror image, then as augment says; 0 = what suits
 epochs = 5  # >= 0: passes over the photos while fine-tuning
 batch_size = 32  # >= 1: images for each replica
 augment = "light"  # none | flip | light | strong: change of photos to fine-tune on, and of views
@@ -49,7 +51,7 @@ weight_decay = 0.0  # >= 0: AdamW's decay of weights
 schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate's shape
 learning_rate = 0.0  # >= 0: its peak; 0 = what suits the phase and the schedule
 scale_rate = True  # whether fine-tuning on N replicas multiplies the rate by N
-tta = 1  # >= 1: views averaged at prediction time
+tta = 0  # >= 0: views averaged at prediction time; 0 = what suits the head
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
 custom_loop = False  # fine-tune with the loop spelt out in petals.training.custom_loop
@@ -119,7 +121,7 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.settings import check
+    from petals.settings import resolve
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -129,7 +131,8 @@ except ModuleNotFoundError:
 settings = {
     "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
     "backbone": backbone, "weights": weights,
-    "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
+    "fine_tune": fine_tune, "head": head, "features": features, "head_epochs": head_epochs,
+    "views": views, "epochs": epochs,
     "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
     "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
     "learning_rate": learning_rate, "scale_rate": scale_rate, "tta": tta,
@@ -137,7 +140,8 @@ settings = {
     "on_corrupt": on_corrupt, "seed": seed, "limit": limit, "time_limit": time_limit,
     "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
 }  # fmt: skip
-check(settings)  # a parameter that would not act is refused here
+settings = resolve(settings)  # a parameter that would not act is refused here
+head, head_epochs, views, tta = (settings[n] for n in ("head", "head_epochs", "views", "tta"))
 
 from petals.accelerators.detect import detect
 
@@ -208,11 +212,13 @@ from petals.plots import run as plots
 from petals.plots.probabilities import reliability
 from petals.progress import Progress
 from petals.run_folder import RunFolder
-from petals.training import callbacks, features, precision
+from petals.training import callbacks, precision
+from petals.training import features as stored_features
 from petals.training import fine_tune as fine_tuning
 from petals.training.checkpoints import Checkpoints
 from petals.training.compile import set_seed
 from petals.training.head import apply_head, train_head
+from petals.training.logistic_head import fit_head
 from petals.training.plan import plan_run
 
 run = RunFolder(output)
@@ -346,37 +352,44 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # %% [markdown]
 # ## First phase: the head
 #
-# While the backbone is frozen it says the same of a photo every time. So it is asked once, and
-# the head is trained on the stored answers: one pass over the photos instead of one an epoch.
+# While the backbone is frozen it gives the same features of a photo every time. So they are
+# computed once and stored, and the head learns from them: one pass over the photos instead of one
+# an epoch. By default that is logistic regression, solved to its optimum; `head="gradient"` trains
+# the same layer step by step, as the second phase trains the whole network.
 
 # %%
-extract = features.extractor(
-    classifier, device, level=augment, seed=seed, progress=Progress(),
+extract = stored_features.extractor(
+    classifier, device, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
 if kept.phase == "head":
     classifier.head.set_weights(kept.found.arrays)
-elif head_epochs and not kept.phase:
-    train_features, val_features = extract(train, views=views), extract(val)
+elif head != "none" and not kept.phase:
+    train_features = extract(train, views=views, level=augment)
+    val_features = extract(val, views=tta)
     if train_features.stored and val_features.stored:
         print("  the features were there from an earlier run")
-    alone = fine_tune == "none"
-    head = train_head(
-        classifier,
-        train_features,
-        val_features,
-        epochs=head_epochs,
-        schedule=schedule if alone else "cosine",
-        learning_rate=learning_rate if alone else 0.0,
-        weight_decay=weight_decay,
-        label_smoothing=label_smoothing,
-        dropout=dropout,
-        seed=seed,
-        **watching,
-    )
-    stopped = head.stopped
+    head_steps = 1
+    if head == "logistic":
+        fit_head(classifier, train_features, val_features, seed=seed, **watching)
+    else:
+        alone = fine_tune == "none"
+        trained = train_head(
+            classifier,
+            train_features,
+            val_features,
+            epochs=head_epochs,
+            schedule=schedule if alone else "cosine",
+            learning_rate=learning_rate if alone else 0.0,
+            weight_decay=weight_decay,
+            label_smoothing=label_smoothing,
+            dropout=dropout,
+            seed=seed,
+            **watching,
+        )
+        stopped, head_steps = trained.stopped, trained.steps * head_epochs
     if not stopped:
-        kept.save("head", head.steps * head_epochs, classifier.head.get_weights(), history=history)
+        kept.save("head", head_steps, classifier.head.get_weights(), history=history)
 
 # %% [markdown]
 # ## Second phase: fine-tuning
@@ -498,13 +511,11 @@ run.figure(plots.curves(history), "curves")
 # settings by it, the winner's score is a little too good; the score on the leaderboard shows by
 # how much.
 
+
 # %%
-stored = head_epochs and fine_tune == "none" and tta == 1
-
-
 def predict(split):
-    if stored:  # the backbone has said all it has to say
-        return apply_head(classifier, extract(split))
+    if fine_tune == "none":  # the backbone's features have not changed
+        return apply_head(classifier, extract(split, views=tta))
     return prediction.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
 
 

@@ -30,7 +30,8 @@ PETALS_MAY = {
     "PIL",
     "sklearn",
     "tensorflow",
-}  # fmt: skip - h5py comes with keras, joblib with sklearn, kaggle_datasets and
+    "threadpoolctl",
+}  # fmt: skip - h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
 # keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
