@@ -128,6 +128,7 @@ except ModuleNotFoundError:
         "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
     ) from None
 
+# %%
 settings = {
     "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
     "backbone": backbone, "weights": weights,
@@ -141,8 +142,9 @@ settings = {
     "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
 }  # fmt: skip
 settings = resolve(settings)  # a parameter that would not act is refused here
-head, head_epochs, views, tta = (settings[n] for n in ("head", "head_epochs", "views", "tta"))
+head, tta = settings["head"], settings["tta"]
 
+# %%
 from petals.accelerators.detect import detect
 
 device = detect(accelerator, dtype)
@@ -167,7 +169,7 @@ print(device)
 # one that the variable `PETALS_GCS_PATH` names, or Kaggle's copy where a TPU node is in use), then
 # for `data/`. Where there is none of them and this is not Kaggle, it takes 104 kinds of flower
 # that the kit draws. They need no download, and every part of this notebook can be tried on them.
-# The line below the next cell names what was found.
+# The line below names what was found.
 #
 # ### Why the photos are in shards
 #
@@ -190,21 +192,19 @@ print(device)
 # %%
 from functools import partial
 
+import numpy as np
 from IPython.display import display
 
 from petals import kaggle
 from petals.accelerators import compilation
 from petals.data import augment as augmentation
-from petals.data import inspection, pipeline, shards
-from petals.data.extra import extended, more_to_train_on, write_twins
-from petals.data.folds import TOGETHER, divided
-from petals.data.source import find_sources
-from petals.data.splits import Split
+from petals.data import pipeline, shards
+from petals.data.dataset import find_dataset
+from petals.data.folds import TOGETHER
 from petals.evaluation import prediction
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
 from petals.evaluation.submission import write_submission
-from petals.kaggle import cache_folder
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
 from petals.models.build import parameter_counts
@@ -217,10 +217,11 @@ from petals.training import features as stored_features
 from petals.training import fine_tune as fine_tuning
 from petals.training.checkpoints import Checkpoints
 from petals.training.compile import set_seed
-from petals.training.head import apply_head, train_head
-from petals.training.logistic_head import fit_head
+from petals.training.first_phase import train_first_phase
+from petals.training.head import apply_head
 from petals.training.plan import plan_run
 
+# %%
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
 if dtype == "auto" and fine_tune == "none":
@@ -229,26 +230,10 @@ set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
-source, *others = find_sources(data, image_size)
-names = source.class_names
-train, val, test = (
-    Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
-)
-skipped = 0
-if on_corrupt == "skip":
-    (train, val, test), skipped = inspection.intact((train, val, test), cache_folder())
-whole = {"train": train, "val": val, "test": test}
-added = more_to_train_on(
-    others, names, whole, test_twins=test_twins, cache=cache_folder(), progress=Progress()
-)
-train, val = divided(train, val, folds, fold, cache_folder())
-train = extended(train, added)
-if added:
-    print(*added, sep="\n")
-    write_twins(run.path / "twins.csv", added)
-print(
-    f"{source}: {len(names)} classes; {train.count:,} train, {val.count:,} val, {test.count:,} test"
-)
+# %%
+photos = find_dataset(settings, run.path, Progress())
+train, val, test, names = photos.train, photos.val, photos.test, photos.names
+print(photos)
 
 # %%
 sample = shards.sample(train, 24)
@@ -282,7 +267,7 @@ run.figure(plots.class_balance(balance, names), "classes")
 facts = {"images": train.fingerprint(), "precision": device.dtype}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
-history, stopped = kept.history, ""
+history = kept.history
 run.seconds_before = kept.seconds
 watching = {"deadline": deadline, "history": history, "record": run.write_history}
 
@@ -305,8 +290,8 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 #   `trainable = False`. In the second phase, which `fine_tune` switches on, training changes the
 #   backbone as well.
 #
-# With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels, 104 classes and the features
-# of the last layer the model is:
+# With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels, 104 classes and
+# `features="last"` the model is:
 #
 # | part | from | to | parameters | trained in |
 # |---|---|---|---|---|
@@ -315,81 +300,61 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 # | dropout, while training | 1,280 | 1,280 | 0 | – |
 # | head: 1,280 × 104 weights and 104 biases | 1,280 | 104 | 133,224 | both phases |
 #
-# So the head is 3 % of 4.2 million parameters. The line that the next cell prints has the numbers
-# of your settings. Older notebooks often take [VGG16](https://arxiv.org/abs/1409.1556) and flatten
-# its output; the average used here needs far fewer weights.
-
-# %% [markdown]
-# ## The model
+# So the head is 3 % of 4.2 million parameters. The default for most runs is `features="depths"`:
+# the head also gets averages from up to four earlier layers, and so has more weights. Older
+# notebooks often take [VGG16](https://arxiv.org/abs/1409.1556) and flatten its output; the average
+# used here needs far fewer weights.
 #
-# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model. From
-# the same plan `tools/tpu_check.py` compiles this run's programs for a TPU before there is one.
+# The next cell builds the model and prints its summary. Pixels go in as they are, 0 to 255: what
+# the backbone expects of them is part of the model. `tools/tpu_check.py` compiles the same model
+# for a TPU before there is one.
 
 # %%
 plan = plan_run(settings, len(names), train.count, device)
 classifier, batch_size_all, steps = plan.classifier, plan.batch_size, plan.steps
 total, trainable = parameter_counts(classifier.model)
+classifier.model.summary()
 print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 
 # %% [markdown]
-# ## Why the features are computed once
+# ## First phase: the head
+#
+# ### Why the features are computed once
 #
 # Training usually runs the whole network on every photo in every epoch. While the backbone is
 # frozen that is a waste: the same photo gives the same features every time. So this notebook runs
-# the backbone over the photos once, stores the features, and trains the head on them. The head
-# needs a fraction of a second for a pass over the features. On two CPU cores, with MobileNet-0.75
-# and 3,670 photos of five flowers, this took 10.1 seconds and reached a macro F1 of .901. Running
-# the backbone in every epoch took 101 seconds and reached .887.
-#
-# Where gradients train the head, its learning rate follows a schedule, as the second phase's does;
-# schedules are explained there.
+# the backbone over the photos once, stores the features, and trains the head on them. On two CPU
+# cores, with MobileNet-0.75 and 3,670 photos of five flowers, this took 10.1 seconds and reached a
+# macro F1 of .901 (with `head="gradient"`). Running the backbone in every epoch took 101 seconds
+# and reached .887.
 #
 # There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
 # features each time. `views` is the way between: it stores the features of several versions of
 # each photo. Features are kept on disk, and the next run with the same photos, backbone and size
 # finds them.
-
-# %% [markdown]
-# ## First phase: the head
 #
-# While the backbone is frozen it gives the same features of a photo every time. So they are
-# computed once and stored, and the head learns from them: one pass over the photos instead of one
-# an epoch. By default that is logistic regression, solved to its optimum; `head="gradient"` trains
-# the same layer step by step, as the second phase trains the whole network.
+# ### How the head is trained
+#
+# With fixed features the head is a [logistic
+# regression](https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression): a
+# `Dense` layer with a softmax and cross-entropy. This problem has one optimum, and a solver on the
+# host's CPU finds it. There are no epochs and no learning rate to choose, and cross-validation on
+# the training photos chooses the regularisation. By default the head gets features from several
+# depths of the backbone, and sees each photo and its mirror image.
+#
+# `head="gradient"` trains the same layer with AdamW for `head_epochs` epochs, as `fit` would. Then
+# `dropout`, `label_smoothing`, `weight_decay` and a learning rate act on it, and the rate of each
+# epoch is drawn below. The second phase explains what a schedule of the rate is for.
 
 # %%
 extract = stored_features.extractor(
     classifier, device, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
-if kept.phase == "head":
-    classifier.head.set_weights(kept.found.arrays)
-elif head != "none" and not kept.phase:
-    train_features = extract(train, views=views, level=augment)
-    val_features = extract(val, views=tta)
-    if train_features.stored and val_features.stored:
-        print("  the features were there from an earlier run")
-    head_steps = 1
-    if head == "logistic":
-        fit_head(classifier, train_features, val_features, seed=seed, **watching)
-    else:
-        alone = fine_tune == "none"
-        trained = train_head(
-            classifier,
-            train_features,
-            val_features,
-            epochs=head_epochs,
-            schedule=schedule if alone else "cosine",
-            learning_rate=learning_rate if alone else 0.0,
-            weight_decay=weight_decay,
-            label_smoothing=label_smoothing,
-            dropout=dropout,
-            seed=seed,
-            **watching,
-        )
-        stopped, head_steps = trained.stopped, trained.steps * head_epochs
-    if not stopped:
-        kept.save("head", head_steps, classifier.head.get_weights(), history=history)
+stopped = train_first_phase(classifier, extract, train, val, settings, kept, **watching)
+head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
+if head == "gradient" and head_rates:
+    display(run.figure(plots.schedule(np.array(head_rates), 1), "head_schedule"))
 
 # %% [markdown]
 # ## Second phase: fine-tuning
@@ -569,9 +534,9 @@ for truth, guess, times in most_confused(val_labels, probabilities, names):
 
 # %%
 chosen = instructive(val_labels, probabilities, most=24)
-photos = shards.sample(val, chosen)
+shown = shards.sample(val, chosen)
 run.figure(
-    plots.predictions(photos.images, photos.labels, probabilities[chosen], names),
+    plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 
@@ -587,22 +552,19 @@ run.figure(
 test_probabilities = predict(test)
 _, test_ids = shards.labels_and_ids(test)
 run.write_test_predictions(test_ids, test_probabilities)
-sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
+sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
+
+# %%
 metrics = run.write_metrics(
-    scores if validated else None,
-    history,
-    accelerator=device,
-    source=source,
-    splits={"train": train, "val": val, "test": test},
-    counts=(total, trainable),
-    skipped=skipped,
-    stopped=stopped,
-    resumed=kept.resumed,
-    added=[addition.summary() for addition in added],
+    scores if validated else None, history,
+    accelerator=device, source=photos.source, splits=photos.splits, counts=(total, trainable),
+    skipped=photos.skipped, added=[addition.summary() for addition in photos.added],
+    stopped=stopped, resumed=kept.resumed, parameters=settings,
     calibration=calibration if validated else None,
-    parameters=settings,
-)
+)  # fmt: skip
+
+# %%
 known = find_backbone(backbone), image_size, weights
 head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
 run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
@@ -614,8 +576,8 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # %% [markdown]
 # ## What to expect
 #
-# Measured with version 0.1.0 of this kit on two CPU cores without an accelerator;
-# `docs/measured.md` has more:
+# Measured with version 0.1.0 of this kit, `head="gradient"`, on two CPU cores without an
+# accelerator; `docs/measured.md` has more:
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
@@ -641,9 +603,9 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # 1. `image_size=331` or `512`: more pixels show finer parts of a flower. Time and memory grow with
 #    them.
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
-# 3. `fine_tune="all"` with `epochs=10` or more, and `augment="strong"` when the training loss
-#    falls far below the validation loss.
-# 4. `tta=2`: the probabilities of each photo and its mirror image are averaged.
+# 3. `fine_tune="all"` with `epochs=6` or more, and `augment="strong"` when the training loss falls
+#    far below the validation loss.
+# 4. `tta=4`: the probabilities of four versions of each photo are averaged; two is the default.
 # 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`. The folder
 #    has a sweep for most of the choices above.
 # 6. `03_compare`: two or more runs averaged often score better than the best of them.

@@ -35,11 +35,6 @@ def test_no_code_cell_is_longer_than_fifteen_lines(name):
     assert [cell for cell in code if len(cell.splitlines()) > 15] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_has_at_most_twenty_five_code_cells(name):
-    assert len(cells(name, "code")) <= 25
-
-
 def test_the_training_notebook_answers_a_reader_s_questions_in_their_order():
     headings = re.findall(r"^##+ (.+)$", prose("02_train"), re.MULTILINE)
     places = [next(i for i, heading in enumerate(headings) if heading.startswith(asked))
