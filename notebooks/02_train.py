@@ -32,7 +32,7 @@ head_epochs = 30  # >= 0: passes over the stored features
 views = 1  # >= 1: views of each photo for the head; from the second on as augment says
 epochs = 5  # >= 0: passes over the photos while fine-tuning
 batch_size = 32  # >= 1: images for each replica
-augment = "light"  # none | flip | light | strong: change of photos to fine-tune on, and of views
+augment = "light"  # none | flip | crop | light | strong: changes photos to tune on, and views
 mix = "none"  # none | mixup | cutmix: blending photos and their labels
 dropout = 0.3  # [0, 1): share of the features left out while training
 label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
@@ -93,6 +93,7 @@ from petals import kaggle
 from petals.accelerators import compilation
 from petals.data import augment as augmentation
 from petals.data import inspection, pipeline, shards
+from petals.data.augment_layer import in_step
 from petals.data.source import find_source
 from petals.data.splits import Split
 from petals.evaluation import prediction
@@ -215,7 +216,8 @@ elif head_epochs and not kept.phase:
 # %%
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
-    look = pipeline.augmented(sample.images[:8], augmentation.augmentation(augment), seed)
+    change = augmentation.augmentation(augment, mix)
+    look = pipeline.augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %%
@@ -230,14 +232,17 @@ if tuning:
 
 # %%
 if tuning:
+    on_device = in_step(classifier.model)  # where the photos are changed
     batches = partial(
         pipeline.training,
         train.part(device.host, device.hosts),
         batch_size_all // device.hosts,
         len(names),
-        augment=augmentation.augmentation(augment),
-        mix=augmentation.mixing(mix),
-        seed=seed + device.host,
+        augment=change,
+        on_device=on_device,
+        seed=seed,
+        host=device.host,
+        hosts=device.hosts,
         deterministic=device.on_cpu,
     )
     tuned = fine_tuning.fine_tune(
@@ -251,6 +256,7 @@ if tuning:
         val_labels=val_labels,
         weight_decay=weight_decay,
         label_smoothing=label_smoothing,
+        augment=change if on_device else None,
         by_hand=custom_loop,
         files=train.paths,
         checkpoints=kept,

@@ -16,7 +16,17 @@ import click
 
 from kernelkit.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes")
+NAMES = (
+    "pipeline",
+    "augment",
+    "ingest",
+    "head",
+    "fine_tune",
+    "sweep",
+    "fetch",
+    "compile",
+    "runtimes",
+)
 
 
 @click.command(help=__doc__)

@@ -52,7 +52,12 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
     if views > 1 and values["augment"] == "none":
         yield (
             f"views={views} with augment=none would show the head the same view {views} times: "
-            "set augment to flip, light or strong, or leave views out"
+            "set augment to flip, crop, light or strong, or leave views out"
+        )
+    if tunes and values["mix"] != "none" and values["batch_size"] % 2:
+        yield (
+            f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "
+            "pairs, so set batch_size to an even number, or leave mix out"
         )
     ignored = [] if tunes else list(_ignored(values))
     if ignored:

@@ -56,6 +56,7 @@ REFUSED = [
     ({"mix": "mixup", "epochs": 2}, "epochs=2, mix=mixup would be ignored"),
     ({**FROM_NOTHING, "views": 2}, "views=2 would be ignored: views are for the head"),
     ({"views": 4, "augment": "none"}, "views=4 with augment=none"),
+    ({**TUNED, "mix": "mixup", "batch_size": 7}, "mix=mixup with batch_size=7: images are mixed"),
     ({**TUNED, "views": 4, "augment": "none"}, "views=4 with augment=none"),
 ]
 

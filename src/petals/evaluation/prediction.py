@@ -11,6 +11,7 @@ from tensorflow import keras
 
 from petals.accelerators import cluster, collectives, keras_backend
 from petals.data import augment, pipeline, shards
+from petals.data.augment_layer import augmenting, in_step
 from petals.data.splits import Split
 from petals.errors import SettingError
 
@@ -40,14 +41,15 @@ def predict(
     batch_size = max(1, batch_size // here.count)
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
+    light, on_device = augment.Augmentation("light"), in_step(model)
+    changing = augmenting(model, light) if tta > 2 and on_device else model
     for view in range(tta):
-        dataset = (
-            mirrored(split, batch_size)
-            if view == 1
-            else pipeline.images(split, batch_size, view, "light", seed)
-        )
+        if view < 2:
+            dataset = (mirrored if view else pipeline.images)(split, batch_size)
+        else:
+            dataset = pipeline.views(split, batch_size, view, light, seed, on_device)
         with shards.naming_damaged_files(split.paths):
-            rows = model.predict(dataset, verbose=0)
+            rows = (changing if view > 1 else model).predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
         if progress:
             progress("predicting", view + 1, tta)

@@ -24,14 +24,15 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster, collectives
 from petals.accelerators.detect import Accelerator
-from petals.data import pipeline, shards
-from petals.data.pipeline import images
+from petals.data import augment, pipeline, shards
+from petals.data.augment_layer import augmenting, in_step
 from petals.data.splits import Split
 from petals.errors import StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.classifier import Classifier
 
 VERSION = 1  # part of every key: raise it when the computation changes
+VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 
 Progress = Callable[[str, int, int], None]
@@ -72,7 +73,7 @@ def extract(
     here = cluster.here()
     own, model = split.part(here.index, here.count), collectives.local_copy(model)
     parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
-    parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
+    parts += [model.compute_dtype, *([level, seed, VIEWS_VERSION] if views > 1 else [])]
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = kept_folder() / "features" / f"{name}.npy"
     lock = cache_folder() / "features" / f"{name}.lock"
@@ -82,9 +83,19 @@ def extract(
         stored = values is not None
         if values is None:
             run = frozen(model, batch_size) if on_one_device else _predicting(model)
+            plain = pipeline.images(own, batch_size)
+            given = [(run, plain)]
+            if views > 1 and (change := augment.augmentation(level)):
+                on_device = in_step(model) and not on_one_device
+                run = _predicting(augmenting(model, change)) if on_device else run
+                given += [
+                    (run, pipeline.views(own, batch_size, view, change, seed, on_device))
+                    for view in range(1, views)
+                ]
+            given += [(run, plain)] * (views - len(given))
             values = np.stack(
-                [_one_view(run, own, view, level, seed, batch_size, views, progress)
-                 for view in range(views)], axis=1)  # fmt: skip
+                [_one_view(run, dataset, own, view, batch_size, views, progress)
+                 for view, (run, dataset) in enumerate(given)], axis=1)  # fmt: skip
             _keep(path, values)
     return Features(collectives.gather(values), labels, ids, stored)
 
@@ -146,16 +157,13 @@ def _silent(batches: int) -> None:
 
 def _one_view(
     run: Forward,
+    dataset: tf.data.Dataset,
     split: Split,
     view: int,
-    level: str,
-    seed: int,
     batch_size: int,
     views: int,
     progress: Progress | None,
 ) -> np.ndarray:
-    dataset = images(split, batch_size, view, level, seed)
-
     def tell(batches: int) -> None:
         if progress:
             done = min(batches * batch_size, split.count)
