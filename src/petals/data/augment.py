@@ -17,7 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from petals.data.array_ops import ArrayOps, of
-from petals.data.resampling import Reach, along_columns, along_rows
+from petals.data.resampling import Bounds, along_columns, along_rows
 from petals.errors import SettingError
 
 
@@ -49,7 +49,7 @@ class Strength:
         """How much more height than width is scaled at most, either way: a natural logarithm."""
         return 0.25 * math.log1p(self.zoom)
 
-    def reach(self, size: int) -> tuple[Reach, Reach]:
+    def bounds(self, size: int) -> tuple[Bounds, Bounds]:
         """How far the passes along rows and along columns look beyond a picture of this size."""
         signs = itertools.product((-1, 0, 1), repeat=3)
         shape = math.exp(SHAPES) if self.crop < 1 else 1.0
@@ -70,7 +70,7 @@ class Strength:
             largest = max(abs(corner[scale]) for corner in corners)
             shift = self.shift * (1 + steepest)
             shear = math.ceil(steepest * size / 2) + 1 if self.turns else 0
-            found.append(Reach(shear, math.ceil(max(0.0, (largest - 1) / 2 + shift) * size)))
+            found.append(Bounds(shear, math.ceil(max(0.0, (largest - 1) / 2 + shift) * size)))
         return found[0], found[1]
 
 
@@ -225,8 +225,8 @@ def _geometry(draw: _Draw, strength: Strength, size: int, flip: tf.Tensor) -> Dr
     degree = math.pi / 180
     angle = draw.uniform(-strength.rotation, strength.rotation) * degree
     shear = tf.tan(draw.uniform(-strength.shear, strength.shear) * degree)
-    reach = math.log1p(strength.zoom)
-    zoom_x = tf.exp(draw.uniform(-reach, reach))
+    most = math.log1p(strength.zoom)
+    zoom_x = tf.exp(draw.uniform(-most, most))
     zoom_y = zoom_x * tf.exp(draw.uniform(-strength.stretch, strength.stretch))
     slope_x, scale_x, slope_y, scale_y = _affine(angle, shear, zoom_x, zoom_y, tf)
     # A crop of a random share of the area and a random shape, as in Szegedy et al., 2014
@@ -279,18 +279,18 @@ def _flipped(images: Any, changes: Any) -> Any:
 
 def _rows_moved(images: Any, changes: Any, *, strength: Strength, dense: bool, dtype: str) -> Any:
     """The first half of flipping, cropping, zooming, shifting, rotating and shearing."""
-    draws, reach = _by_name(changes), strength.reach(images.shape[1])[0]
+    draws, bounds = _by_name(changes), strength.bounds(images.shape[1])[0]
     given = (draws["slope_x"], draws["scale_x"], draws["centre_x"])
-    pixels = along_rows(images, *given, reach, dense, dtype)
+    pixels = along_rows(images, *given, bounds, dense, dtype)
     return _rounded(of(images), pixels)  # the second pass moves a byte where it moved two or four
 
 
 def _columns_moved(
     images: Any, changes: Any, *, strength: Strength, dense: bool, dtype: str
 ) -> Any:
-    draws, reach = _by_name(changes), strength.reach(images.shape[1])[1]
+    draws, bounds = _by_name(changes), strength.bounds(images.shape[1])[1]
     given = (draws["slope_y"], draws["scale_y"], draws["centre_y"])
-    return along_columns(images, *given, reach, dense, dtype)
+    return along_columns(images, *given, bounds, dense, dtype)
 
 
 def _changed(pixels: Any, changes: Any, *, strength: Strength | None, mix: str, dtype: str) -> Any:

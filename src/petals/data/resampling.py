@@ -20,7 +20,7 @@ from petals.data.array_ops import ArrayOps, of
 
 
 @dataclass(frozen=True)
-class Reach:
+class Bounds:
     """How far a pass may look beyond the picture, in pixels: bounds known before any image is."""
 
     shear: int = 0  # a line is shifted by less than this, either way; 0 = no line is
@@ -28,24 +28,24 @@ class Reach:
 
 
 def along_rows(
-    images: Any, slope: Any, scale: Any, centre: Any, reach: Reach, dense: bool, dtype: str
+    images: Any, slope: Any, scale: Any, centre: Any, bounds: Bounds, dense: bool, dtype: str
 ) -> Any:
     """Pixel u of row v is the original's at scale * u + centre + slope * v in the same row.
 
     `images`: uint8 (n, size, size, 3); `slope`, `scale`, `centre`: float32 (n,); u and v count
     from the middle. Beyond the edge lies the picture's reflection. The result is of `dtype`.
     """
-    return _pass(images, slope, scale, centre, reach, 2, dense, dtype)
+    return _pass(images, slope, scale, centre, bounds, 2, dense, dtype)
 
 
 def along_columns(
-    images: Any, slope: Any, scale: Any, centre: Any, reach: Reach, dense: bool, dtype: str
+    images: Any, slope: Any, scale: Any, centre: Any, bounds: Bounds, dense: bool, dtype: str
 ) -> Any:
     """Pixel v of column u is the original's at scale * v + centre + slope * u in the same column.
 
     The arguments are those of `along_rows`.
     """
-    return _pass(images, slope, scale, centre, reach, 1, dense, dtype)
+    return _pass(images, slope, scale, centre, bounds, 1, dense, dtype)
 
 
 def _pass(
@@ -53,7 +53,7 @@ def _pass(
     slope: Any,
     scale: Any,
     centre: Any,
-    reach: Reach,
+    bounds: Bounds,
     axis: int,
     dense: bool,
     dtype: str,
@@ -61,20 +61,20 @@ def _pass(
     ops, size = of(images), images.shape[axis]
     from_middle = ops.arange(size) - (size - 1) / 2
     at = scale[:, None] * from_middle + (centre[:, None] + (size - 1) / 2)
-    at = ops.minimum(ops.maximum(at, -reach.scale), size - 1.0 + reach.scale)
+    at = ops.minimum(ops.maximum(at, -bounds.scale), size - 1.0 + bounds.scale)
     shift = slope[:, None] * from_middle
-    shift = ops.minimum(ops.maximum(shift, -reach.shear), reach.shear - 1e-3)
+    shift = ops.minimum(ops.maximum(shift, -bounds.shear), bounds.shear - 1e-3)
     way = _dense if dense else _gathered
-    return way(ops, images, at, shift, reach, axis, dtype)
+    return way(ops, images, at, shift, bounds, axis, dtype)
 
 
 def _gathered(
-    ops: ArrayOps, images: Any, at: Any, shift: Any, reach: Reach, axis: int, dtype: str
+    ops: ArrayOps, images: Any, at: Any, shift: Any, bounds: Bounds, axis: int, dtype: str
 ) -> Any:
     begin, whole = ops.floor(at), ops.floor(shift)
     inner = _along(ops.cast(at - begin, dtype), axis)
     first = _index(ops, begin, axis)
-    if not reach.shear:
+    if not bounds.shear:
         one, other = (ops.cast(_look_up(ops, images, first + k, axis), dtype) for k in range(2))
         return one + (other - one) * inner
     share = _of_lines(ops.cast(shift - whole, dtype), axis)
@@ -104,18 +104,18 @@ def _look_up(ops: ArrayOps, images: Any, index: Any, axis: int) -> Any:
 
 
 def _dense(
-    ops: ArrayOps, images: Any, at: Any, shift: Any, reach: Reach, axis: int, dtype: str
+    ops: ArrayOps, images: Any, at: Any, shift: Any, bounds: Bounds, axis: int, dtype: str
 ) -> Any:
-    images = _padded(ops, images, reach.scale + reach.shear, axis)
-    if reach.shear:
+    images = _padded(ops, images, bounds.scale + bounds.shear, axis)
+    if bounds.shear:
         whole = ops.floor(shift)
         share = _of_lines(ops.cast(shift - whole, dtype), axis)
-        whole = ops.cast(whole, "int32") + reach.shear
-        images = _shifted(ops, images, whole, 2 * reach.shear - 1, axis)
+        whole = ops.cast(whole, "int32") + bounds.shear
+        images = _shifted(ops, images, whole, 2 * bounds.shear - 1, axis)
         images = ops.cast(images, dtype)
         one, other = _cut(images, 0, -1, axis), _cut(images, 1, None, axis)
         images = one + (other - one) * share
-    there = ops.arange(images.shape[axis]) - reach.scale
+    there = ops.arange(images.shape[axis]) - bounds.scale
     weights = ops.maximum(1.0 - abs(at[:, :, None] - there), 0.0)
     how = "nohc,nio->nihc" if axis == 1 else "nhoc,nio->nhic"
     return ops.einsum(how, ops.cast(images, dtype), ops.cast(weights, dtype))

@@ -170,14 +170,14 @@ def test_no_draw_reaches_further_than_was_allowed_for(strength, monkeypatch):
     monkeypatch.setitem(augment.LEVELS, "test", strength)
     size = 96
     drawn = augment.augmentation("test").draw(KEY, 20_000, size)
-    for axis, reach in zip("xy", strength.reach(size), strict=True):
+    for axis, bounds in zip("xy", strength.bounds(size), strict=True):
         half = (size - 1) / 2
-        assert reach.shear < size
+        assert bounds.shear < size
         if strength.turns:
-            assert np.abs(column(drawn, f"slope_{axis}")).max() * half < reach.shear
+            assert np.abs(column(drawn, f"slope_{axis}")).max() * half < bounds.shear
         far = np.abs(column(drawn, f"scale_{axis}")) * half
         far = (far + np.abs(column(drawn, f"centre_{axis}"))).max() - half
-        assert far <= reach.scale + 0.5
+        assert far <= bounds.scale + 0.5
 
 
 def test_erasing_blanks_a_rectangle(images, monkeypatch):
