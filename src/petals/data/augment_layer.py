@@ -30,7 +30,9 @@ def augmenting(
             IMAGE: keras.Input(model.input_shape[1:], dtype="uint8", name=IMAGE),
             CHANGES: keras.Input((len(COLUMNS),), dtype="float32", name=CHANGES),
         }
-        layer = Augment(augmentation, dense, model.compute_dtype if dense else "float32")
+        pixels = model.compute_dtype if dense else "float32"
+        # Devices that stand in for several GPUs compute op by op, as those would.
+        layer = Augment(augmentation, dense, pixels, compiled=not (dense or in_step(model)))
         return keras.Model(inputs, model(layer(inputs)), name=f"augmenting_{model.name}")
 
 
@@ -48,11 +50,11 @@ def in_step(model: keras.Model) -> bool:
 class Augment(keras.layers.Layer):
     """`Augmentation.apply` on {"image", "changes"}; it has no variables."""
 
-    def __init__(self, augmentation: Augmentation, dense: bool, pixels: str) -> None:
+    def __init__(self, augmentation: Augmentation, dense: bool, pixels: str, compiled: bool):
         # Under a policy of 16 bits Keras would round the positions of pixels to whole dozens.
         super().__init__(name="augment", dtype="float32", autocast=False, trainable=False)
         self.augmentation, self.dense, self.pixels = augmentation, dense, pixels
-        self._compiled = augmentation.compiled() if _on_tensorflows_cpu() else None
+        self._compiled = augmentation.compiled() if compiled else None
 
     def compute_output_spec(self, inputs: dict[str, Any]) -> Any:
         """What Keras 3 would trace otherwise: on JAX, an unknown number of images has no pairs."""
@@ -61,7 +63,7 @@ class Augment(keras.layers.Layer):
     def call(self, inputs: dict[str, Any]) -> Any:
         """uint8 images, changed."""
         images, changes = inputs[IMAGE], inputs[CHANGES]
-        if self._compiled is not None and not self.dense:
+        if self._compiled is not None:
             return self._compiled(images, changes)
         return self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
 
