@@ -83,3 +83,12 @@ def test_test_probabilities_are_kept_for_ensembles(tmp_path):
     stored = np.load(tmp_path / "test_predictions.npz")
     assert stored["ids"].tolist() == ["a", "b"]
     assert stored["probabilities"].dtype == np.float32
+
+
+def test_a_legacy_keras_that_tells_no_version_of_its_own_has_its_packages(monkeypatch):
+    from importlib import metadata
+
+    from petals import run_folder
+
+    monkeypatch.setattr(run_folder, "keras", object())
+    assert run_folder.versions()["keras"] == metadata.version("tf_keras")
