@@ -15,7 +15,7 @@ NAMES = ("01_explore", "02_train", "03_compare", "04_predict")
 QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2")
 
 pytestmark = [
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
