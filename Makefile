@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run push test test-long test-parity fuzz lab bench lint lock
+.PHONY: help run tpu-check push test test-long test-browser test-tpu test-parity fuzz lab docs bench lint lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
@@ -26,6 +26,10 @@ help: ## list the targets
 run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, train, report (3 minutes)
 	$(BIN)/python tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
 
+# make tpu-check ARGS='-p fine_tune=all -p backbone=EfficientNetB5 -p image_size=512'
+tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own compiler (first time: 3 GB)
+	$(BIN)/python tools/tpu_check.py notebooks/02_train.ipynb $(ARGS)
+
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
 	$(BIN)/python tools/push_kernel.py
 
@@ -34,6 +38,20 @@ test: .venv/installed lint ## lint, types and the tests (six minutes on two core
 
 test-long: .venv/installed ## the tests that take more than five seconds each
 	$(BIN)/python -m pytest -n 2 -m long
+
+# Pages as people meet them: Chromium is the system's (apt-get install chromium).
+BROWSER := .venv-browser/bin/python
+
+.venv-browser/installed: requirements-browser.lock
+	@test -x $(BROWSER) || $(PYTHON) -m venv .venv-browser
+	@$(BROWSER) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+test-browser: .venv/installed .venv-browser/installed ## report, sweep page and index in Chromium, with pictures in runs/browser/pictures
+	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
+	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
+	$(BIN)/python tools/report.py runs/browser --index
+	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
 PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
@@ -51,9 +69,12 @@ PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/ker
 test-parity: .venv-parity/installed ## what runs in a session, on the versions of Kaggle's images
 	$(PARITY) -m pytest -n 2 -m "long or not long" -p no:cacheprovider $(PARITY_TESTS)
 
-fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed
+test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; first time 3 GB)
+	$(BIN)/python -m pytest -m tpu tests
+
+fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy
@@ -61,8 +82,19 @@ lint: .venv/installed ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-lab: .venv/installed ## JupyterLab, with notebooks and their .py paired both ways
-	$(BIN)/jupyter lab notebooks
+# Outputs stay in the working file: git sees a notebook as it is committed, without them.
+CLEAN = $(BIN)/python -m nbstripout --keep-id --extra-keys metadata.language_info
+
+lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py paired both ways
+	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab notebooks
+
+.PHONY: lab-filter
+lab-filter:
+	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
+	  || echo 'no git repository here: outputs are not kept out of commits'
+
+docs: .venv/installed ## docs/cli.md, from the commands' own help
+	$(BIN)/python tools/cli_reference.py
 
 bench: .venv/installed ## the figures of the README, measured on this machine
 	$(BIN)/python tools/benchmark.py
@@ -72,5 +104,8 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
 	$(PIN) --all-extras --group petals --group jax --group dev -o requirements.lock
+	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
+	$(PIN:pyproject.toml=) --group pyproject.toml:tpu --no-emit-package tensorflow -o requirements-tpu.lock
 	@sed -i '1i # The versions of Kaggle'"'"'s images, as looked up on '"$$(date +%F)"' (make lock)' requirements-kaggle.lock
+	@sed -i '1i # The same, and the compiler of its TPUs: libtpu, under the Google Cloud Platform Terms of Service' requirements-tpu.lock

@@ -8,7 +8,7 @@
 #       format_version: '1.3'
 #       jupytext_version: 1.19.6
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -31,8 +31,10 @@ fold = 0  # >= 0: the part that validates
 backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: what looks
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
-head_epochs = 30  # >= 0: passes over the stored features
-views = 1  # >= 1: views of each photo for the head; from the second on as augment says
+head = "auto"  # in petals.settings.HEADS: fitted to its optimum, or trained by gradients
+features = "auto"  # auto | last | depths: where in the backbone the head's features come from
+head_epochs = 30  # >= 0: passes of head=gradient over the stored features; 0 = no head first
+views = 0  # >= 0: views for the head: photo, mirror image, then as augment says; 0 = what suits
 epochs = 5  # >= 0: passes over the photos while fine-tuning
 batch_size = 32  # >= 1: images for each replica
 augment = "light"  # none | flip | light | strong: change of photos to fine-tune on, and of views
@@ -43,7 +45,7 @@ weight_decay = 0.0  # >= 0: AdamW's decay of weights
 schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate's shape
 learning_rate = 0.0  # >= 0: its peak; 0 = what suits the phase and the schedule
 scale_rate = True  # whether fine-tuning on N replicas multiplies the rate by N
-tta = 1  # >= 1: views averaged at prediction time
+tta = 0  # >= 0: views averaged at prediction time; 0 = what suits the head
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
 custom_loop = False  # fine-tune with the loop spelt out in petals.training.custom_loop
@@ -57,7 +59,7 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.settings import check
+    from petals.settings import resolve
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -67,7 +69,8 @@ except ModuleNotFoundError:
 settings = {
     "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
     "backbone": backbone, "weights": weights,
-    "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
+    "fine_tune": fine_tune, "head": head, "features": features, "head_epochs": head_epochs,
+    "views": views, "epochs": epochs,
     "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
     "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
     "learning_rate": learning_rate, "scale_rate": scale_rate, "tta": tta,
@@ -75,7 +78,8 @@ settings = {
     "on_corrupt": on_corrupt, "seed": seed, "limit": limit, "time_limit": time_limit,
     "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
 }  # fmt: skip
-check(settings)  # a parameter that would not act is refused here
+settings = resolve(settings)  # a parameter that would not act is refused here
+head, head_epochs, views, tta = (settings[n] for n in ("head", "head_epochs", "views", "tta"))
 
 from petals.accelerators.detect import detect
 
@@ -108,15 +112,19 @@ from petals.evaluation.submission import write_submission
 from petals.kaggle import cache_folder
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
-from petals.models.build import build, parameter_counts, set_trainable
+from petals.models.build import parameter_counts
 from petals.plots import run as plots
+from petals.plots.probabilities import reliability
 from petals.progress import Progress
 from petals.run_folder import RunFolder
-from petals.training import callbacks, features, precision, schedules
+from petals.training import callbacks, precision
+from petals.training import features as stored_features
 from petals.training import fine_tune as fine_tuning
 from petals.training.checkpoints import Checkpoints
 from petals.training.compile import set_seed
 from petals.training.head import apply_head, train_head
+from petals.training.logistic_head import fit_head
+from petals.training.plan import plan_run
 
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
@@ -148,9 +156,10 @@ print(
 )
 
 # %%
-batch_size_all = batch_size * device.replicas
 sample = shards.sample(train, 24)
-run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
+captions = [names[label] for label in sample.labels]
+run.write_gallery(sample.images, captions)
+run.figure(plots.gallery(sample.images, captions), "gallery")
 
 # %%
 train_labels, _ = shards.labels_and_ids(train)
@@ -176,50 +185,56 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 # %% [markdown]
 # ## The model
 #
-# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model.
+# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model. From
+# the same plan `tools/tpu_check.py` compiles this run's programs for a TPU before there is one.
 
 # %%
-with device.scope():
-    classifier = build(backbone, image_size, len(names), weights=weights, dropout=dropout)
-set_trainable(classifier, fine_tune)  # layers that are not there are refused here
-set_trainable(classifier, "none")
+plan = plan_run(settings, len(names), train.count, device)
+classifier, batch_size_all, steps = plan.classifier, plan.batch_size, plan.steps
 total, trainable = parameter_counts(classifier.model)
 print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 
 # %% [markdown]
 # ## First phase: the head
 #
-# While the backbone is frozen it says the same of a photo every time. So it is asked once, and
-# the head is trained on the stored answers: one pass over the photos instead of one an epoch.
+# While the backbone is frozen it gives the same features of a photo every time. So they are
+# computed once and stored, and the head learns from them: one pass over the photos instead of one
+# an epoch. By default that is logistic regression, solved to its optimum; `head="gradient"` trains
+# the same layer step by step, as the second phase trains the whole network.
 
 # %%
-extract = features.extractor(
-    classifier, device, level=augment, seed=seed, progress=Progress(),
+extract = stored_features.extractor(
+    classifier, device, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
 if kept.phase == "head":
     classifier.head.set_weights(kept.found.arrays)
-elif head_epochs and not kept.phase:
-    train_features, val_features = extract(train, views=views), extract(val)
+elif head != "none" and not kept.phase:
+    train_features = extract(train, views=views, level=augment)
+    val_features = extract(val, views=tta)
     if train_features.stored and val_features.stored:
         print("  the features were there from an earlier run")
-    alone = fine_tune == "none"
-    head = train_head(
-        classifier,
-        train_features,
-        val_features,
-        epochs=head_epochs,
-        schedule=schedule if alone else "cosine",
-        learning_rate=learning_rate if alone else 0.0,
-        weight_decay=weight_decay,
-        label_smoothing=label_smoothing,
-        dropout=dropout,
-        seed=seed,
-        **watching,
-    )
-    stopped = head.stopped
+    head_steps = 1
+    if head == "logistic":
+        fit_head(classifier, train_features, val_features, seed=seed, **watching)
+    else:
+        alone = fine_tune == "none"
+        trained = train_head(
+            classifier,
+            train_features,
+            val_features,
+            epochs=head_epochs,
+            schedule=schedule if alone else "cosine",
+            learning_rate=learning_rate if alone else 0.0,
+            weight_decay=weight_decay,
+            label_smoothing=label_smoothing,
+            dropout=dropout,
+            seed=seed,
+            **watching,
+        )
+        stopped, head_steps = trained.stopped, trained.steps * head_epochs
     if not stopped:
-        kept.save("head", head.steps * head_epochs, classifier.head.get_weights(), history=history)
+        kept.save("head", head_steps, classifier.head.get_weights(), history=history)
 
 # %% [markdown]
 # ## Second phase: fine-tuning
@@ -235,11 +250,8 @@ if tuning:
 
 # %%
 if tuning:
-    set_trainable(classifier, fine_tune, freeze_batch_norm=weights != "none")
-    trainable = parameter_counts(classifier.model)[1]
-    steps = max(1, train.count // batch_size_all)
-    scale = device.replicas if scale_rate else 1
-    rates = schedules.rates(schedule, epochs, steps, learning_rate=learning_rate, replicas=scale)
+    plan.unfreeze()
+    trainable, rates = parameter_counts(classifier.model)[1], plan.rates
     print(f"{trainable:,} parameters learn, {steps} steps an epoch, at {rates.max():.2g} at most")
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
@@ -264,8 +276,7 @@ if tuning:
         steps_per_epoch=steps,
         batch_size=batch_size_all,
         val_labels=val_labels,
-        weight_decay=weight_decay,
-        label_smoothing=label_smoothing,
+        **plan.compiling,
         by_hand=custom_loop,
         files=train.paths,
         checkpoints=kept,
@@ -281,13 +292,11 @@ run.figure(plots.curves(history), "curves")
 #
 # Macro F1 is the mean of the classes' F1: a rare flower counts as much as a common one.
 
+
 # %%
-stored = head_epochs and fine_tune == "none" and tta == 1
-
-
 def predict(split):
-    if stored:  # the backbone has said all it has to say
-        return apply_head(classifier, extract(split))
+    if fine_tune == "none":  # the backbone's features have not changed
+        return apply_head(classifier, extract(split, views=tta))
     return prediction.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
 
 
@@ -296,6 +305,7 @@ scores = Scores.of(val_labels, probabilities)
 validated = folds != TOGETHER
 if validated:
     run.write_predictions(val_ids, val_labels, probabilities)
+    run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
 else:
     print("the photos below were trained on: these figures say nothing of new ones")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
@@ -304,7 +314,7 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 calibration = Calibration.of(val_labels, probabilities)
 print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
-run.figure(plots.reliability(as_told), "reliability")
+run.figure(reliability(as_told), "reliability")
 
 # %%
 rows = per_class(val_labels, probabilities, names)

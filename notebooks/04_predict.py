@@ -8,7 +8,7 @@
 #       format_version: '1.3'
 #       jupytext_version: 1.19.6
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -50,7 +50,7 @@ from petals import classify
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.submission import write_submission
 from petals.models.restore import find_model, restore
-from petals.plots import run as plots
+from petals.plots.probabilities import reliability
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
@@ -70,7 +70,7 @@ Markdown(card.as_markdown())
 # %%
 if card.reliability:
     on_validation = {"on validation": Reliability.from_lists(card.reliability)}
-    display(run.figure(plots.reliability(on_validation), "reliability"))
+    display(run.figure(reliability(on_validation), "reliability"))
 else:
     print("nothing is known: the model's run had no photos to validate on")
 

@@ -6,8 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "events", "invocation", "live_line", "locks", "processes", "machines",
-    "project", "shown", "signals", "terminal",
+    "errors", "files", "processes", "machines", "project", "shown", "terminal",
 ]  # fmt: skip
 
 
@@ -39,6 +38,7 @@ ROOMS = {
             "models": _ground,
             "evaluation": f"{_ground} data accelerators",
             "training": f"{_ground} data accelerators models evaluation",
+            "ahead_of_time": f"{_ground} settings data accelerators models evaluation training",
             "comparison": f"{_ground} data evaluation",
             "plots": f"{_ground} data evaluation comparison",
             "run_folder": f"{_ground} data accelerators evaluation models plots",
@@ -52,21 +52,16 @@ ROOMS = {
             "": "",
             "errors": "",
             "files": "errors",
-            "events": "live_line terminal",
-            "live_line": "terminal",
-            "locks": "",
             "processes": "",
             "machines": "errors",
             "project": "errors shown",
             "shown": "",
             "terminal": "",
-            "signals": "",
-            "invocation": "",
-            "cli": "errors signals terminal",
             "notebooks": _tools,
+            "pages": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks",
-            "runs": f"{_tools} cli notebooks bundle",
+            "runs": f"{_tools} notebooks bundle pages",
             "local_kaggle": _tools,
             "local_kaggle.catalogue": _tools,
             "local_kaggle.limits": _tools,
@@ -90,18 +85,20 @@ ROOMS = {
             "local_kaggle.faults.schedule local_kaggle.serving local_kaggle.state",
             "local_kaggle.standalone": f"{_tools} local_kaggle.catalogue local_kaggle.server "
             "local_kaggle.faults.schedule",
-            "push": f"{_tools} notebooks kaggle_api bundle runs local_kaggle.server "
+            "tpu": f"{_tools} notebooks",
+            "push": f"{_tools} notebooks kaggle_api bundle runs tpu local_kaggle.server "
             "local_kaggle.catalogue",
+            "queue": f"{_tools} notebooks kaggle_api bundle runs push",
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
-            "sweep.store": f"{_tools} sweep.config",
+            "sweep.store": f"{_tools} pages sweep.config",
             "sweep.workers": f"{_tools} runs sweep.config sweep.store",
-            "sweep.report": f"{_tools} sweep.config sweep.store",
+            "sweep.report": f"{_tools} pages sweep.config sweep.store",
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
-            "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} cli push runs start sweep.command local_kaggle.standalone",
+            "sweep.search": f"{_tools} pages sweep.config sweep.store sweep.workers sweep.report",
+            "commands": f"{_tools} push queue runs start tpu sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

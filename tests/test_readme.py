@@ -8,11 +8,15 @@ import click
 import pytest
 
 from kernelkit import errors
+from kernelkit.commands import console
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
-TEXT = "\n".join([README, *DOCS.values()])
+# kernelkit.md is about another repository: its files and parameters are not here; cli.md is
+# written by the commands themselves (tests/tools/test_cli_reference.py).
+NOT_BY_HAND = {"kernelkit.md", "cli.md"}
+TEXT = "\n".join([README, *(text for name, text in DOCS.items() if name not in NOT_BY_HAND)])
 TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("[!_]*.py"))
 
 
@@ -83,8 +87,8 @@ def test_every_make_target_it_names_exists():
 
 def code_of(text: str) -> list[str]:
     """What is set as code, blocks and spans, with continued lines joined."""
-    blocks = re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)
-    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```\n.*?^```$", "", text, flags=re.M | re.S))
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.M | re.S)
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```\w*\n.*?^```$", "", text, flags=re.M | re.S))
     return [code.replace("\\\n", " ") for code in (*blocks, *spans)]
 
 
@@ -109,6 +113,9 @@ def known():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "tools"))
         mains = {tool: runpy.run_path(str(ROOT / f"tools/{tool}.py"))["main"] for tool in TOOLS}
+    context = click.Context(console.main)
+    for name in console.COMMANDS:
+        mains[f"kernelkit {name}"] = console.main.get_command(context, name)
     return {tool: options(main) for tool, main in mains.items()}
 
 
@@ -119,6 +126,26 @@ def test_options_it_calls_a_tool_with_exist(known):
     }  # fmt: skip
     wrong = {tool: left for tool in shown if (left := shown[tool] - known[tool])}
     assert wrong == {}
+
+
+def test_options_it_calls_kernelkit_with_exist(known):
+    lines = "\n".join(code_of("\n".join([TEXT, DOCS["kernelkit.md"]])))
+    called = re.findall(r"(?<![\w./-])kernelkit ([a-z]+)([^\n#]*)", lines)
+    assert {name for name, _ in called} >= {"init", "rehearse", "push", "fetch", "queue", "local"}
+    wrong = [
+        (name, option)
+        for name, rest in called
+        for option in re.findall(r"(?<!\S)(--?[a-z][a-z-]*)", rest)
+        if option not in known.get(f"kernelkit {name}", set())
+    ]
+    assert wrong == []
+
+
+def test_every_command_stands_in_the_page_of_the_kit():
+    from kernelkit.commands.console import COMMANDS
+
+    table = DOCS["kernelkit.md"].split("## The commands")[1].split("## ")[0]
+    assert [name for name in COMMANDS if f"`{name}" not in table] == []
 
 
 def test_options_it_names_by_themselves_exist(known):

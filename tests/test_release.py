@@ -9,14 +9,15 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = {"dask", "distributed", "optuna"}
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+VERSION = PROJECT["version"]
 
 
 def test_one_version_stands_in_one_place(monkeypatch):
@@ -52,8 +53,9 @@ def installed(tmp_path_factory):
     here = tmp_path_factory.mktemp("wheel")
     checkout = here / "checkout"
     shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("*.egg-info"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, checkout)
+    for name in ("pyproject.toml", PROJECT["readme"], "LICENSE"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, checkout / name)
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(here), str(checkout))
     (wheel,) = here.glob("*.whl")
     shutil.rmtree(checkout)
@@ -78,26 +80,37 @@ def test_the_wheel_holds_every_file_of_kernelkit_and_nothing_else(installed):
     }  # fmt: skip
 
 
-@pytest.mark.long
-def test_the_wheel_asks_for_what_kernelkit_imports(installed):
-    (about,) = importlib.metadata.distributions(name="kernelkit", path=[str(installed)])
-    needed = {
-        canonical(re.match(r"[\w-]+", line)[0])
-        for line in about.requires or () if "extra ==" not in line
-    }  # fmt: skip
-    assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
+def test_the_wheel_asks_for_what_kernelkit_imports():
+    """Each module by name: what another dependency brings may go with its next version."""
     theirs = importlib.metadata.packages_distributions()
-    carried = {
-        "IPython": "ipykernel", "jupyter_client": "ipykernel", "kagglesdk": "kaggle",
-        "traitlets": "nbconvert",
-    }  # fmt: skip
+    needed = declared(PROJECT["dependencies"])
+    assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
+    asked = needed | declared(chain(*PROJECT["optional-dependencies"].values()))
     missing = {
         module: path.name
-        for path in (installed / "kernelkit").rglob("*.py")
+        for path in (ROOT / "src/kernelkit").rglob("*.py")
         for module in set(top_level_imports(path)) - set(sys.stdlib_module_names) - {"kernelkit"}
-        if canonical(carried.get(module, theirs[module][0])) not in needed | EXTRAS
+        if not asked & set(map(canonical, theirs[module]))
     }
     assert missing == {}
+    imported = {
+        canonical(name)
+        for path in (ROOT / "src/kernelkit").rglob("*.py")
+        for module in top_level_imports(path)
+        for name in theirs.get(module, ())
+    }
+    assert needed - imported == {"six"}  # which kaggle imports without declaring it
+
+
+def test_the_wheels_page_is_about_kernelkit_and_stands_alone():
+    page = (ROOT / PROJECT["readme"]).read_text()
+    assert page.startswith("# kernelkit")
+    assert not re.findall(r"(?i)petal|flower|tpu-getting-started", page)
+    assert re.findall(r"\]\((?!https://)[^)]+\)", page) == []  # the wheel holds no other page
+
+
+def declared(requirements):
+    return {canonical(re.match(r"[\w-]+", line)[0]) for line in requirements}
 
 
 def canonical(name):

@@ -30,7 +30,8 @@ PETALS_MAY = {
     "PIL",
     "sklearn",
     "tensorflow",
-}  # fmt: skip - h5py comes with keras, joblib with sklearn, kaggle_datasets and
+    "threadpoolctl",
+}  # fmt: skip - h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
 # keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
@@ -217,12 +218,14 @@ def test_the_training_notebook_keeps_all_its_parameters_in_the_metrics():
 @pytest.mark.parametrize("path", TOOLS, ids=lambda p: p.stem)
 def test_every_tool_answers_help_at_once(path):
     seconds = []
-    for _ in range(3):  # the best of three: other tests run beside this one
+    for _ in range(3):  # again where it was slow: other tests run beside this one
         begun = time.monotonic()
         done = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True)
         seconds.append(time.monotonic() - begun)
         assert done.returncode == 0
         assert "Usage: " in done.stdout
+        if seconds[-1] < 2:
+            break
     loaded = subprocess.run(
         [sys.executable, "-X", "importtime", str(path), "--help"], capture_output=True, text=True
     ).stderr

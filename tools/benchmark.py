@@ -9,14 +9,17 @@ import inspect
 import json
 import os
 import platform
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
+from kernelkit.terminal.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes")
+NAMES = ("pipeline", "ingest", "head", "recipes", "fine_tune", "sweep", "fetch", "compile",
+         "runtimes", "kernelkit", "page", "tpu")  # fmt: skip
+ON_REQUEST = ("tpu",)  # takes hours
 
 
 @click.command(help=__doc__)
@@ -31,12 +34,18 @@ NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile",
     type=click.Path(exists=True, path_type=Path),
     help="ImageNet weights of MobileNet-0.75 without the top.",
 )
+@click.option(
+    "--python",
+    type=click.Path(exists=True, path_type=Path),
+    default=sys.executable,
+    help="For kernelkit: the Python that its wheel is installed for; this one by default.",
+)
 @reports_errors
-def main(names: tuple[str, ...], photos: Path | None, weights: Path | None) -> None:  # fmt: skip
+def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, python: Path) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    given = {"photos": photos, "weights": weights}
+    given = {"photos": photos, "weights": weights, "python": python}
     click.echo(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    for name in names or NAMES:
+    for name in names or [name for name in NAMES if name not in ON_REQUEST]:
         run = import_module(f"benchmarks.{name}").run
         needed = [need for need in inspect.signature(run).parameters if need in given]
         if missing := [need for need in needed if given[need] is None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
+from kernelkit.terminal.cli import reports_errors
 
 DATA_PROBLEMS = 11
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command(help=__doc__)

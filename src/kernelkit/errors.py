@@ -15,10 +15,13 @@
 | 10 | the accelerator is not the one asked for |
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written |
+| 13 | still running or waiting, for a command that does not wait |
+| 14 | a program does not fit the TPU's memory, or its compiler refuses it |
+| 15 | the TPU's compiler cannot be had on this machine |
 | 130 | interrupted |
 
-A notebook says by an exception's name why it ended, and the command ends with the code of that
-name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
+The name of a notebook's exception is the reason why the run ended, and the command ends with the
+code of that name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
 `WeightsError` and `CheckpointError` 11, `StorageError` 12. Any other exception is code 6.
 """
 
@@ -29,10 +32,10 @@ from collections.abc import Mapping
 
 
 class KernelkitError(Exception):
-    """Base of all errors raised on purpose; the message says what to do next."""
+    """Base of all errors raised on purpose; the message names the next step."""
 
     exit_code = 1
-    told = False  # whether an event has said it already, so that nothing else need
+    reported = False  # whether an event has carried the message already
 
 
 class ParameterError(KernelkitError):
@@ -60,7 +63,7 @@ class CredentialsError(KernelkitError):
 
 
 class RefusedError(KernelkitError):
-    """Kaggle answered and said no."""
+    """Kaggle answered and refused the request."""
 
     exit_code = 5
 
@@ -87,6 +90,12 @@ class DeadlineError(KernelkitError):
     exit_code = 7
 
 
+class StillRunningError(KernelkitError):
+    """What was asked for is not over yet, and the command was not to wait for it."""
+
+    exit_code = 13
+
+
 class NetworkError(KernelkitError):
     """The network, or the server behind it, did not answer usefully in time."""
 
@@ -99,6 +108,10 @@ class OutputsError(KernelkitError):
     exit_code = 9
 
 
+class KernelBusyError(PreflightError):
+    """The kernel has a session already, and another would run beside it."""
+
+
 class AcceleratorMismatchError(KernelkitError):
     """The run had another accelerator than the one asked for."""
 
@@ -109,6 +122,18 @@ class StorageError(KernelkitError):
     """A file could not be written: the disk is full or the folder read-only."""
 
     exit_code = 12
+
+
+class DoesNotFitError(KernelkitError):
+    """The TPU's compiler refuses a program, mostly because the memory of a chip is too small."""
+
+    exit_code = 14
+
+
+class NoCompilerError(KernelkitError):
+    """The TPU's compiler does not exist for this machine, or its environment was not made."""
+
+    exit_code = 15
 
 
 OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {
@@ -126,9 +151,9 @@ def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
     """The error that a notebook's traceback stands for, and the lines that say it."""
     lines = traceback.strip().splitlines()
     for number in reversed(range(len(lines))):
-        if found := _EXCEPTION.match(lines[number]):
+        if exception := _EXCEPTION.match(lines[number]):
             message = "\n".join(lines[number:])
-            return OF_NOTEBOOKS.get(found[1], RunFailedError), message
+            return OF_NOTEBOOKS.get(exception[1], RunFailedError), message
     return RunFailedError, lines[-1] if lines else ""
 
 

@@ -1,10 +1,15 @@
-"""Files that are either whole or not there: written beside their place, then renamed."""
+"""Files that are either whole or not there, and lock files for one process at a time.
+
+A file is written beside its place, then renamed. The system gives a lock back when its holder is
+killed.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kernelkit.errors import StorageError
@@ -71,3 +76,46 @@ def write_bytes(path: Path, data: bytes) -> Path:
             Path(name).unlink()
         raise
     return path
+
+
+@contextlib.contextmanager
+def locked(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock file at `path` for the length of a block, waiting until it is free.
+
+    Makes the file and its folder. `busy` is called before a wait.
+    """
+    from filelock import FileLock, Timeout  # imported here, since `--help` does without
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        if busy:
+            busy()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def try_lock(path: Path) -> Iterator[bool]:
+    """Hold the lock file at `path` for the length of a block if it is free; gives whether it was.
+
+    Makes the file and its folder.
+    """
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()

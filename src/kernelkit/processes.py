@@ -10,7 +10,7 @@ import psutil  # type: ignore[import-untyped]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all below it, and wait for it; nothing where it has ended already.
+    """Kill a process and all below it, and wait for its end; does nothing after its end.
 
     A notebook's kernel has a process group of its own, so killing the group is not enough.
     """

@@ -13,10 +13,24 @@ download = ["weights=auto"]            # the internet, or a dataset, model or ke
 competition = ["data=competition"]
 desk = ["data=drawn"]                  # what works at the desk only
 
+[tool.kernelkit.tpu]                   # `kernelkit tpu`: programs compiled for a TPU at the desk
+command = "python -m blossom.compile"  # reads a request, writes figures (kernelkit.tpu.compiling)
+requirements = "requirements-tpu.lock" # what its environment, .venv-tpu, is made of
+note = "3 GB"                          # what a user should know before that is made
+batch = "batch_size"                   # the parameter with the images for each replica
+before_push = false                    # whether every push to a TPU is checked
+
 [tool.kernelkit.shown]                 # what pages and lines tell of a run first
 score = "f1"                           # of metrics.json: what runs are ranked by
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
+
+[[tool.kernelkit.shown.sections]]      # what a report shows of the run's files, in this order
+title = "Score of each class"
+file = "class_scores.csv"
+kind = "bars"                          # figure | table | bars | matrix | photos
+caption = "F1 of each class, the worst first."
+
 [tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
 "data=competition" = {image_size = [192, 224]}
 """
@@ -28,7 +42,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +53,17 @@ NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
+
+
+@dataclass(frozen=True)
+class TpuSettings:
+    """How a project's programs are compiled for a TPU; an empty `command` means not at all."""
+
+    command: str = ""
+    requirements: str = ""
+    note: str = ""
+    batch: str = ""
+    before_push: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +81,7 @@ class Project:
     shown: Shown = field(default_factory=Shown)
     version: str = ""
     offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
+    tpu: TpuSettings = field(default_factory=TpuSettings)
     keep_best: dict[str, Any] = field(default_factory=dict)
 
     def package_folder(self, package: str) -> Path:
@@ -70,11 +96,11 @@ class Project:
 
     def import_paths(self) -> list[Path]:
         """The folders that its modules are imported from: `src/`, and where its packages lie."""
-        found = [self.root / "src"] if (self.root / "src").is_dir() else []
+        folders = [self.root / "src"] if (self.root / "src").is_dir() else []
         for package in self.packages:
-            with contextlib.suppress(PreflightError):  # the push says that it is not there
-                found.append(self.package_folder(package).parent)
-        return list(dict.fromkeys(found))
+            with contextlib.suppress(PreflightError):  # the push reports a missing package
+                folders.append(self.package_folder(package).parent)
+        return list(dict.fromkeys(folders))
 
     def name(self, path: Path) -> str:
         """`path` as seen from the root, with forward slashes."""
@@ -132,19 +158,29 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
-        shown=Shown.read(kit.get("shown", {})),
+        shown=_shown(file, kit.get("shown", {})),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
+        tpu=_tpu(file, kit.get("tpu", {})),
         keep_best=kit.get("keep_best", {}),
     )
 
 
 def shown(start: Path) -> Shown:
-    """What to show of runs under `start`: as the session says, its project, or the present one."""
-    if told := os.environ.get(SHOWN):
-        return Shown.read(json.loads(told))
+    """What to show of runs under `start`, from the session, its project, or the present project."""
+    if setting := os.environ.get(SHOWN):
+        return Shown.read(json.loads(setting))
     own = find_project(start).shown
     return own if own != Shown() else find_project(Path.cwd()).shown
+
+
+def _shown(file: Path, written: dict[str, Any]) -> Shown:
+    try:
+        return Shown.read(written)
+    except (ValueError, TypeError) as error:
+        raise PreflightError(
+            f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
+        ) from None
 
 
 def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -158,3 +194,16 @@ def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[An
             )
         offers[pair] = {name: tuple(values) for name, values in choices.items()}
     return offers
+
+
+def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
+    known = {one.name: type(one.default) for one in fields(TpuSettings)}
+    for name, value in written.items():
+        if type(value) is not known.get(name):
+            takes = ", ".join(
+                f"{known_name} ({kind.__name__})" for known_name, kind in known.items()
+            )
+            raise PreflightError(
+                f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
+            )
+    return TpuSettings(**written)

@@ -29,6 +29,7 @@ from petals.models.card import ModelCard
 from petals.models.classifier import Classifier
 from petals.models.export import export
 from petals.models.restore import AUTO, find_model, restore
+from petals.plots import probabilities as probability_plots
 from petals.plots import run as plots
 from petals.tables import Table
 
@@ -65,7 +66,9 @@ class Answers:
 
     def picture(self, top: int = 5) -> Figure:
         """The first photos with their likeliest classes."""
-        return plots.likeliest(self.images, self.names, self.probabilities, self.classes, top)
+        return probability_plots.likeliest(
+            self.images, self.names, self.probabilities, self.classes, top
+        )
 
     @property
     def ids(self) -> np.ndarray:

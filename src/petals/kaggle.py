@@ -45,6 +45,17 @@ def mounts() -> Path:
     return Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
 
 
+def runs_folder() -> Path:
+    """Where runs at home stand: `runs` of the repository around the working directory.
+
+    Jupyter starts a notebook in the notebook's own folder, a tool starts it in the repository's.
+    """
+    here = Path.cwd()
+    marks = ("kernel-metadata.json", ".git")
+    roots = (one for one in (here, *here.parents) if any((one / mark).exists() for mark in marks))
+    return next(roots, here) / "runs"
+
+
 def kept_folder() -> Path:
     """Where what other runs can use is kept: a sweep's own folder in a session, else the cache."""
     return Path(os.environ.get(KEPT) or cache_folder())

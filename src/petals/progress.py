@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TextIO
@@ -10,13 +11,16 @@ from typing import TextIO
 class Progress:
     """Call it with (what, done, total); it writes a line now and then, with the time left.
 
-    In a terminal one line is written over and over; in a notebook or a log a new line comes
-    every `every` seconds, and none for what is over before the first is due.
+    In a terminal and in a notebook that a person has open, one line is written over and over; in
+    a log, as papermill and Kaggle keep one, a new line comes every `every` seconds, and none for
+    what is over before the first is due.
     """
 
     def __init__(self, every: float = 5.0, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
-        self.every = 0.2 if self.stream.isatty() else every
+        self._in_place = self.stream.isatty() or (stream is None and in_open_notebook())
+        self.every = 0.2 if self._in_place else every
+        self._width = 0  # characters of the line on the screen
         self._what, self._done, self._total = "", 0, 0
         self._begun, self._before, self._told = 0.0, 0, 0.0
 
@@ -36,9 +40,11 @@ class Progress:
             return
         elapsed, spoken = now - self._begun, self._told > self._begun
         self._told = now
-        if self.stream.isatty():
-            end = "\n" if done >= total else ""
-            self.stream.write(f"\r\x1b[K  {self._line(elapsed)}{end}")
+        if self._in_place:
+            line, end = f"  {self._line(elapsed)}", "\n" if done >= total else ""
+            # Jupyter goes back to the line's start and does not erase: blanks cover the old one.
+            self.stream.write(f"\r{line:<{self._width}}{end}")
+            self._width = 0 if end else len(line)
         elif done < total or spoken:
             self.stream.write(f"  {self._line(elapsed)}\n")
         self.stream.flush()
@@ -50,3 +56,10 @@ class Progress:
         rate = (self._done - self._before) / elapsed
         left = (self._total - self._done) / rate
         return f"{message}  {rate:,.0f} a second  {int(left // 60)}:{int(left % 60):02d} left"
+
+
+def in_open_notebook() -> bool:
+    """Whether a person has this notebook open: Jupyter's server or Kaggle's editor started it."""
+    return "JPY_SESSION_NAME" in os.environ or (
+        os.environ.get("KAGGLE_KERNEL_RUN_TYPE") == "Interactive"
+    )

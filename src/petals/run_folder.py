@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,14 @@ from petals.data.source import Source
 from petals.data.splits import Split
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
-from petals.kaggle import on_kaggle
+from petals.kaggle import on_kaggle, runs_folder
 from petals.models import saved
 from petals.models.backbones import HUB, find_backbone
 from petals.models.card import ModelCard
 from petals.models.classifier import Classifier
 from petals.models.hub import config_of
 from petals.models.restore import FILE
-from petals.plots import run
+from petals.plots import records, run
 
 DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
 HISTORY = (
@@ -48,20 +49,24 @@ class Picture:
 
     path: Path
 
-    def _repr_png_(self) -> bytes:
-        return self.path.read_bytes()
+    def _repr_png_(self) -> bytes | None:
+        return self.path.read_bytes() if self.path.suffix == ".png" else None
+
+    def _repr_jpeg_(self) -> bytes | None:
+        return self.path.read_bytes() if self.path.suffix == ".jpg" else None
 
 
 class RunFolder:
     """The folder that `output` names; every file in it appears whole or not at all.
 
-    `output` "" means the working directory on Kaggle and `runs/latest` at home. Of several hosts
-    the first one writes there; what the others write is gone when they end.
+    `output` "" means the working directory on Kaggle and the repository's `runs/latest` at home,
+    whichever folder the notebook was started in. Of several hosts the first one writes there; what
+    the others write is gone when they end.
     """
 
     def __init__(self, output: str = "") -> None:
-        default = "." if on_kaggle() else "runs/latest"
-        self.path = Path(output or default)
+        default = Path() if on_kaggle() else runs_folder() / "latest"
+        self.path = Path(output) if output else default
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
@@ -76,7 +81,7 @@ class RunFolder:
         return self.seconds_before + time.monotonic() - self.begun
 
     def figure(self, figure: Figure, name: str) -> Picture:
-        """Save a figure as `name.png`; what is returned shows itself in a notebook."""
+        """Save a figure as `run.save` does; what is returned shows itself in a notebook."""
         return Picture(run.save(figure, self.path, name))
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
@@ -96,6 +101,26 @@ class RunFolder:
     def write_test_predictions(self, ids: np.ndarray, probabilities: np.ndarray) -> None:
         """`test_predictions.npz`: with which an ensemble of runs makes its submission."""
         self._write_arrays("test_predictions", ids, probabilities)
+
+    def write_evaluation(
+        self, split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
+    ) -> None:
+        """What a report shows of the validation `split`, as `petals.plots.records` puts it.
+
+        `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos `confused.json` and
+        `mistakes.json`.
+        """
+        told = (labels, probabilities, names)
+        storage.write_text(self.path / "class_scores.csv", records.class_scores(*told))
+        storage.write_text(self.path / "confusion.csv", records.matrix(*told))
+        told_sure = records.calibration(labels, probabilities)
+        storage.write_text(self.path / "calibration.csv", told_sure)
+        storage.write_json(self.path / "confused.json", records.confused(split, *told))
+        storage.write_json(self.path / "mistakes.json", records.mistakes(split, *told))
+
+    def write_gallery(self, images: np.ndarray, captions: Sequence[str]) -> None:
+        """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
+        storage.write_json(self.path / "gallery.json", records.gallery(images, captions))
 
     def _write_arrays(
         self, name: str, ids: np.ndarray, probabilities: np.ndarray, **more: np.ndarray
@@ -182,6 +207,7 @@ class RunFolder:
                 "image_size": next(iter(splits.values())).size,
                 **{name: split.count for name, split in splits.items()},
             },
+            "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
             "calibration_error": after.error if after else None,
             "reliability": after.as_lists() if after else {},

@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from kernelkit import project
-from kernelkit.kaggle_api.clock import Clock
 from kernelkit.kaggle_api.connection import Timeouts
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.push.command import push_kernel
-from kernelkit.push.save import SavingPolicy
-from kernelkit.push.timing import Timing
-from kernelkit.push.wait import PollPolicy
+from kernelkit.push.timing import PollPolicy, SavingPolicy, Timing
 from kernelkit.shown import Shown
 
 SHOWN = Shown(

@@ -47,8 +47,8 @@ def test_a_second_split_is_known_by_its_beginning_whatever_its_size(clock, sizes
     first, second = sizes
     stream = Terminal()
     follow(clock, stream, (first, 100, 10.0, 0), (second, 100, 20.0, 900))
-    told = stream.getvalue().split("\n", 1)[1].strip().split("\r\x1b[K")
-    rates = [line.split("  ")[2:3] for line in told if line]
+    told = stream.getvalue().split("\n", 1)[1].strip().split("\r")
+    rates = [line.strip().split("  ")[1:2] for line in told if line]
     assert rates == ([["5 a second"]] * 9 if second > 100 else [[]])
 
 
@@ -89,3 +89,26 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
     assert "1 a second" in stream.getvalue()
     assert not any("  0 a second" in line for line in stream.getvalue().splitlines())
     assert shards.labels_and_ids(splits[0])[0].shape == (50,)
+
+
+def test_an_open_notebook_gets_one_line_that_covers_the_one_before(clock, monkeypatch, capsys):
+    monkeypatch.setenv("JPY_SESSION_NAME", "notebooks/02_train.ipynb")
+    progress = Progress()
+    for done in (1, 2, 3, 100):
+        clock[0] += 50.0
+        progress("features of the training photos" if done < 3 else "head", done, 100)
+    lines = capsys.readouterr().out.split("\r")[1:]
+    assert len(lines) == 2, "a first call sets the clock"
+    assert lines[0].startswith("  features of the training photos 2 of 100")
+    assert lines[1].startswith("  head 100 of 100") and lines[1].endswith("\n")
+    assert len(lines[1].rstrip("\n")) >= len(lines[0])
+
+
+def test_a_log_is_never_written_over(clock, monkeypatch, capsys):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    progress = Progress()
+    for done in (1, 2, 3):
+        clock[0] += 50.0
+        progress("features", done, 3)
+    assert "\r" not in capsys.readouterr().out

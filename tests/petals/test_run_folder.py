@@ -49,8 +49,12 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     assert sorted(stored.files) == ["ids", "labels", "probabilities"]
 
 
-def test_the_default_folder_depends_on_where_it_runs(monkeypatch):
-    assert str(RunFolder().path) == "runs/latest"
+def test_the_default_folder_depends_on_where_it_runs(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")  # as Jupyter starts a notebook there
+    assert RunFolder().path == tmp_path / "notebooks/runs/latest"
+    (tmp_path / "kernel-metadata.json").write_text("{}")
+    assert RunFolder().path == tmp_path / "runs/latest"
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     assert str(RunFolder().path) == "."
 

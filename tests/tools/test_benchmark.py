@@ -30,7 +30,7 @@ def test_every_name_is_a_benchmark(process):
     for name in benchmark.NAMES:
         run = importlib.import_module(f"benchmarks.{name}").run
         needed = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty]
-        assert {p.name for p in needed} <= {"photos", "weights"}
+        assert {p.name for p in needed} <= {"photos", "weights", "python"}
         assert run.__doc__
 
 
@@ -53,3 +53,81 @@ def test_a_measurement_that_fails_says_why(process, tmp_path):
     (tmp_path / "benchmarks" / "probe.py").write_text("raise SystemExit('no such device')\n")
     with pytest.raises(KernelkitError, match="no such device"):
         process.measure("probe", {})
+
+
+@pytest.fixture
+def table(process, monkeypatch, tmp_path):
+    """`benchmarks.tpu` with a page of its own, and two backbones that "compile" at once."""
+    tpu = importlib.import_module("benchmarks.tpu")
+    monkeypatch.setattr(tpu, "ROWS", tmp_path / "tpu.json")
+    monkeypatch.setattr(tpu, "PAGE", tmp_path / "tpu.md")
+    monkeypatch.setattr(tpu, "BACKBONES", ("VGG16", "Large"))
+    tpu.PAGE.write_text(f"before\n{tpu.BEGIN}{tpu.END}after\n")
+    tpu.asked = []
+
+    def compiled(backbone, size):
+        tpu.asked.append((backbone, size))
+        if (backbone, size) == ("Large", 192) and len(tpu.asked) < 4:
+            raise KernelkitError("interrupted")
+        fits = {"fits": True, "peak_bytes": 2**30, "flops": 1e12, "bytes": 819e6, "images": 128,
+                "cpu_seconds": 90}  # fmt: skip
+        refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM"}
+        return {"parameters": 14_700_000, **(refused if size == 512 else fits)}
+
+    monkeypatch.setattr(tpu, "compiled", compiled)
+    return tpu
+
+
+def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
+    with pytest.raises(KernelkitError):
+        table.run()
+    page = table.PAGE.read_text()
+    assert "| VGG16 | 192 | 14.7 | 1.00 GiB | 5.1 ms | 25,216 | FLOPs | 90 s |" in page
+    assert "| Large | 512 | not compiled yet |" in page
+    with pytest.raises(KernelkitError):
+        table.run()
+    table.run()
+    page = table.PAGE.read_text()
+    assert "| 512 | 14.7 | refused: RESOURCE_EXHAUSTED: Ran out of memory \\| HBM |" in page
+    assert "not compiled yet" not in page
+    assert (page.startswith("before\n"), page.endswith("after\n")) == (True, True)
+    assert table.asked.count(("VGG16", 192)) == 1
+
+
+def test_the_committed_table_is_that_of_the_committed_rows(process):
+    tpu = importlib.import_module("benchmarks.tpu")
+    assert tpu.table(tpu.read()) in tpu.PAGE.read_text()
+
+
+@pytest.mark.long
+def test_recipes_are_judged_on_photos_that_their_heads_did_not_see(process, tmp_path, monkeypatch):
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    from petals.data import tfrecords
+
+    recipes = importlib.import_module("benchmarks.recipes")
+    monkeypatch.setattr(recipes, "SIZE", 32)
+    monkeypatch.setattr(recipes, "BACKBONE", "SmallNet")
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    for part, count in {"train": 24, "val": 12, "test": 6}.items():
+        examples = []
+        for number in range(count):
+            pixels = rng.integers(0, 120, (32, 32, 3)) + 120 * np.eye(3, dtype=int)[number % 3]
+            buffer = io.BytesIO()
+            Image.fromarray(pixels.astype(np.uint8)).save(buffer, "JPEG")
+            label = None if part == "test" else number % 3
+            examples.append(tfrecords.Example(buffer.getvalue(), f"{part}{number}", label))
+        name = tfrecords.shard_name(0, 32, count)
+        tfrecords.write_shard(Path(tfrecords.folder(tmp_path, 32, part)) / name, examples)
+
+    found = recipes.run(tmp_path, "none")
+
+    assert (found["photos"], found["classes"]) == (36, 3)
+    for name in recipes.RECIPES:
+        assert found[name]["macro_f1"] > 0.5
+        assert found[name]["cost"] > 0
+    assert found["logistic_depths_mirror"]["macro_f1"] > 0.9

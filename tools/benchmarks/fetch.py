@@ -32,7 +32,7 @@ def run() -> dict[str, Any]:
         _make_kernel(root)
         quiet = io.StringIO()
         with LocalKaggle(root / "kaggle") as server, server.attach():
-            push_kernel(metadata=root, pace=REHEARSAL, stream=quiet, runs=root / "runs")
+            push_kernel(metadata=root, timing=REHEARSAL, stream=quiet, runs=root / "runs")
         limits = ServerLimits(latency_seconds=LATENCY)
         with LocalKaggle(root / "kaggle", limits=limits) as server, server.attach():
             theirs = _client(root / "theirs")

@@ -1,8 +1,8 @@
 """A notebook that needs nothing but Kaggle's image: the packages it imports ride inside.
 
-Before the notebook's own cells stand: a cell that says what this is and where from, one
-folded cell a file, and one that checks what was written and imports it. The same input
-gives the same bytes; whatever tells of the machine it was written on is left behind.
+A cell with the bundle's facts, one folded cell a file, and one cell that checks and imports the
+files stand before the notebook's own cells. The same input gives the same bytes; traces of the
+machine where the notebook was written are left out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import cells as bundle_cells
-from kernelkit.bundle import packages, provenance, secret_scan, syntax
+from kernelkit.bundle import imports, packages, secret_scan
 from kernelkit.bundle.cells import Cell
-from kernelkit.bundle.imports import needed, reached
-from kernelkit.bundle.packages import File
-from kernelkit.bundle.provenance import Commit
+from kernelkit.bundle.packages import Commit, File
 from kernelkit.errors import NotebookError, PreflightError
-from kernelkit.notebooks.document import KERNELSPEC, PARAMETERS_TAG, has_tag, tags
+from kernelkit.notebooks.document import (
+    KERNELSPEC,
+    cell_source,
+    has_tag,
+    read_json,
+    tags,
+    takes_parameters,
+)
 from kernelkit.project import Project
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
@@ -45,7 +50,9 @@ class Bundle:
     commit: Commit
     packages: tuple[str, ...]
     parameters: Mapping[str, Any]
-    texts: tuple[tuple[str, str], ...]  # all that it says, by file or cell, to look for secrets
+    texts: tuple[
+        tuple[str, str], ...
+    ]  # every text in the bundle, by file or cell, to look for secrets
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
@@ -65,8 +72,8 @@ def build(
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
-    `session_minutes`: how long its session may last, which the first cell tells all that runs
-    in it as `cells.MINUTES`. Raises `NotebookError` for an unreadable notebook or one without
+    `session_minutes`: how long its session may last; the first cell sets the environment variable
+    `cells.MINUTES` to that. Raises `NotebookError` for an unreadable notebook or one without
     a `parameters` cell when parameters are given, `PreflightError` for a package that cannot ride.
     """
     source, name = read_json(notebook), project.name(notebook)
@@ -77,7 +84,7 @@ def build(
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     files, unnamed = _carried(folders, sources, project.leave_out)
     content = _hash([f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in cells])
-    commit = provenance.of(project.root, [notebook, *folders.values()])
+    commit = packages.commit_of(project.root, [notebook, *folders.values()])
     facts = {
         "notebook": name,
         "packages": list(folders),
@@ -103,11 +110,9 @@ def build(
             *_texts(name, cells),
             *secret_scan.beside(name, cells),
         ),
-        imports=needed([*_texts(name, cells, "code"), *_python(files)]),
+        imports=imports.needed([*_texts(name, cells, "code"), *_python(files)]),
         broken=tuple(filter(None, _broken(name, cells, files))),
-        traces=tuple(
-            sorted(set(source.get("metadata") or ()) & {"kaggle", "papermill", "widgets"})
-        ),
+        traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
         unnamed=tuple(unnamed),
     )
 
@@ -119,61 +124,11 @@ def _carried(
     carried, unnamed = [], []
     for package, folder in folders.items():
         files = packages.files(folder, leave_out)
-        riding = reached(sources, files, package)
+        riding = imports.reached(sources, files, package)
         carried += riding
         data = {file.path for file in files if not file.path.endswith((".py", "/py.typed"))}
         unnamed += sorted(data - {file.path for file in riding})
     return carried, unnamed
-
-
-def read_json(notebook: Path) -> dict[str, Any]:
-    """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
-
-    An `.ipynb` is read as the JSON it is: nbformat alone takes most of a second to import.
-    """
-    notebook = Path(notebook)
-    if notebook.suffix != ".ipynb":
-        from kernelkit.notebooks import document
-
-        return dict(document.read(notebook))
-    try:
-        source = json.loads(notebook.read_text(encoding="utf-8"))
-        if source["nbformat"] < 4 or not isinstance(source["cells"], list):
-            raise ValueError("format 4 is needed")
-        for number, cell in enumerate(source["cells"], start=1):
-            _check_cell(cell, number)
-    except FileNotFoundError:
-        raise NotebookError(f"no notebook at {notebook}") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise NotebookError(f"{notebook} is not a notebook: {error}") from None
-    return dict(source)
-
-
-def _check_cell(cell: Any, number: int) -> None:
-    kinds = ("code", "markdown", "raw")
-    if not isinstance(cell, dict) or cell.get("cell_type") not in kinds:
-        raise ValueError(f"cell {number} has no cell_type of {', '.join(kinds)}")
-    try:
-        _joined(cell).encode()
-    except TypeError:
-        raise ValueError(f"cell {number} has no text as its source") from None
-    except UnicodeEncodeError:
-        raise ValueError(f"cell {number} holds half a character (a lone surrogate)") from None
-
-
-def parameters_source(source: Mapping[str, Any]) -> str:
-    """The text of the cell tagged `parameters`, empty when there is none.
-
-    Raises `NotebookError` for several: what is set in one would be undone in the next.
-    """
-    found = [cell for cell in source["cells"] if _takes_parameters(cell)]
-    if len(found) > 1:
-        raise NotebookError(f"the notebook has {len(found)} cells tagged 'parameters': keep one")
-    return _joined(found[0]) if found else ""
-
-
-def _takes_parameters(cell: Mapping[str, Any]) -> bool:
-    return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 
 def parameters_cell(parameters: Mapping[str, Any]) -> str:
@@ -200,7 +155,7 @@ def _clean(cell: Mapping[str, Any], number: int) -> Cell:
         "cell_type": cell["cell_type"],
         "id": f"cell-{number:03d}",
         "metadata": {"tags": tags(cell)} if tags(cell) else {},
-        "source": _joined(cell),
+        "source": cell_source(cell),
     }
     if cell["cell_type"] == "code":
         clean |= {"execution_count": None, "outputs": []}
@@ -215,7 +170,7 @@ def _injected(cell: Mapping[str, Any]) -> bool:
 
 def _inject(cells: list[Cell], parameters: Mapping[str, Any], name: str) -> list[Cell]:
     for place, cell in enumerate(cells):
-        if _takes_parameters(cell):
+        if takes_parameters(cell):
             injected = bundle_cells.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
             injected["id"] = INJECTED_TAG
             return [*cells[: place + 1], injected, *cells[place + 1 :]]
@@ -231,11 +186,6 @@ def _dump(notebook: Mapping[str, Any]) -> str:
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _joined(cell: Mapping[str, Any]) -> str:
-    source = cell.get("source", "")
-    return source if isinstance(source, str) else "".join(source)
-
-
 def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]]:
     """Each cell's place and source; cells count as in the notebook at the desk."""
     own = [cell for cell in cells if not _injected(cell)]
@@ -249,9 +199,9 @@ def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]
 
 def _broken(name: str, cells: list[Cell], files: list[packages.File]) -> Iterator[str]:
     for place, source in _texts(name, cells, "code"):
-        yield syntax.broken_cell(place, source)
+        yield imports.broken_cell(place, source)
     for path, source in _python(files):
-        yield syntax.broken(path, source)
+        yield imports.broken(path, source)
 
 
 def _python(files: list[packages.File]) -> list[tuple[str, str]]:

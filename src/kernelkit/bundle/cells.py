@@ -1,4 +1,4 @@
-"""The cells that stand before a bundled notebook's own: what it is, its files, their check."""
+"""The cells that stand before a bundled notebook's own: its facts, its files, their check."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
-from kernelkit import terminal
 from kernelkit.bundle import packages
 from kernelkit.errors import PreflightError
+from kernelkit.terminal import safe_text
 
 Cell = dict[str, Any]
 
@@ -28,15 +28,15 @@ def head(facts: Mapping[str, Any]) -> Cell:
     Its version, commit and `session_minutes`, where known, and the session's beginning are in the
     environment from there on.
     """
-    told = {
+    environment = {
         MINUTES: facts["session_minutes"],
         VERSION: facts["version"],
         GIT_SHA: facts["git"]["commit"],
     }
-    told = {name: str(value) for name, value in told.items() if value}
-    if GIT_SHA in told:
-        told[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
-    message = {"facts": _literal(facts), "environment": _literal(told), "began": BEGAN}
+    environment = {name: str(value) for name, value in environment.items() if value}
+    if GIT_SHA in environment:
+        environment[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
+    message = {"facts": _literal(facts), "environment": _literal(environment), "began": BEGAN}
     return code(_HEAD.format(**message), {})
 
 
@@ -47,7 +47,7 @@ def carry(file: packages.File) -> Cell:
         raise PreflightError(f"{file.path} cannot be carried as text")
     path = json.dumps(file.path, ensure_ascii=False)  # which Python reads alike
     call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
-    return code(f"# {terminal.one_line(file.path)}\n{call}", FOLDED)
+    return code(f"# {safe_text.one_line(file.path)}\n{call}", FOLDED)
 
 
 def check(names: tuple[str, ...]) -> Cell:

@@ -1,4 +1,7 @@
-"""The imports of code that is read and not run, cells with magics and shell lines among it."""
+"""Code that is read and not run: its imports, and the lines that are not Python.
+
+Cells with magics and shell lines are code too.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ import ast
 import contextlib
 import fnmatch
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernelkit.bundle.packages import File
+
+KAGGLE = (3, 12)  # the Python of Kaggle's images
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -29,16 +35,16 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Left out is what the code
     can do without (an import inside `try: … except ImportError`) or installs itself with pip.
     """
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     installed: set[str] = set()
     for name, source in sources:
         for arguments in _INSTALLS.findall(source):
             installed |= {re.split(r"[\[=<>~!;]", word)[0] for word in arguments.split()}
         for node in _unguarded(parsed(source)):
             for module in _names(node, ""):
-                found.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+                modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
     own = {word.replace("-", "_").lower() for word in installed}
-    return {module: where for module, where in found.items() if module.lower() not in own}
+    return {module: where for module, where in modules.items() if module.lower() not in own}
 
 
 def parsed(source: str) -> ast.Module:
@@ -98,8 +104,8 @@ def _suppresses(item: ast.withitem) -> bool:
 
 
 def _mentioned(expression: ast.expr) -> set[str]:
-    found = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-    return found | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
+    names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    return names | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
 
 
 def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
@@ -114,23 +120,23 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
     waiting = [name for source in sources for name in imported(source)]
     if not any(name.split(".")[0] == package for name in waiting):
         return list(files)
-    found: set[str] = set()
+    modules: set[str] = set()
     while waiting:
         name = waiting.pop()
         parts = name.split(".")
         # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
         for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
             file = by_module.get(module)
-            if file is not None and module not in found:
-                found.add(module)
+            if file is not None and module not in modules:
+                modules.add(module)
                 waiting += imported(file.text, _home(file.path))
-    texts = [*sources, *(by_module[module].text for module in found)]
+    texts = [*sources, *(by_module[module].text for module in modules)]
     named = {part for text in texts for string in _strings(text) for part in string.split("/")}
     patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
     return [
         file
         for file in files
-        if _module(file.path) in found or _is_named(file.path, named, patterns)
+        if _module(file.path) in modules or _is_named(file.path, named, patterns)
     ]
 
 
@@ -156,3 +162,45 @@ def _module(path: str) -> str:
 
 def _home(path: str) -> str:
     return ".".join(path.split("/")[:-1])
+
+
+def broken(name: str, source: str) -> str:
+    """What is wrong with a module's source, with `name` and the line; empty where it is Python."""
+    return _broken(name, source, 0)
+
+
+def broken_cell(name: str, source: str) -> str:
+    """The same of a notebook's cell, which may await, call magics and run shell lines."""
+    message = _broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if not message:
+        return ""
+    # Takes a third of a second to import, and most cells are plain Python.
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        transformed = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+    except SyntaxError:
+        return message
+    # IPython takes away leading empty lines and keeps all others, so that lines agree.
+    taken = len(source) - len(source.lstrip("\n"))
+    return _broken(name, "\n" * taken + transformed, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def _broken(name: str, source: str, flags: int) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape is no error
+            compile(source, name, "exec", flags=flags, dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        message = f"{name}, line {error.lineno}: {error.msg}" + (f": {line[:80]}" if line else "")
+    except (ValueError, RecursionError, MemoryError) as error:
+        message = f"{name}: {error}"
+    else:
+        return ""
+    if sys.version_info < KAGGLE:
+        message += (
+            f" (read by Python {sys.version_info.major}.{sys.version_info.minor}; Kaggle's is "
+            f"{KAGGLE[0]}.{KAGGLE[1]})"
+        )
+    return message

@@ -1,4 +1,4 @@
-"""A package as text inside a notebook: its files, and cells that write them back.
+"""A package as text inside a notebook: its files, their commit, cells that write them back.
 
 Each file becomes one folded cell with its text as it is, so that a reader of the pushed
 notebook sees the code that ran. Binary files have no readable text and are refused.
@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 import fnmatch
 import hashlib
+import os
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit import invocation
-from kernelkit.bundle import folders
 from kernelkit.errors import PreflightError
+from kernelkit.terminal import invocation
 
 _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
 _SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
@@ -59,7 +60,7 @@ def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
             or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in leave_out)
         )
 
-    return [File(name_of(path), _text(path)) for path in folders.files_below(folder, skip)]
+    return [File(name_of(path), _text(path)) for path in files_below(folder, skip)]
 
 
 def _text(path: Path) -> str:
@@ -95,3 +96,76 @@ def value(expression: str) -> str:
     """The text that a `literal` stands for, read as Python reads it."""
     quoted: str = ast.literal_eval(expression.removesuffix("[1:]"))
     return quoted[1:]
+
+
+def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
+    """All files below `folder`, sorted; links are followed, to files as to folders.
+
+    `skip` is called with every path; a folder that it skips is not read. Raises `PreflightError`
+    for what would be left out of a push without a word: a link to nothing, a link back into a
+    folder above it, a name that is not Unicode.
+    """
+    files: list[Path] = []
+    _walk(folder, skip, (os.path.realpath(folder),), files)
+    return sorted(files)
+
+
+def _walk(
+    folder: Path, skip: Callable[[Path], bool], above: tuple[str, ...], files: list[Path]
+) -> None:
+    for path in folder.iterdir():
+        if skip(path):
+            continue
+        _check_name(path)
+        if path.is_dir():
+            real = os.path.realpath(path)
+            if real in above:
+                raise PreflightError(f"{path} is a link to a folder that holds it: take it out")
+            _walk(path, skip, (*above, real), files)
+        elif path.is_file():
+            files.append(path)
+        elif path.is_symlink():
+            raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
+
+
+def _check_name(path: Path) -> None:
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise PreflightError(f"the name of {str(path)!a} is not Unicode: rename it") from None
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The commit of a checkout; `sha` is empty outside git, where all counts as dirty."""
+
+    sha: str
+    dirty: bool
+
+    def __str__(self) -> str:
+        if not self.sha:
+            return "no commit"
+        return self.sha[:12] + ("+changes" if self.dirty else "")
+
+
+def commit_of(root: Path, paths: Sequence[Path]) -> Commit:
+    """The commit checked out at `root`; dirty if one of `paths` differs or is untracked."""
+    sha = _git(root, "rev-parse", "HEAD")
+    if not sha:
+        return Commit("", dirty=True)
+    changed = _git(root, "status", "--porcelain", "--", *map(str, paths))
+    return Commit(sha.strip(), dirty=changed is None or bool(changed.strip()))
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments],  # noqa: S607 - whichever git the user has
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

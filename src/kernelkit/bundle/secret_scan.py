@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.events import SHORTEST_SECRET
+from kernelkit.terminal.events import SHORTEST_SECRET
 
 _SHAPES = {
     "a Kaggle API token": r"\bKGAT_[A-Za-z0-9]{16,}",
@@ -59,7 +59,7 @@ _PATTERNS = {what: re.compile(shape) for what, shape in _SHAPES.items()}
 
 @dataclass(frozen=True)
 class Leak:
-    """Where something lies that looks like a credential, and what it looks like."""
+    """The place of a text that looks like a credential, and the kind of credential."""
 
     file: str
     line: int
@@ -75,7 +75,7 @@ OWN = "your own Kaggle key or token"
 def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[Leak]:
     """The leaks in (file name, text) pairs, at most one a line.
 
-    A file whose very name is that of a credentials file is one whatever it holds. `secrets`
+    A file with the name of a credentials file counts as a leak whatever it holds. `secrets`
     are the client's own, which need no shape to be known.
     """
     secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
@@ -95,16 +95,16 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
 
 def beside(name: str, cells: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """What is sent of cells besides their sources, to look for leaks: tags, decoded attachments."""
-    found = []
+    texts = []
     for number, cell in enumerate(cells, start=1):
         tags = cell["metadata"].get("tags", [])
-        found.append((f"{name}[cell {number}] tags", "\n".join(map(str, tags))))
+        texts.append((f"{name}[cell {number}] tags", "\n".join(map(str, tags))))
         for file, kinds in dict(cell.get("attachments") or {}).items():
             for data in dict(kinds).values():
                 text = data if isinstance(data, str) else json.dumps(data)
                 message = f"{file}\n{text}\n{_decoded(text)}"
-                found.append((f"{name}[cell {number}] attachment {file}", message))
-    return found
+                texts.append((f"{name}[cell {number}] attachment {file}", message))
+    return texts
 
 
 def _decoded(text: str) -> str:

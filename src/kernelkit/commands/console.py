@@ -8,7 +8,7 @@ import click
 
 COMMANDS = (
     "push", "rehearse", "resume", "fetch", "submit", "status", "quota",
-    "run", "sweep", "report", "dataset", "init", "local",
+    "stop", "queue", "run", "sweep", "tpu", "report", "dataset", "init", "local",
 )  # fmt: skip
 
 
@@ -23,8 +23,8 @@ class Commands(click.Group):
         """The command of this name, None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = import_module(f"kernelkit.commands.{cmd_name}").command
-        return found
+        command: click.Command = import_module(f"kernelkit.commands.{cmd_name}").command
+        return command
 
 
 @click.command(

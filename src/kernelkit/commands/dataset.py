@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("dataset", epilog=options.EXIT_CODES)

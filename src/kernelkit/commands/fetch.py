@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("fetch", epilog=options.EXIT_CODES)
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 @click.option("--only", metavar="GLOB", multiple=True, help="Files that fit; may be repeated.")
 @options.output
+@click.option("--summary", type=options.FILE, help="Add the measures to this Markdown file.")
 @options.local
 @options.as_json
 @options.quiet
@@ -20,7 +21,7 @@ def command(push: str, **given: object) -> None:
     """Bring home what a push left, or some of its files.
 
     That is the last push by default. It is not waited for: while its run is alive the exit code
-    is 7.
+    is 13.
     """
     from kernelkit.push.existing import fetch_push
 

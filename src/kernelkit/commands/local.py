@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
-@click.command("local", help=__doc__)
+@click.command("local", help=__doc__, epilog=options.EXIT_CODES)
 @click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(
     "--root",

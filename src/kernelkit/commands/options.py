@@ -10,7 +10,8 @@ EXIT_CODES = (
     "Exit codes: 0 complete, 2 usage or parameters, 3 preflight, 4 credentials, 5 refused "
     "or no capacity, 6 the run failed, 7 deadline passed with the run alive, 8 network gave up, "
     "9 outputs incomplete, 10 not the accelerator asked for, 11 data or weights missing, "
-    "12 cannot write, 130 interrupted."
+    "12 cannot write, 13 still running (commands that do not wait), 14 does not fit the TPU, "
+    "15 no TPU compiler here, 130 interrupted."
 )
 
 FILE = click.Path(path_type=Path)
@@ -20,6 +21,9 @@ accelerator = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object an event.")
 quiet = click.option("--quiet", is_flag=True, help="Only warnings, errors and what came of it.")
+check_tpu = click.option(
+    "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
+)
 local = click.option("--local", is_flag=True, help="Rehearse on a Kaggle inside this command.")
 metadata = click.option("--metadata", type=FILE, help="Another kernel-metadata.json.")
 output = click.option("--output", type=FILE, metavar="DIR", help="Where files go.")

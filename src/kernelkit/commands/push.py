@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("push", epilog=options.EXIT_CODES)
@@ -28,6 +28,7 @@ from kernelkit.commands import options
 )
 @click.option("--continue", "continues", is_flag=True, help="Go on from what the last run left.")
 @click.option("--force", is_flag=True, help="Push though nothing changed or a run is active.")
+@options.check_tpu
 @options.submit
 @options.local
 @options.as_json

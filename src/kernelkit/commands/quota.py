@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("quota", epilog=options.EXIT_CODES)

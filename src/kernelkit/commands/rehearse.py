@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options, push
+from kernelkit.terminal.cli import reports_errors
 
 NOT_HERE = ("local", "no_wait", "listing")  # options of a push that a rehearsal has no use for
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
-@click.command("report", help=__doc__)
+@click.command("report", help=__doc__, epilog=options.EXIT_CODES)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=options.FILE)
 @click.option("--index", is_flag=True, help="A page over all runs in PATH..., with their reports.")
 @click.option("--output", type=options.FILE, help="The page, if there is one only.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("resume", epilog=options.EXIT_CODES)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from kernelkit.cli import reports_errors
 from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
 
 
-@click.command("run")
+@click.command("run", epilog=options.EXIT_CODES)
 @click.argument("notebook", type=options.FILE)
 @options.parameters
 @click.option("--name", default="", help="The run's name: its folder is runs/NAME.")
@@ -42,6 +42,7 @@ def command(
     """
     from kernelkit.runs.run_notebook import run_notebook
     from kernelkit.runs.several_hosts import run_on_hosts
+    from kernelkit.terminal.events import Reporter
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
     run = run_it(notebook, parameters, name=name, output=output, fresh=fresh, report=report,
@@ -51,5 +52,4 @@ def command(
                  "metrics": dict(run.metrics)}  # fmt: skip
         click.echo(json.dumps(event, default=str))
     else:
-        click.echo(run.summary)
-        click.echo(run.what_next)
+        run.tell(Reporter(quiet=quiet))

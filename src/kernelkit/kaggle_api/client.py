@@ -33,7 +33,7 @@ class Kaggle:
 
     @property
     def username(self) -> str:
-        """Whose account it is."""
+        """The name of the account."""
         return self.connection.username
 
     def repeated(self, method: str, call: Callable[[], T], until: float | None = None) -> T:
@@ -134,6 +134,18 @@ class Kaggle:
             sizes.update((f.name, f.size) for f in answer.files or [])
         return sizes
 
+    def delete(self, kernel: Kernel) -> None:
+        """Delete a kernel with all its versions, which ends the sessions that run of it.
+
+        Raises `Failure`; after an answer that was lost that may be of a kernel that is gone.
+        """
+        from kagglesdk.kernels.types.kernels_api_service import ApiDeleteKernelRequest
+
+        request = _named(ApiDeleteKernelRequest(), kernel, None)
+        answer = self.repeated("DeleteKernel", lambda: self.kernels.delete_kernel(request))
+        if answer.error_message:
+            raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
+
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None where Kaggle names none (the CPU)."""
         from kagglesdk.kernels.types.kernels_api_service import (
@@ -145,11 +157,11 @@ class Kaggle:
             "GetAcceleratorQuotaStatistics",
             lambda: self.kernels.get_accelerator_quota_statistics(request),
         )
-        found = getattr(answer, f"{kind}_quota", None)
-        if found is None:
+        hours = getattr(answer, f"{kind}_quota", None)
+        if hours is None:
             return None
-        used = _hours(found.time_used) + _hours(found.time_reserved)
-        return Quota(used, _hours(found.total_time_allowed))
+        used = _hours(hours.time_used) + _hours(hours.time_reserved)
+        return Quota(used, _hours(hours.total_time_allowed))
 
     def recent(self, count: int = 10) -> list[Recent]:
         """One's own kernels that ran last, the latest first."""
@@ -163,9 +175,9 @@ class Kaggle:
         request.page, request.page_size = 1, count
         answer = self.repeated("ListKernels", lambda: self.kernels.list_kernels(request))
         return [
-            Recent(Kernel(*found.ref.split("/", 1)), _accelerator(found))
-            for found in answer.kernels or []
-            if found.ref.count("/") == 1
+            Recent(Kernel(*kernel.ref.split("/", 1)), _accelerator(kernel))
+            for kernel in answer.kernels or []
+            if kernel.ref.count("/") == 1
         ]
 
     def _pages(
@@ -208,7 +220,7 @@ def _hours(time: datetime.timedelta | None) -> float:
     return time.total_seconds() / 3600 if time else 0.0
 
 
-def _accelerator(found: Any) -> str:
-    if found.enable_tpu or "tpu" in (found.machine_shape or "").lower():
+def _accelerator(kernel: Any) -> str:
+    if kernel.enable_tpu or "tpu" in (kernel.machine_shape or "").lower():
         return "tpu"
-    return "gpu" if found.enable_gpu or "nvidia" in (found.machine_shape or "").lower() else "cpu"
+    return "gpu" if kernel.enable_gpu or "nvidia" in (kernel.machine_shape or "").lower() else "cpu"

@@ -19,7 +19,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from kernelkit.errors import CredentialsError
-from kernelkit.kaggle_api import failures, time_limits
+from kernelkit.kaggle_api import failures, retries
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 
@@ -43,7 +43,7 @@ class Timeouts:
     read: float = 60.0
     authenticate: float = 90.0
     whole: float = 300.0  # for an answer that keeps coming, however slowly
-    slow: float = 30.0  # of a download below `time_limits.SLOWEST` bytes a second
+    slow: float = 30.0  # of a download below `retries.SLOWEST` bytes a second
 
 
 class _TimedAdapter(HTTPAdapter):
@@ -61,13 +61,13 @@ class _TimedAdapter(HTTPAdapter):
             options["timeout"] = (self._timeouts.connect, self._timeouts.read)
         send = partial(super().send, request, *arguments, **options)
         streamed = options.get("stream")
-        response = send() if streamed else time_limits.whole(send, self._timeouts.whole)
+        response = send() if streamed else retries.whole(send, self._timeouts.whole)
         self.last.response = response
         return response
 
 
 class Connection:
-    """An authenticated client: `services` is the SDK's own, `username` whose account it is."""
+    """An authenticated client: `services` is the SDK's own, `username` the account's."""
 
     def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
         self.services, self.username, self.timeouts = services, username, timeouts
@@ -164,7 +164,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
-    """The genuine client, authenticated as the environment says.
+    """Kaggle's own client, authenticated with the credentials of the environment.
 
     Raises `CredentialsError` without credentials that Kaggle accepts, `NetworkError` when it
     cannot be asked about them.
@@ -195,7 +195,7 @@ def _authenticated(timeouts: Timeouts) -> Any:
 
 
 def _attempt() -> Any:
-    """The client's `KaggleApi`, or the exception that says why there is none."""
+    """The client's `KaggleApi`, or the exception with the reason why there is none."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return _authenticate()

@@ -15,7 +15,7 @@ from kernelkit.errors import (
     NetworkError,
     RefusedError,
 )
-from kernelkit.events import minutes
+from kernelkit.terminal.events import minutes
 
 
 class FailureKind(enum.Enum):
@@ -50,7 +50,7 @@ _ERRORS: dict[FailureKind, type[KernelkitError]] = {
 
 
 class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before anyone sees it
-    """One failed call: its sort, what Kaggle said, and for a throttle when to come back.
+    """One failed call: its kind, Kaggle's message, and after a throttle the time to wait.
 
     `sent` is false where the request cannot have reached the server, so that even a call
     that must not be repeated may be.
@@ -58,14 +58,14 @@ class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before an
 
     def __init__(
         self,
-        sort: FailureKind,
+        kind: FailureKind,
         method: str,
         message: str,
         retry_after: float | None = None,
         sent: bool = True,
     ) -> None:
-        super().__init__(f"{method}: {sort.value}: {message}")
-        self.kind, self.method, self.message = sort, method, message
+        super().__init__(f"{method}: {kind.value}: {message}")
+        self.kind, self.method, self.message = kind, method, message
         self.retry_after, self.sent = retry_after, sent
 
     @property

@@ -1,4 +1,4 @@
-"""What Kaggle tells, as this kit keeps it: small values without a connection."""
+"""Kaggle's answers as this kit keeps them: small values without a connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Saved:
-    """Kaggle's answer to a push: the version that runs, and what it did not accept.
+    """Kaggle's answer to a push: the version that runs, and the sources and tags it refused.
 
     `recovered` where the answer was lost and the version found afterwards. `resent_after` is
     the version before it where it was sent more than once, `twins` are the other versions that

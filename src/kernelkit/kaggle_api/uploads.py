@@ -8,7 +8,7 @@ from typing import Any
 
 import requests
 
-from kernelkit.kaggle_api import failures, time_limits
+from kernelkit.kaggle_api import failures, retries
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind
@@ -37,8 +37,8 @@ def _once(kaggle: Kaggle, url: str, file: Path) -> None:
                 requests.put, url, data=data, headers=headers, stream=True,
                 timeout=(timeouts.connect, timeouts.read),
             )  # fmt: skip
-            # What the answer says beyond its status is not read, so it may not take for ever.
-            with time_limits.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
+            # Nothing but the answer's status is read, and the whole answer has a time limit.
+            with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
     except requests.exceptions.RequestException as error:
         raise of_network(METHOD, error) from None

@@ -50,8 +50,8 @@ class Catalogue:
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
-    found = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
-    return sorted(found)
+    files = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
+    return sorted(files)
 
 
 def fill_catalogue(
@@ -84,8 +84,8 @@ def fill_catalogue(
     except OSError as error:
         raise KernelkitError(f"the catalogue could not be filled: {error}") from error
     if process.returncode:
-        said = "\n".join(f"    {line}" for line in last)
+        output = "\n".join(f"    {line}" for line in last)
         raise KernelkitError(
             f"the catalogue could not be filled: {words[0]} ended with exit code "
-            f"{process.returncode}\n{said}".rstrip()
+            f"{process.returncode}\n{output}".rstrip()
         )

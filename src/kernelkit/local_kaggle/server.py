@@ -190,7 +190,7 @@ class LocalKaggle:
         kaggle_env._env_to_endpoint[local] = self.url
         from kaggle.api.kaggle_api_extended import KaggleApi
 
-        # Not what it holds now: it may have been imported just here.
+        # Not the present value: this call may have imported the module.
         arguments = ["--local"] if before.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST" else []
         KaggleApi.args = ["--local"]
         try:

@@ -11,11 +11,11 @@ from types import FrameType
 
 import click
 
-from kernelkit import signals
 from kernelkit.files import write_text
 from kernelkit.local_kaggle.catalogue import fill_catalogue
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+from kernelkit.terminal.cli import ENDING
 
 
 def local_kaggle(
@@ -45,7 +45,7 @@ def local_kaggle(
     def end(_signal: int, _frame: FrameType | None) -> None:
         stop.set()
 
-    ending = [n for n in signals.ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+    ending = [n for n in ENDING if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, *ending)}
     try:
         with kaggle:

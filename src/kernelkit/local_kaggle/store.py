@@ -71,9 +71,9 @@ class Store:
     def secret(self, name: str) -> str:
         """A random text that belongs to this root: drawn at the first call, then kept."""
         with self._lock:
-            found = self.row("SELECT value FROM settings WHERE name = ?", name)
-            if found:
-                return str(found["value"])
+            row = self.row("SELECT value FROM settings WHERE name = ?", name)
+            if row:
+                return str(row["value"])
             value = secrets.token_hex(16)
             self.change("INSERT INTO settings VALUES (?, ?)", name, value)
             return value

@@ -1,7 +1,7 @@
 """Constants of a project's modules, read from their source and never imported.
 
 A parameter's comment may name one, and what the constant holds are the values that the parameter
-takes: the desk can tell a misspelt value without the libraries that the module imports.
+takes: the desk finds a misspelt value without the libraries that the module imports.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _assigned(file: Path, constant: str) -> ast.expr | None:
 
 def _literals(expression: ast.expr, name: str, file: str) -> tuple[Any, ...]:
     match expression:
-        case ast.Tuple(elts=found) | ast.List(elts=found) | ast.Set(elts=found):
-            members = list(found)
+        case ast.Tuple(elts=value) | ast.List(elts=value) | ast.Set(elts=value):
+            members = list(value)
         case ast.Dict(keys=keys) if None not in keys:
             members = [key for key in keys if key is not None]
         case _:

@@ -49,7 +49,7 @@ _COMPARE = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a notebook: its default and what its comment says of it.
+    """One parameter of a notebook: its default and its comment.
 
     `choices` are those of the constant that the comment names, None where it names none.
     """
@@ -132,16 +132,16 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     except SyntaxError as error:
         raise NotebookError(f"the parameters cell is not Python: {error}") from None
     comments = _comments(cell_source)
-    found: dict[str, Parameter] = {}
+    known: dict[str, Parameter] = {}
     for statement in body:
         name, default = _literal(statement)
-        if name in found:
+        if name in known:
             raise NotebookError(f"the parameters cell assigns {name} twice")
-        found[name] = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
-        if project and (constant := found[name].constant):
+        known[name] = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
+        if project and (constant := known[name].constant):
             choices = constants.members(project, constant)
-            found[name] = replace(found[name], choices=choices)
-    return found
+            known[name] = replace(known[name], choices=choices)
+    return known
 
 
 def check_offers(

@@ -1,17 +1,18 @@
-"""What only Kaggle can tell before a push: whose account, what already runs, what is left."""
+"""The checks before a push that only Kaggle can answer: account, live sessions, quota."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelkit import invocation, machines
-from kernelkit.errors import CapacityError, PreflightError
+from kernelkit import machines
+from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
 from kernelkit.machines import Machine
 from kernelkit.push.checks import Finding
+from kernelkit.terminal import invocation
 
 LEAST_HOURS = 0.05  # less quota than this does not outlast a session's start
 
@@ -36,7 +37,7 @@ def check(
 ) -> AccountStatus:
     """Look for what would refuse this push, or let it burn quota beside another run.
 
-    `sources`: the kernels whose outputs it is to have. Raises `CredentialsError`,
+    `sources`: the kernels whose outputs the run reads. Raises `CredentialsError`,
     `PreflightError` for another's kernel, one that still runs or an own source that is not there,
     `CapacityError` for used-up quota or sessions; the last two not with `force`, save that
     no quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked. `known` is
@@ -83,7 +84,7 @@ def _active(kaggle: Kaggle, kernel: Kernel, known: int | None, force: bool) -> l
     if not force:
         stored = kaggle.stored(kernel)
         reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
-        raise PreflightError(
+        raise KernelBusyError(
             f"{message}, using quota twice: wait for it ({invocation.command('resume')} "
             f"{reference}), or push all the same (--force)"
         )

@@ -1,4 +1,4 @@
-"""What a check has to say before a push."""
+"""The findings of a check, and the checks of a kernel's metadata."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelkit import machines
-from kernelkit.bundle.build import read_json
 from kernelkit.errors import PreflightError
+from kernelkit.notebooks.document import read_json
 from kernelkit.push.metadata import KEYS, Metadata
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: an `error` stops the push, a `warning` is printed."""
+    """The result of one check: an `error` stops the push, a `warning` is printed."""
 
     level: Literal["error", "warning"]
     text: str

@@ -11,9 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, Unpack
 
-from kernelkit import invocation, machines, terminal
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.errors import (
     CredentialsError,
@@ -22,19 +21,18 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
-from kernelkit.events import secrets_of_environment, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight, resuming
+from kernelkit.push import follow, plan, preflight, readiness, resuming, tpu_preflight
 from kernelkit.push import ledger as ledgers
-from kernelkit.push.account import AccountStatus, check
-from kernelkit.push.context import LEDGER, PushContext, in_project
+from kernelkit.push.context import LEDGER, CommandOptions, PushContext, in_project
 from kernelkit.push.plan import Plan
 from kernelkit.push.send import look_after_cut_off, send
-from kernelkit.push.timing import Timing
 from kernelkit.runs import claims
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.events import size_of
 
 
 def push_kernel(
@@ -50,15 +48,11 @@ def push_kernel(
     resume: str | None = None,
     continues: bool = False,
     force: bool = False,
+    check_tpu: bool = False,
     submit: str | None = None,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
     project: Project | None = None,
     starts: Sequence[Mapping[str, Any]] = (),
+    **options: Unpack[CommandOptions],
 ) -> Path | None:
     """Push a notebook, wait for its run and bring its outputs home; returns their folder.
 
@@ -71,22 +65,18 @@ def push_kernel(
     resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
+    check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
+                 `before_push` in [tool.kernelkit.tpu] asks for it at every push
     submit       a message: enter submission.csv into the competition and wait for its score
-    local        rehearse against a local Kaggle that lives as long as this call
-    as_json      one JSON object an event
-    quiet        tell only of what needs attention, and what came of it
-    runs         the folder of runs and ledger; default `runs` at the project's root
-    project      what rides along, where that is not what pyproject.toml says
-    starts       the parameters of each run that the notebook starts, which the preflight is to
-                 check as it checks the notebook's own
+    project      the packages and settings, in place of those in pyproject.toml
+    starts       the parameters of each run that the notebook starts, for the preflight
+    options      what every command takes: see `CommandOptions`
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
-    here = project or plan.here(metadata or notebook)
-    context = in_project(here, local=local, as_json=as_json, quiet=quiet, runs=runs,
-                         stream=stream, timing=timing)  # fmt: skip
-    if local and not wait:
+    context = in_project(project or plan.here(metadata or notebook), **options)
+    if context.local and not wait:
         raise ParameterError(
             "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
             f"--no-wait, or start one that stays with {invocation.command('local')}"
@@ -102,8 +92,9 @@ def push_kernel(
             claims.check_free(output)
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
         context = replace(context, catalogue=planned.catalogue)
-        how = {"dry_run": dry_run, "wait": wait, "force": force, "continues": continues}
-        return _push(context, planned, output, submit, **how)
+        planned = tpu_preflight.look(context, planned, check_tpu)
+        return _push(context, planned, output, submit, dry_run=dry_run, wait=wait, force=force,
+                     continues=continues)  # fmt: skip
     except KernelkitError as error:
         _end(context, error)
     finally:
@@ -111,13 +102,13 @@ def push_kernel(
 
 
 def _end(context: PushContext, error: KernelkitError) -> NoReturn:
-    """The same error without any secret in it, told to programs as an event too."""
+    """Raise the same error without any secret in it; programs get the error as an event too."""
     message = context.report.clear(str(error))
     if context.report.as_json:
         context.report("error", message, exit_code=error.exit_code)
     message = f"[rehearsal] {message}" if context.report.rehearsal else message
     cleared = type(error)(message)
-    cleared.told = context.report.as_json
+    cleared.reported = context.report.as_json
     raise cleared from None
 
 
@@ -132,26 +123,26 @@ def _push(
     force: bool,
     continues: bool,
 ) -> Path | None:
-    _show(context, planned)
+    _report_bundle(context, planned)
     if not dry_run:
         preflight.stop_on_errors(planned.findings)
     if submit is not None and not planned.metadata.sources("competition"):
         raise PreflightError("--submit needs the competition in competition_sources")
     try:
         with context.connect() as kaggle:
-            planned = _without_secrets(context, _met(context, planned, kaggle), kaggle)
+            planned = readiness.with_account(context, planned, kaggle)
             if not dry_run:
                 preflight.stop_on_errors(planned.findings)
             if continues:
                 planned = _continuing(context, planned, kaggle)
             if dry_run:
-                _stand(context, planned, kaggle, force=force)
-                _would(context, planned)
+                readiness.check_account(context, planned, kaggle, force=force)
+                _end_dry_run(context, planned)
                 return None
             kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-            with context.alone_with(str(kernel)):  # what is checked holds until it is sent
+            with context.alone_with(str(kernel)):  # the checks still hold when it is sent
                 look_after_cut_off(context, kaggle, kernel)
-                account = _stand(context, planned, kaggle, force=force)
+                account = readiness.check_account(context, planned, kaggle, force=force)
                 push = send(context, planned, kaggle, force=force)
             if not wait:
                 context.report("left", f"not waiting. {context.how_to_resume(push)}")
@@ -162,12 +153,12 @@ def _push(
         if not dry_run:
             raise
         context.report("warning", f"the online checks were left out: {error}")
-        _would(context, planned)
+        _end_dry_run(context, planned)
         return None
 
 
-def _show(context: PushContext, planned: Plan) -> None:
-    """What is to be pushed, and what the offline preflight found."""
+def _report_bundle(context: PushContext, planned: Plan) -> None:
+    """Report the bundle, its parameters and the findings of the offline preflight."""
     request = planned.request
     bundle = request.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
@@ -185,27 +176,8 @@ def _show(context: PushContext, planned: Plan) -> None:
         message = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
         context.report("set", message)
     for finding in planned.findings:
-        if finding.level != "error":  # these end the push, which says them
+        if finding.level != "error":  # an error ends the push, and the exception carries its text
             context.report(finding.level, finding.text)
-
-
-def _met(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
-    """The plan under the account's name; at a rehearsal whoever owns it rehearses as tester."""
-    context.report.keep_secret(kaggle.connection.secrets)
-    if kaggle.connection.rehearses:
-        context.report.rehearsal = True
-        planned = planned.owned_by(kaggle.username, whoever=True)
-    return planned.owned_by(kaggle.username)
-
-
-def _without_secrets(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
-    """The plan with a finding wherever it holds a secret of the client's or the environment's."""
-    secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
-    known = set(planned.findings)
-    new = tuple(f for f in preflight.leaking(planned.request, secrets) if f not in known)
-    for finding in new:
-        context.report(finding.level, finding.text)
-    return replace(planned, findings=(*planned.findings, *new))
 
 
 def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
@@ -221,27 +193,8 @@ def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
     return planned.continuing()
 
 
-def _stand(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> AccountStatus:
-    machine = planned.metadata.machine
-    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    minutes = planned.request.timeout_minutes
-    last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
-    known = last.version if last else None
-    sources = planned.metadata.sources("kernel")
-    account = check(kaggle, kernel, machine, minutes, sources=sources, force=force, known=known)
-    for finding in account.findings:
-        context.report(finding.level, finding.text)
-    cap = machines.LIMITS[machine.kind].hours_per_session
-    hours = min(cap, (minutes or 60 * cap) / 60)
-    left = f", {account.quota.left:.1f} h of quota left" if account.quota else ""
-    context.report(
-        "machine", f"{machine.words} for at most {hours:.1f} h{left}", shape=machine.shape
-    )
-    return account
-
-
-def _would(context: PushContext, planned: Plan) -> None:
-    """End a dry run: what would be sent, then the errors that would have stopped it."""
+def _end_dry_run(context: PushContext, planned: Plan) -> None:
+    """End a dry run: report the request, then raise the errors that would have stopped it."""
     shown = {name: value for name, value in planned.save_fields.items() if name != "text"}
     lines = "\n".join(f"{name} = {value!r}" for name, value in shown.items())
     context.report("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)
@@ -257,4 +210,4 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     pushes = ledgers.Ledger(where / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
-    return terminal.plain(ledgers.table(pushes))
+    return safe_text.plain(ledgers.table(pushes))

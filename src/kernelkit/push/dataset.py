@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Unpack
 
 from kernelkit.bundle import secret_scan
-from kernelkit.bundle.folders import files_below
+from kernelkit.bundle.packages import files_below
 from kernelkit.errors import (
     KernelkitError,
     NetworkError,
@@ -23,13 +23,12 @@ from kernelkit.errors import (
     PreflightError,
     RefusedError,
 )
-from kernelkit.events import size_of
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.push import plan
-from kernelkit.push.context import PushContext, in_project
-from kernelkit.push.timing import Timing
+from kernelkit.push.context import CommandOptions, PushContext, in_project
+from kernelkit.terminal.events import size_of
 
 LICENCE = "other"
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
@@ -44,11 +43,7 @@ def push_dataset(
     *,
     notes: str = "updated by kernelkit",
     minutes: float = 60.0,
-    as_json: bool = False,
-    quiet: bool = False,
-    local: bool = False,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> str:
     """Upload a folder as the private dataset `name` and wait until kernels can use it.
 
@@ -57,22 +52,20 @@ def push_dataset(
     take, `PreflightError` for credentials in it, `RefusedError`, `CredentialsError` or
     `NetworkError` as Kaggle answers.
     """
-    context = in_project(plan.here(folder), local=local, as_json=as_json, quiet=quiet,
-                         stream=stream, timing=timing)  # fmt: skip
-    report = context.report
+    context = in_project(plan.here(folder), **options)
     slug = _slug(folder, name)
     entries = _entries(folder)
     _refuse_leaks(folder)
-    with context.connect() as kaggle:
-        report.rehearsal = kaggle.connection.rehearses
-        report.keep_secret(kaggle.connection.secrets)
+    with context.asking() as kaggle:
         _refuse_leaks(folder, kaggle.connection.secrets)
         try:
             reference = _upload(context, kaggle, slug, entries, notes)
             _await_ready(context, kaggle, reference, minutes * 60)
         except Failure as failure:
             raise failure.error() from None
-    report("dataset", f'{reference} is ready: "dataset_sources": ["{reference}"]', ref=reference)
+    context.report(
+        "dataset", f'{reference} is ready: "dataset_sources": ["{reference}"]', ref=reference
+    )
     return reference
 
 
@@ -89,10 +82,10 @@ def _slug(folder: Path, name: str | None) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    found = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
-    for path in (p for p in found if p.is_symlink() and not p.exists()):
+    paths = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
+    for path in (p for p in paths if p.is_symlink() and not p.exists()):
         raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
-    kept = [p for p in found if p.is_file() or (p.is_dir() and files_below(p))]
+    kept = [p for p in paths if p.is_file() or (p.is_dir() and files_below(p))]
     if not kept:
         raise ParameterError(f"{folder} holds no file to upload")
     return kept
@@ -104,8 +97,8 @@ def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
         small = path.stat().st_size <= LARGEST_TEXT
         text = path.read_bytes().decode("utf-8", "replace") if small else ""
         texts.append((path.relative_to(folder).as_posix(), text))
-    if found := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
-        listed = "\n".join(f"  - {leak}" for leak in found)
+    if leaks := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
+        listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"this must not leave the desk:\n{listed}")
 
 

@@ -1,27 +1,32 @@
-"""What can be done with a push that was made: bring home some of its files, enter its result."""
+"""Commands on an earlier push: fetch some of its files, submit its result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Unpack
 
-from kernelkit.errors import DeadlineError, NetworkError, OutputsError, ParameterError
-from kernelkit.events import minutes, size_of
+from kernelkit.errors import (
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    ParameterError,
+    StillRunningError,
+)
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Status, Stored
 from kernelkit.push import metadata, plan
 from kernelkit.push import submit as submission
 from kernelkit.push.command import push_kernel
-from kernelkit.push.context import PushContext, in_project
+from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.fetch import fetch
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
-from kernelkit.push.timing import Timing
-from kernelkit.runs import claims, run_folder
+from kernelkit.runs import claims, markdown, run_folder
 from kernelkit.runs.claims import Claim
+from kernelkit.terminal.events import minutes, size_of
 
 
 def fetch_push(
@@ -29,12 +34,8 @@ def fetch_push(
     *,
     only: Sequence[str] = (),
     output: Path | None = None,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    summary: Path | None = None,
+    **options: Unpack[CommandOptions],
 ) -> Path:
     """Bring home what a push left, without waiting for it; returns the folder.
 
@@ -42,28 +43,42 @@ def fetch_push(
     only       glob patterns of the files that are wanted; without any all come home, and the run
                is checked and reported on as after a push
     output     the folder; default runs/<slug>-v<N>
+    summary    a Markdown file that the run's measures, or what ended this, are added to
 
-    Raises `DeadlineError` while the run is alive, `OutputsError` where no file fits or not all
+    Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
     came, and without `only` everything that `push_kernel` raises.
     """
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
-    with context.asking() as kaggle:
-        push = earlier(context, kaggle, reference)
-        stored, status = _how_it_stands(kaggle, push)
-        if status and status.alive:
-            raise DeadlineError(
-                f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
-            )
-        if only:
-            return _some(context, kaggle, push, stored, only, output)
-    found = push_kernel(
-        resume=push.reference, output=output, local=local, as_json=as_json, quiet=quiet,
-        runs=context.runs, stream=stream, timing=timing,
-    )  # fmt: skip
-    return found or context.folder(push)
+    context = in_project(plan.here(None), **options)
+    title = reference
+    try:
+        with context.asking() as kaggle:
+            push = earlier(context, kaggle, reference)
+            title = push.reference
+            folder = _brought_home(context, kaggle, push, only, output)
+        folder = folder or push_kernel(resume=title, output=output, **options)
+    except KernelkitError as error:
+        if summary:
+            markdown.append(summary, markdown.failure(title, context.report.clear(str(error))))
+        raise
+    folder = folder or context.folder(push)
+    if summary:
+        markdown.append(summary, context.report.clear(markdown.table(folder, title)))
+    return folder
+
+
+def _brought_home(
+    context: PushContext, kaggle: Kaggle, push: Push, only: Sequence[str], output: Path | None
+) -> Path | None:
+    """The folder with the files that are wanted, None where all are.
+
+    Raises `StillRunningError` while the run is alive.
+    """
+    stored, status = _how_it_stands(kaggle, push)
+    if status and status.alive:
+        raise StillRunningError(
+            f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
+        )
+    return _some(context, kaggle, push, stored, only, output) if only else None
 
 
 def submit_result(
@@ -71,12 +86,7 @@ def submit_result(
     message: str,
     *,
     competition: str | None = None,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> None:
     """Enter the `submission.csv` of a run into a competition and wait for its score.
 
@@ -87,17 +97,13 @@ def submit_result(
     """
     path = Path(result)
     if not path.exists():
-        push_kernel(resume=result, submit=message, local=local, as_json=as_json, quiet=quiet,
-                    runs=runs, stream=stream, timing=timing)  # fmt: skip
+        push_kernel(resume=result, submit=message, **options)
         return
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name != submission.SUBMISSION:
         raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
     name = competition or _own_competition()
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
         score = submission.submit(
             kaggle, name, message, folder=folder, kernel=None, version=0,

@@ -7,13 +7,12 @@ fresh list.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fnmatch
 import hashlib
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -21,21 +20,17 @@ from pathlib import Path, PurePosixPath
 import requests
 from requests.adapters import HTTPAdapter
 
-from kernelkit import terminal
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import failures, time_limits
+from kernelkit.kaggle_api import downloads
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.runs import kit_folder
 from kernelkit.runs.claims import session_of
+from kernelkit.terminal import safe_text
 
 WORKERS = 16
-CHUNK = 1 << 18
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
-METHOD = "download"
-EXPIRED = (400, 401, 403, 404, 410)  # how the stores behind signed links say so
 LINK_REFRESHES = 5
 SHOWN_NAMES = 20  # of files, in a message
 
@@ -104,7 +99,7 @@ def fetch(
     trouble |= {name: "never listed with a link" for name in sizes if name not in running}
     if trouble:
         listed = "\n".join(
-            f"  - {terminal.one_line(name)}: {why}" for name, why in sorted(trouble.items())
+            f"  - {safe_text.one_line(name)}: {why}" for name, why in sorted(trouble.items())
         )
         raise OutputsError(
             f"{len(trouble)} of {len(trouble) + len(files)} output files could not be brought "
@@ -134,7 +129,7 @@ def _fitting(
     files = tuple(file for file in outputs.files if fits(file.name))
     kept = {name: size for name, size in sizes.items() if fits(name)}
     if not files and not kept:
-        names = [terminal.one_line(file.name) for file in outputs.files]
+        names = [safe_text.one_line(file.name) for file in outputs.files]
         more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
         raise OutputsError(
             f"no output file fits {' or '.join(only)}: the run left "
@@ -166,7 +161,9 @@ class _Links:
                 return
             if self._refreshes >= LINK_REFRESHES:
                 raise Failure(
-                    FailureKind.REFUSED, METHOD, "its link stays refused, however often renewed"
+                    FailureKind.REFUSED,
+                    downloads.METHOD,
+                    "its link stays refused, however often renewed",
                 )
             self._refreshes += 1
             listed = self._kaggle.outputs(self._kernel, self._version, self._until)
@@ -206,69 +203,24 @@ class _Download:
                 part.unlink()
         return received
 
-    def _late(self) -> bool:
-        return self._until is not None and self._kaggle.retries.clock.now() > self._until
-
     def _once(self, name: str, part: Path, size: int | None) -> int:
         url = self._links.url(name)
-        timeouts = self._kaggle.connection.timeouts
         try:
-            with self._session.get(
-                url,
-                stream=True,
-                timeout=(timeouts.connect, timeouts.read),
-                headers={"Accept-Encoding": "identity"},  # so that lengths mean the same
-            ) as response:
-                if response.status_code in EXPIRED:
-                    self._links.renew(name, url)
-                    raise Failure(FailureKind.SERVER, METHOD, "its link had expired")
-                _raise_for_status(response)
-                chunks = time_limits.chunks(response, CHUNK, timeouts.slow, self._late)
-                return _receive(response, chunks, part, size)
-        except requests.exceptions.RequestException as error:
-            raise of_network(METHOD, error) from None
-
-
-def _receive(
-    response: requests.Response, chunks: Iterator[bytes], part: Path, size: int | None
-) -> int:
-    """Write the `chunks` to `part`, and hold them against every length and hash that is known."""
-    digest = hashlib.md5(usedforsecurity=False)
-    received = 0
-    with part.open("wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-            digest.update(chunk)
-            received += len(chunk)
-    promised = response.headers.get("Content-Length")
-    for expected in (promised, size):
-        if expected is not None and int(expected) != received:
-            raise Failure(
-                FailureKind.MALFORMED, METHOD, f"{received} bytes came instead of {expected}"
-            )
-    # Google's storage, which is behind Kaggle's links, tells the MD5 of what it serves.
-    for told in response.headers.get("x-goog-hash", "").split(","):
-        kind, _, value = told.strip().partition("=")
-        if kind == "md5" and value != base64.b64encode(digest.digest()).decode():
-            raise Failure(FailureKind.MALFORMED, METHOD, "its content differs from its MD5")
-    return received
-
-
-def _raise_for_status(response: requests.Response) -> None:
-    after = failures.retry_after(response.headers.get("Retry-After"))
-    if failure := failures.of_status(METHOD, response.status_code, "", after):
-        raise failure
+            return downloads.receive(self._kaggle, self._session, url, part, size, self._until)
+        except downloads.LinkExpiredError:
+            self._links.renew(name, url)
+            raise
 
 
 def _place(folder: Path, name: str) -> Path:
     """Where a file goes; a name that leads out of the folder is refused.
 
-    The kit's own name is kept from the run's files: what bears it goes to a folder inside.
+    The run's own files never take the kit's name: those that bear it go to a folder inside.
     """
     pure = PurePosixPath(name)
     _refuse_unwritable(pure)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
-        raise Failure(FailureKind.REFUSED, METHOD, "its name leads out of the folder")
+        raise _refused("its name leads out of the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:
         return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)
@@ -278,9 +230,13 @@ def _refuse_unwritable(name: PurePosixPath) -> None:
     try:
         longest = max((len(part.encode()) for part in name.parts), default=0)
     except UnicodeEncodeError:
-        raise Failure(FailureKind.REFUSED, METHOD, "its name is not Unicode") from None
+        raise _refused("its name is not Unicode") from None
     if longest > LONGEST_NAME or len(str(name).encode()) > LONGEST_PATH:
-        raise Failure(FailureKind.REFUSED, METHOD, "its name is longer than a disk takes")
+        raise _refused("its name is longer than a disk takes")
+
+
+def _refused(why: str) -> Failure:
+    return Failure(FailureKind.REFUSED, downloads.METHOD, why)
 
 
 def _urls(files: tuple[Output, ...]) -> dict[str, str]:

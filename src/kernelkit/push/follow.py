@@ -1,4 +1,4 @@
-"""The second half of a push: wait for the run, bring home what it left, and judge it."""
+"""The second half of a push: wait for the run, fetch its outputs, and check them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.events import from_here, minutes, size_of
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota
 from kernelkit.push import ledger as ledgers
@@ -28,6 +27,7 @@ from kernelkit.push.wait import Ended, Wait
 from kernelkit.runs import claims, run_folder
 from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import failure as failure_in
+from kernelkit.terminal.events import from_here, minutes, size_of
 
 
 def follow(
@@ -60,7 +60,7 @@ def follow(
         minutes_run=round(ended.run / 60, 2),
         folder=str(folder),
     )
-    if push.resent_after is not None:  # one sent before may have arrived during the run
+    if push.resent_after is not None:  # an earlier request may have arrived during the run
         after, version = push.resent_after, push.version or 0
         tell_twins(context, push, twins(kaggle, kernel_of(push), text, after, version))
     if ended.outputs is None:
@@ -79,8 +79,9 @@ def follow(
         _judge(context, push, folder, text)
     if submit is not None:
         _submit(context, kaggle, push, folder, submit)
-    elif following := context.what_next(push):
-        context.report("next", following)
+    else:
+        following = context.what_next(push)
+        context.report("next", "\n".join(following), commands=following)
     return folder
 
 
@@ -99,7 +100,9 @@ def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None)
     try:
         return wait.run()
     except RefusedError:
-        _note(context, push, state=ledgers.LOST)
+        known = context.ledger.find(push.kernel, push.version or 0)
+        if known is None or known.state != ledgers.STOPPED:  # by `kernelkit stop`, meanwhile
+            _note(context, push, state=ledgers.LOST)
         raise
 
 
@@ -107,7 +110,7 @@ def _tell_aside(context: PushContext, folder: Path, aside: Path | None) -> None:
     if aside:
         context.report(
             "set aside",
-            f"{folder} held what cannot be told to be of this run: that is now {aside}",
+            f"{folder} held files that may be of another run: they are now in {aside}",
             folder=str(aside),
         )
 
@@ -139,35 +142,39 @@ def _failed(
     listed: Outputs,
     text: str,
 ) -> None:
-    """Bring home what a failed run left, show where it failed, and raise what it stands for.
+    """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
 
-    That is `RunFailedError`, or what the name of its exception says (`errors.OF_NOTEBOOKS`).
+    That is `RunFailedError`, or the error of the exception's name (`errors.OF_NOTEBOOKS`).
     """
     try:
         _fetch(context, kaggle, push, folder, listed)
-    except OutputsError as error:  # the failure of the run is the news
+    except OutputsError as error:  # the run's own failure is raised below
         context.report("warning", str(error))
-    found = failure_in(listed.log, text)
-    if found:
-        context.report("failure", str(found), cell=found.cell, traceback=found.traceback)
+    failure = failure_in(listed.log, text)
+    if failure:
+        context.report("failure", str(failure), cell=failure.cell, traceback=failure.traceback)
     _report(context, push, folder, text)
-    why = ended.message or ("see its log" if found else "it left no log, as when it runs too long")
-    kind, message = of_traceback(found.traceback) if found else (RunFailedError, "")
+    why = ended.message or (
+        "see its log" if failure else "it left no log, as when it runs too long"
+    )
+    kind, message = of_traceback(failure.traceback) if failure else (RunFailedError, "")
     if kind is not RunFailedError:
         raise kind(f"{push.kernel} version {push.version} stopped: {message}")
     raise RunFailedError(f"{push.kernel} version {push.version} ended in {ended.state}: {why}")
 
 
 def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
-    """Show the measures, make the report, and hold the machine against the one asked for."""
-    found = run_folder.metrics(folder)
-    if found:
-        context.report("metrics", run_folder.summary(found, project.shown(folder)), metrics=found)
-        if found.get("stopped") == run_folder.OUT_OF_TIME:
+    """Show the measures, write the report, and compare the machine with the one asked for."""
+    metrics = run_folder.metrics(folder)
+    if metrics:
+        context.report(
+            "metrics", run_folder.summary(metrics, project.shown(folder)), metrics=metrics
+        )
+        if metrics.get("stopped") == run_folder.OUT_OF_TIME:
             context.report("stopped", f"it ran out of time. {context.how_to_continue()}")
     _report(context, push, folder, text)
-    if found and push.accelerator:
-        run_folder.check_accelerator(found, push.accelerator, rehearsal=push.rehearsal)
+    if metrics and push.accelerator:
+        run_folder.check_accelerator(metrics, push.accelerator, rehearsal=push.rehearsal)
     elif push.accelerator not in ("", "cpu"):
         context.report(
             "warning",

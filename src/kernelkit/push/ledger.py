@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, locks
+from kernelkit import files
 
 # How a push can stand.
 SENDING = "sending"  # SaveKernel is out and its answer not yet in
@@ -26,6 +26,7 @@ RUNNING = "running"
 UNFETCHED = "not fetched"  # its run reached the end, and not all that it left is at home
 COMPLETE = "complete"
 FAILED = "failed"
+STOPPED = "stopped"  # its kernel was deleted while its session was alive
 LOST = "lost"  # whether it arrived, or where its session went, is not known
 
 
@@ -49,6 +50,7 @@ class Push:
     folder: str | None = None
     rehearsal: bool = False
     bundle: str = ""  # the bundle's own content hash, which its first cell states too
+    queued: str = ""  # the identity of the queued push that it was made of
     resent_after: int | None = None  # the version before a push that was sent more than once
 
     @property
@@ -69,11 +71,15 @@ class Ledger:
         return [push for push in map(_read, self._lines()) if push]
 
     def begin(self, push: Push) -> Push:
-        """Write a new push, stamped with the present time; returns it as written."""
+        """Write a new push, stamped with the present time; returns it as written.
+
+        One of a queue takes the place of those that Kaggle refused it before.
+        """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         stamped = replace(push, pushed=now)
         with self._locked():
-            self._write([*self._lines(), _line(stamped)])
+            lines = [line for line in self._lines() if not _refused_before(line, stamped)]
+            self._write([*lines, _line(stamped)])
         return stamped
 
     def update(self, push: Push, **changes: Any) -> Push:
@@ -119,7 +125,7 @@ class Ledger:
 
     def _locked(self) -> AbstractContextManager[None]:
         """Two pushes at a time change the file one after the other."""
-        return locks.held(self.path.with_suffix(".lock"))
+        return files.locked(self.path.with_suffix(".lock"))
 
 
 def table(pushes: list[Push]) -> str:
@@ -134,6 +140,14 @@ def table(pushes: list[Push]) -> str:
         for row in rows
     ]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _refused_before(line: str, push: Push) -> bool:
+    """Whether the line is of the same queued push, and nothing came of it."""
+    read = _read(line) if push.queued and push.queued in line else None
+    return read is not None and (read.queued, read.state, read.version) == (
+        push.queued, REFUSED, None,
+    )  # fmt: skip
 
 
 def _row(push: Push) -> list[str]:

@@ -41,8 +41,8 @@ class LiveLog:
         self, kaggle: Kaggle, kernel: Kernel, version: int, tell: Callable[[Entry], None]
     ) -> None:
         self._kaggle, self._kernel, self._version, self._tell = kaggle, kernel, version, tell
-        self._seen = self._told = 0
-        self._ended = False  # whether it was said that the rest is not shown
+        self._seen = self._characters = 0
+        self._ended = False  # whether the note about the rest was shown
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -59,7 +59,7 @@ class LiveLog:
         if self._thread:
             self._thread.join(timeout=2.0)
         for place, entry in enumerate(decode(log)):
-            if self._told > LONGEST_TOLD:
+            if self._characters > LONGEST_TOLD:
                 return
             self._hand_on(place, entry)
 
@@ -98,8 +98,8 @@ class LiveLog:
             if place < self._seen:
                 return
             self._seen = place + 1
-            self._told += min(len(entry.text), LONGEST_ENTRY)
-            if self._told > LONGEST_TOLD:
+            self._characters += min(len(entry.text), LONGEST_ENTRY)
+            if self._characters > LONGEST_TOLD:
                 if self._ended:
                     return
                 self._ended = True

@@ -86,8 +86,8 @@ class Metadata:
 
     def sources(self, kind: str) -> list[str]:
         """The `dataset`, `competition`, `kernel` or `model` sources."""
-        found = self.values.get(f"{kind}_sources") or []
-        return [str(source) for source in found] if isinstance(found, list) else []
+        listed = self.values.get(f"{kind}_sources") or []
+        return [str(source) for source in listed] if isinstance(listed, list) else []
 
     def owned_by(self, username: str) -> Metadata:
         """The same kernel with each placeholder, in id and sources, replaced by `username`."""

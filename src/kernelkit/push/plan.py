@@ -1,4 +1,4 @@
-"""What one push is to be, worked out at the desk: notebook, parameters, machine, bundle."""
+"""The plan of one push, made at the desk: notebook, parameters, machine, bundle."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import machines, project
-from kernelkit.bundle.build import build, parameters_source, read_json
+from kernelkit.bundle.build import build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.notebooks import parameters
+from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project
 from kernelkit.push import metadata, preflight
 from kernelkit.push.checks import Finding
 from kernelkit.push.metadata import FILE_NAME, Metadata
 from kernelkit.push.preflight import PushRequest
 
-ACCELERATOR = "accelerator"  # a notebook that declares it is told the machine, and checks it
+ACCELERATOR = (
+    "accelerator"  # the parameter through which a notebook learns its machine, to check it
+)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A push ready to be sent: what is asked for, and what the preflight found."""
+    """A push ready to be sent: the request, and the findings of the preflight."""
 
     request: PushRequest
     findings: tuple[Finding, ...]
@@ -46,7 +49,7 @@ class Plan:
 
     @property
     def content(self) -> str:
-        """A hash of what runs and on what: the bundle's, and all of the request but its text."""
+        """A hash of the bundle's content and of the request without its text."""
         settings = {name: value for name, value in self.save_fields.items() if name != "text"}
         message = json.dumps([self.request.bundle.content, settings], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
@@ -59,15 +62,15 @@ class Plan:
         """
 
         def values(mark: re.Match[str]) -> str:
-            found = {str(value) for name, value in self.request.values if name == mark[1]}
-            return mark[0] if mark[1] == "catalogue" else shlex.join(sorted(found))
+            words = {str(value) for name, value in self.request.values if name == mark[1]}
+            return mark[0] if mark[1] == "catalogue" else shlex.join(sorted(words))
 
         return re.sub(r"\{(\w+)\}", values, self.request.project.catalogue).strip()
 
-    def owned_by(self, username: str, *, whoever: bool = False) -> Plan:
-        """The same plan with the placeholder owner filled, or `whoever` it is replaced."""
+    def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
+        """The same plan with the placeholder owner filled, or with `anyone` any owner replaced."""
         kernel = self.metadata
-        if whoever:
+        if anyone:
             kernel = kernel.anyones()
         return replace(self, request=replace(self.request, metadata=kernel.owned_by(username)))
 
@@ -87,7 +90,7 @@ def make(
 ) -> Plan:
     """Work out a push and run the offline preflight over it, without stopping at its errors.
 
-    `project_here`: what rides along, where that is not what the metadata's own project says;
+    `project_here`: the packages and settings, in place of those of the metadata's own project;
     `starts`: the parameters of each run that the notebook itself starts.
 
     Raises `ParameterError` or `NotebookError` for what the notebook does not take,
@@ -170,7 +173,7 @@ def _told_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
     """The parameters with the machine asked for among them, so that the run checks it itself."""
     try:
         kind = kernel.machine.kind
-    except PreflightError:  # the preflight says so too
+    except PreflightError:  # the preflight reports the machine too
         return values
     if values.get(ACCELERATOR, "auto") == "auto":
         return {**values, ACCELERATOR: kind}
@@ -186,6 +189,6 @@ def _session_minutes(kernel: Metadata, timeout_minutes: float | None) -> float |
     """How long the session may last: the time asked for, within what Kaggle gives its machine."""
     try:
         cap = machines.LIMITS[kernel.machine.kind].hours_per_session * 60
-    except PreflightError:  # the preflight says so too
+    except PreflightError:  # the preflight reports the machine too
         return None
     return min(cap, timeout_minutes or cap)

@@ -1,4 +1,4 @@
-"""What can be known to go wrong before anything is sent, without the network.
+"""The checks before a push that need no network.
 
 Kaggle accepts a great deal in silence: a misspelt key, a source with a prefix, a machine
 that no longer exists, an image that pins a TPU run to the CPU. Each is found here.
@@ -7,26 +7,28 @@ that no longer exists, an image that pins a TPU run to the CPU. Each is found he
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import invocation, machines
+from kernelkit import machines
 from kernelkit.bundle import secret_scan
 from kernelkit.bundle.build import Bundle, check_size
 from kernelkit.errors import PreflightError
 from kernelkit.project import Project
-from kernelkit.push import image_packages
 from kernelkit.push.checks import Finding, error, in_metadata, warning
 from kernelkit.push.metadata import Metadata
+from kernelkit.terminal import invocation
 
 OUTPUT = "output"  # where a run writes
+READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 
 @dataclass(frozen=True)
 class PushRequest:
-    """What is asked of a push besides its metadata.
+    """One push: its metadata, bundle, project and parameters.
 
     `parameters` are all of the notebook's, the defaults among them, and `starts` those of each
     run that it starts in turn, `defaults` the notebook's own values; `timeout_minutes` is None
@@ -50,21 +52,22 @@ class PushRequest:
 
 def offline(request: PushRequest) -> list[Finding]:
     """Every finding that needs no network, errors first."""
-    found = [
+    findings = [
         *in_metadata(request.metadata),
         *_session(request),
         *_needs(request),
         *_paths(request),
         *_bundle(request.bundle),
         *_modules(request),
+        *_kaggle_secrets(request.bundle),
         *leaking(request),
     ]
-    return sorted(found, key=lambda finding: finding.level)
+    return sorted(findings, key=lambda finding: finding.level)
 
 
-def stop_on_errors(found: Sequence[Finding]) -> None:
+def stop_on_errors(problems: Sequence[Finding]) -> None:
     """Raise one `PreflightError` that lists every error among the findings."""
-    errors = [finding.text for finding in found if finding.level == "error"]
+    errors = [finding.text for finding in problems if finding.level == "error"]
     if errors:
         listed = "\n".join(f"  - {text}" for text in errors)
         raise PreflightError(f"the preflight found {len(errors)} to correct:\n{listed}")
@@ -87,7 +90,7 @@ def _session(request: PushRequest) -> Iterator[Finding]:
 
 
 def _needs(request: PushRequest) -> Iterator[Finding]:
-    """Internet, files and data: what the parameters ask for against what is switched on."""
+    """Check that the metadata switches on the internet, files and data that the parameters need."""
     online = request.metadata.values.get("enable_internet", True)
     wants, download = _asked(request, "internet"), _asked(request, "download")
     attached = any(request.metadata.sources(kind) for kind in ("dataset", "model", "kernel"))
@@ -120,9 +123,9 @@ def _asked(request: PushRequest, need: str) -> str:
 
 def _paths(request: PushRequest) -> Iterator[Finding]:
     """Files and folders of this machine, which a session does not have."""
-    told = {(name, value) for name, value in request.values
+    given = {(name, value) for name, value in request.values
             if isinstance(value, str) and "/" in value and name != OUTPUT}  # fmt: skip
-    for name, value in sorted(told):
+    for name, value in sorted(given):
         if _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach what it holds "
@@ -167,7 +170,7 @@ def _modules(request: PushRequest) -> Iterator[Finding]:
         return
     asked = request.bundle.imports
     needs = [module for module in asked if module not in request.bundle.packages]
-    for module in image_packages.lacking(needs, kind):
+    for module in machines.lacking(needs, kind):
         yield warning(
             f"the image of {kind.upper()} sessions does not hold {module} ({asked[module]}): "
             f"{_instead(module, request, kind)}"
@@ -176,7 +179,7 @@ def _modules(request: PushRequest) -> Iterator[Finding]:
 
 def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
     """What to do about a module that the image lacks."""
-    near = difflib.get_close_matches(module, image_packages.modules(kind), n=1, cutoff=0.85)
+    near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
     if near:
         return f"did you mean {near[0]}?"
     root = request.project.root
@@ -196,9 +199,21 @@ def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
     )
 
 
+def _kaggle_secrets(bundle: Bundle) -> Iterator[Finding]:
+    """What reads the account's Secrets, which no pushed run is given."""
+    places = [place for place, text in bundle.texts if READS_SECRETS.search(text)]
+    if places:
+        yield warning(
+            f"{', '.join(places)} reads kaggle_secrets, and a push drops the Secrets that the "
+            "kernel is bound to: the run will not find them. Have it go on without, attach a "
+            "private dataset that holds what it needs, or bind them again on the kernel's page "
+            "(Add-ons, Secrets) and run it from there"
+        )
+
+
 def leaking(request: PushRequest, secrets: Sequence[str] = ()) -> list[Finding]:
     """A finding for each line that holds a credential, or one of the client's own `secrets`."""
     path: Path = request.metadata.path
     own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
-    found = secret_scan.find_secrets([*request.bundle.texts, *own], secrets)
-    return [error(f"{leak}: take it out before it leaves this machine") for leak in found]
+    leaks = secret_scan.find_secrets([*request.bundle.texts, *own], secrets)
+    return [error(f"{leak}: take it out before it leaves this machine") for leak in leaks]

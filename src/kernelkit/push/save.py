@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kernelkit.kaggle_api.client import SOURCES, Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Saved, Stored
-
-SETTLE_SECONDS = (5.0, 15.0, 30.0)  # when to look whether a push arrived after all
-
-
-@dataclass(frozen=True)
-class SavingPolicy:
-    """How often SaveKernel may be sent in all, and how long to look before sending it again."""
-
-    sends: int = 3
-    settle: tuple[float, ...] = SETTLE_SECONDS
+from kernelkit.push.timing import SavingPolicy
 
 
 def save_once(
@@ -57,7 +48,7 @@ def save_once(
 def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -> tuple[int, ...]:
     """Other versions than `version` that a push of `text` made, of those later than `after`.
 
-    None where Kaggle cannot be asked: what is known of the push stays as it is.
+    None where Kaggle cannot be asked: the ledger keeps its line then.
     """
     try:
         return tuple(v for v, _ in _arrived(kaggle, kernel, text, after) if v != version)
@@ -102,7 +93,7 @@ def _arrived(kaggle: Kaggle, kernel: Kernel, text: str, after: int) -> Iterator[
 
 
 def _recovered(kernel: Kernel, version: int, stored: Stored, fields: Mapping[str, Any]) -> Saved:
-    """The answer that was lost, as far as the stored kernel tells it."""
+    """The lost answer, as far as the stored kernel shows it."""
     asked = {f"{kind} {source}" for kind in SOURCES for source in fields[f"{kind}_data_sources"]}
     url = f"https://www.kaggle.com/code/{kernel}"
     return Saved(version, url, tuple(sorted(asked - stored.sources)), recovered=True)

@@ -15,8 +15,13 @@ from kernelkit.push.save import save_once
 LOOK_BACK = 5  # versions among which a push that was cut off is looked for
 
 
-def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) -> Push:
-    """Push one version, with its line in the ledger from before the request is out."""
+def send(
+    context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool, queued: str = ""
+) -> Push:
+    """Push one version, with its line in the ledger from before the request is out.
+
+    `queued` is the identity of the queued push that it is made of, which the line keeps.
+    """
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
     bundle = planned.request.bundle
     push = Push(
@@ -29,6 +34,7 @@ def send(context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool) ->
         competition=next(iter(planned.metadata.sources("competition")), None),
         rehearsal=context.report.rehearsal,
         bundle=bundle.content,
+        queued=queued,
     )
     if not force:
         _refuse_identical(context, push, again=planned.metadata.continues)
@@ -76,26 +82,29 @@ def tell_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None
 
 
 def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> None:
-    """Find what became of the kernel's last push, where that was cut off while it was sent.
+    """Find the version of the kernel's last push where the push was cut off while it was sent.
 
-    To be called by whoever holds `desk.alone_with(kernel)`, since another command's push that
-    is just going out looks the same in the ledger. Raises what `Failure.error` gives.
+    The caller holds `context.alone_with(kernel)`: another command's push that is just going out
+    looks the same in the ledger. Raises what `Failure.error` gives.
     """
     pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
-    for push in pushes[:-1]:
-        if push.state == ledgers.SENDING:
-            context.ledger.update(push, state=ledgers.LOST)
-    open_ = (ledgers.SENDING, ledgers.LOST)
-    if not pushes or pushes[-1].version or pushes[-1].state not in open_:
-        return
+    for push in pushes:
+        lost_last = push is pushes[-1] and push.state == ledgers.LOST
+        if not push.version and (push.state == ledgers.SENDING or lost_last):
+            _settle(context, kaggle, kernel, push)
+
+
+def _settle(context: PushContext, kaggle: Kaggle, kernel: Kernel, push: Push) -> None:
+    """Note of a push without an answer which version it made, or that it made none."""
+    pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
     try:
-        version = _version_of(kaggle, kernel, pushes)
+        version = _version_of(kaggle, kernel, pushes, push)
     except Failure as failure:
         raise failure.error() from None
     if version is None:
-        context.ledger.update(pushes[-1], state=ledgers.LOST)
+        context.ledger.update(push, state=ledgers.LOST)
         return
-    push = context.ledger.update(pushes[-1], version=version, state=ledgers.QUEUED)
+    push = context.ledger.update(push, version=version, state=ledgers.QUEUED)
     context.report(
         "found",
         f"{push.reference}: the push was cut off while it was sent, and arrived",
@@ -103,16 +112,17 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
     )
 
 
-def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push]) -> int | None:
-    """The version that the last of these pushes made, told by the hash that its text states."""
-    last, known = pushes[-1], {push.version for push in pushes}
+def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push], push: Push) -> int | None:
+    """The version that one of these pushes made; its text states the push's hash."""
+    before = {other.version for other in pushes if other.pushed < push.pushed}
+    known = {other.version for other in pushes}
     latest = kaggle.stored(kernel)
-    newest = latest.version if latest and last.bundle else 0
+    newest = latest.version if latest and push.bundle else 0
     for version in range(newest, max(0, newest - LOOK_BACK), -1):
-        if version in known:
+        if version in before:
             return None
-        stored = kaggle.stored(kernel, version)
-        if stored and f"sha256:{last.bundle}" in stored.text:
+        stored = None if version in known else kaggle.stored(kernel, version)
+        if stored and f"sha256:{push.bundle}" in stored.text:
             return version
     return None
 

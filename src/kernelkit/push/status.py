@@ -1,40 +1,29 @@
-"""What Kaggle says of a push and of the week's hours, in a line each."""
+"""The state of a push and the week's hours at Kaggle, in a line each."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TextIO
+from typing import Unpack
 
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.push import plan
-from kernelkit.push.context import in_project
+from kernelkit.push.context import CommandOptions, in_project
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.resuming import LAST, earlier
-from kernelkit.push.timing import Timing
 
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 
 
 def tell_status(
     reference: str = LAST,
-    *,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> str:
     """Tell how a push's session stands, and return that: queued, running, complete, error …
 
     `reference`: `owner/slug/N`, or "last" of the ledger. Raises `ParameterError` where there is
     no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
         push = earlier(context, kaggle, reference)
         try:
@@ -56,22 +45,13 @@ def tell_status(
 
 
 def tell_quota(
-    *,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    **options: Unpack[CommandOptions],
 ) -> dict[str, float]:
     """Tell how many hours of each accelerator are left this week; returns {kind: hours left}.
 
     Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
-    context = in_project(
-        plan.here(None), local=local, as_json=as_json, quiet=quiet, runs=runs, stream=stream,
-        timing=timing,
-    )  # fmt: skip
+    context = in_project(plan.here(None), **options)
     left = {}
     with context.asking() as kaggle:
         for kind in COUNTED:

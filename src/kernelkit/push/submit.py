@@ -58,11 +58,11 @@ def submit(
         try:
             reference = once(lambda: _send_file(kaggle, competition, message, file))
         except Failure as failure:
-            said = failure.message.lower()
+            refusal = failure.message.lower()
             if (
                 kernel is None
                 or failure.kind is not FailureKind.REFUSED
-                or not any(w in said for w in NOTEBOOKS_ONLY)
+                or not any(w in refusal for w in NOTEBOOKS_ONLY)
             ):
                 raise
             pushed = kernel
@@ -150,9 +150,9 @@ def _references(kaggle: Kaggle, competition: str, message: str | None = None) ->
     api = kaggle.connection.services.competitions.competition_api_client
     answer = kaggle.repeated("ListSubmissions", lambda: api.list_submissions(request))
     return {
-        found.ref
-        for found in answer.submissions or []
-        if message is None or found.description == message
+        submission.ref
+        for submission in answer.submissions or []
+        if message is None or submission.description == message
     }
 
 
@@ -165,11 +165,13 @@ def _wait(kaggle: Kaggle, reference: int, seconds: float, poll: float) -> Score:
     clock = kaggle.retries.clock
     end = clock.now() + seconds
     while clock.now() < end:
-        found = kaggle.repeated("GetSubmission", lambda: api.get_submission(request), end)
-        state = found.status.name.lower()
+        submission = kaggle.repeated("GetSubmission", lambda: api.get_submission(request), end)
+        state = submission.status.name.lower()
         if state == "complete":
-            return Score(reference, found.public_score or "")
+            return Score(reference, submission.public_score or "")
         if state == "error":
-            raise RefusedError(f"Kaggle cannot score it: {found.error_description or 'no reason'}")
+            raise RefusedError(
+                f"Kaggle cannot score it: {submission.error_description or 'no reason'}"
+            )
         clock.sleep(poll)
     raise NetworkError(f"submission {reference} has no score yet: see the competition's page")

@@ -1,14 +1,41 @@
-"""How patient a push is: everything that a test shortens and a user leaves alone."""
+"""Every time limit of a push: tests shorten them, users leave them alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernelkit.kaggle_api.clock import REAL, Clock
 from kernelkit.kaggle_api.connection import Timeouts
-from kernelkit.kaggle_api.retries import Retries
-from kernelkit.push.save import SavingPolicy
-from kernelkit.push.wait import PollPolicy
+from kernelkit.kaggle_api.retries import REAL, Clock, Retries
+
+SETTLE_SECONDS = (5.0, 15.0, 30.0)  # when to look whether a push arrived after all
+
+
+@dataclass(frozen=True)
+class SavingPolicy:
+    """How often SaveKernel may be sent in all, and how long to look before sending it again."""
+
+    sends: int = 3
+    settle: tuple[float, ...] = SETTLE_SECONDS
+
+
+@dataclass(frozen=True)
+class PollPolicy:
+    """How often to look and how long to wait, in seconds.
+
+    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While
+    it fails to answer, the pause doubles up to `longest`, or to what `Retry-After` says.
+    `queue` is for the time before the session starts (a TPU's can be hours), `margin` for the
+    end of a session past its time limit, `silence` for Kaggle not answering at all.
+    """
+
+    poll: float = 15.0
+    slow_poll: float = 60.0
+    quick_for: float = 900.0
+    longest: float = 300.0
+    queue: float = 6 * 3600.0
+    margin: float = 900.0
+    silence: float = 1800.0
+    confirmations: int = 3  # polls before a session with no log or no status counts as settled
 
 
 @dataclass(frozen=True)

@@ -8,39 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelkit import machines, terminal
+from kernelkit import machines
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
-from kernelkit.events import Emit, minutes
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota, Status
 from kernelkit.machines import Kind
 from kernelkit.push.live_log import LiveLog
+from kernelkit.push.timing import PollPolicy
 from kernelkit.runs.log import Entry, decode
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import Emit, minutes
 
 WORTH_TELLING = 60.0  # seconds in the queue
-NEAR_LIMIT = 3600.0  # seconds before a limit that nobody asked for is told of
+NEAR_LIMIT = 3600.0  # seconds before Kaggle's own limit from which on the time left is shown
 ENDED = ("complete", "error", "cancel_acknowledged")
-
-
-@dataclass(frozen=True)
-class PollPolicy:
-    """How often to look and how long to wait, in seconds.
-
-    Kaggle throttles without saying at what rate; 15 s is what the public record bears. While
-    it fails to answer, the pause doubles up to `longest`, or to what `Retry-After` says.
-    `queue` is for the time before the session starts (a TPU's can be hours), `margin` for the
-    end of a session past its time limit, `silence` for Kaggle not answering at all.
-    """
-
-    poll: float = 15.0
-    slow_poll: float = 60.0
-    quick_for: float = 900.0
-    longest: float = 300.0
-    queue: float = 6 * 3600.0
-    margin: float = 900.0
-    silence: float = 1800.0
-    confirmations: int = 3  # polls before a session with no log or no status counts as settled
 
 
 @dataclass(frozen=True)
@@ -64,7 +46,7 @@ class Ended:
 
 
 class Wait:
-    """One wait for one version. `resume` is the sentence that tells how to come back."""
+    """One wait for one version. `resume` is the sentence with the command that comes back."""
 
     def __init__(
         self,
@@ -257,6 +239,6 @@ class Wait:
         """One piece of the log; of a progress bar that rewrites its line, the last state."""
         if entry.chatter:
             return
-        text = terminal.plain(entry.text).rstrip("\n")
+        text = safe_text.plain(entry.text).rstrip("\n")
         if text.strip():
             self._emit("log", text, stream=entry.stream, time=entry.seconds)

@@ -34,7 +34,7 @@ class Claim:
     session: str = ""
 
     def may_be(self, other: Claim) -> bool:
-        """Whether nothing known so far tells the two apart."""
+        """Whether no known value differs between the two."""
         if not self.source or self.source != other.source:
             return False
         return not (self.pushed and other.pushed) or self.pushed == other.pushed
@@ -83,11 +83,11 @@ def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None
         if not place.exists() or (place.is_dir() and not any(place.iterdir())):
             _mark(place, mine)
             return place, None
-        found = _read(place)
-        if found is None or (found.kernel, found.version) != (mine.kernel, mine.version):
+        claimed = _read(place)
+        if claimed is None or (claimed.kernel, claimed.version) != (mine.kernel, mine.version):
             continue
-        if found.may_be(mine):
-            _mark(place, replace(found, pushed=found.pushed or mine.pushed))
+        if claimed.may_be(mine):
+            _mark(place, replace(claimed, pushed=claimed.pushed or mine.pushed))
             return place, None
         aside = _set_aside(place)
         _mark(place, mine)
@@ -103,9 +103,9 @@ def settle(folder: Path, mine: Claim) -> Path | None:
 
     Returns where the folder was set aside, if it holds another session's files.
     """
-    found = _read(folder)
-    of_this = found is None or found.session in ("", mine.session)
-    if of_this or (found and found.pushed and found.pushed == mine.pushed):
+    claimed = _read(folder)
+    of_this = claimed is None or claimed.session in ("", mine.session)
+    if of_this or (claimed and claimed.pushed and claimed.pushed == mine.pushed):
         _mark(folder, mine)
         return None
     aside = _set_aside(folder)
@@ -134,9 +134,9 @@ def _read(folder: Path) -> Claim | None:
     marker = kit_folder.path(folder, kit_folder.MARKER)
     if not marker.is_file():
         return _old_marker(folder)
-    found = _object(marker)
-    known = {name: found.get(name) for name in ("kernel", "source", "pushed", "session")}
-    version = found.get("version")
+    values = _object(marker)
+    known = {name: values.get(name) for name in ("kernel", "source", "pushed", "session")}
+    version = values.get("version")
     return Claim(
         version=version if isinstance(version, int) else 0,
         **{name: value if isinstance(value, str) else "" for name, value in known.items()},
@@ -144,19 +144,19 @@ def _read(folder: Path) -> Claim | None:
 
 
 def _old_marker(folder: Path) -> Claim | None:
-    found = _object(folder / kit_folder.MARKER)
-    kernel, version = found.get("kernel"), found.get("version")
-    if set(found) == {"kernel", "version"} and isinstance(version, int):
+    values = _object(folder / kit_folder.MARKER)
+    kernel, version = values.get("kernel"), values.get("version")
+    if set(values) == {"kernel", "version"} and isinstance(version, int):
         return Claim(str(kernel), version)
     return None
 
 
 def _object(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+        values = json.loads(path.read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 def _digest(text: str) -> str:

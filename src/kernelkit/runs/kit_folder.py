@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 NAME = ".kernelkit"
 MARKER, RECORD = "push.json", "fetched.jsonl"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
+REPORT = "report.html"
 PARTS, OUTPUTS = "parts", "outputs"
 
 
@@ -80,7 +81,7 @@ class FetchedFiles:
 
 def _lines(record: Path) -> list[dict[str, object]]:
     """The lines of a record that can be read: a kill can cut the last one short."""
-    found = []
+    lines = []
     try:
         written = record.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -91,5 +92,5 @@ def _lines(record: Path) -> list[dict[str, object]]:
         except ValueError:
             continue
         if isinstance(read, dict) and isinstance(read.get("name"), str) and read["name"]:
-            found.append(read)
-    return found
+            lines.append(read)
+    return lines

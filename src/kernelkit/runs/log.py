@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit import terminal
 from kernelkit.runs.excerpts import joined
+from kernelkit.terminal import safe_text
 
 # C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
@@ -63,18 +63,18 @@ def decode(log: str) -> Iterator[Entry]:
         if position == len(log) or log[position] == "]":
             return
         try:
-            found, position = _DECODER.raw_decode(log, position)
+            entry, position = _DECODER.raw_decode(log, position)
         except (ValueError, RecursionError):
             break
-        if isinstance(found, dict):
-            yield _entry(found)
+        if isinstance(entry, dict):
+            yield _entry(entry)
     for line in _LINE.finditer(log, position):
         yield Entry(0.0, "stdout", line[0].rstrip("\n") + "\n")
 
 
 def harmless(log: str) -> str:
     """A finished session's log as Kaggle keeps it, each control character as a JSON escape."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", log)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", log)
 
 
 def text(entries: Iterable[Entry]) -> str:
@@ -82,8 +82,8 @@ def text(entries: Iterable[Entry]) -> str:
 
     Of a log longer than `LONGEST` characters its two ends.
     """
-    told = (entry.text for entry in entries if not entry.chatter)
-    return terminal.plain(joined(told, LONGEST, "the log as Kaggle keeps it has them"))
+    texts = (entry.text for entry in entries if not entry.chatter)
+    return safe_text.plain(joined(texts, LONGEST, "the log as Kaggle keeps it has them"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:
@@ -92,9 +92,9 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
     `notebook` is the JSON of what ran, in which the cell's own text is looked up.
     """
     written = text(decode(log))
-    found = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
-    if found:
-        return _of_papermill(found[1], notebook)
+    report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
+    if report:
+        return _of_papermill(report[1], notebook)
     if "DeadKernelError" in written:
         return RunFailure("the notebook's process was killed, as a rule for want of memory", "", "")
     starts = [m.start() for m in re.finditer(r"(?m)^Traceback \(most recent call last\)", written)]
@@ -115,7 +115,7 @@ def _of_papermill(report: str, notebook: str) -> RunFailure:
 
 
 def _source(notebook: str, count: int) -> str:
-    """The text of the `count`-th code cell, which is what its execution count says."""
+    """The text of the `count`-th code cell, counted as execution counts are."""
     try:
         cells = [c["source"] for c in json.loads(notebook)["cells"] if c["cell_type"] == "code"]
         return str(cells[count - 1]).strip()

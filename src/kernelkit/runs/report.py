@@ -1,4 +1,4 @@
-"""HTML of what is there already: executed notebooks, run folders, a page over all runs."""
+"""HTML pages of executed notebooks and run folders, and one page over all runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.runs import index_page, run_folder
-from kernelkit.runs.notebook_html import write_report
+from kernelkit.runs.report_page import write_report
 
 INDEX = "index.html"
 
@@ -59,7 +59,7 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
     for folder in folders:
         if run_folder.executed(folder) is None and run_folder.metrics(folder) is None:
-            continue  # nothing to tell of a damaged run but that it is there
+            continue  # a damaged run is listed without a report
         if not _up_to_date(folder):
             with contextlib.suppress(NotebookError):  # the page has no link for these
                 _one(folder, None)

@@ -16,7 +16,7 @@ from kernelkit.runs import log as logs
 from kernelkit.shown import Shown
 
 METRICS, REPORT = "metrics.json", "report.html"
-OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says of a run with more to do
+OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of a run that is not done
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")
 IN_A_LINE = 4  # measures
 FIGURES = (".png", ".jpg", ".jpeg")
@@ -41,17 +41,23 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Clear = str) -> None:
 def metrics(folder: Path) -> dict[str, Any] | None:
     """The run's `metrics.json`; None when there is none that can be read."""
     try:
-        found = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+        values = json.loads((folder / METRICS).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return values if isinstance(values, dict) else None
 
 
-def summary(found: Mapping[str, Any], shown: Shown) -> str:
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """The plain numbers of a run's metrics."""
+    return {name: value for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+
+
+def summary(measured: Mapping[str, Any], shown: Shown) -> str:
     """The first measures in a line, with the device they were made on."""
-    numbers = list(shown.numbers(found).items())[:IN_A_LINE]
+    numbers = list(shown.numbers(measured).items())[:IN_A_LINE]
     message = [_measure(name, label, value) for name, (label, value) in numbers]
-    device = found.get("device")
+    device = measured.get("device")
     if isinstance(device, Mapping):
         replicas = device.get("replicas", 1)
         rehearsed = ", a rehearsal" if device.get("rehearsal") else ""
@@ -70,13 +76,13 @@ def _measure(name: str, label: str, value: float) -> str:
     return f"{value:.0f} {thing}/s" if per_second else f"{label} {value:.3f}"
 
 
-def check_accelerator(found: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
+def check_accelerator(measured: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
     """Raise `AcceleratorMismatchError` unless the run had the kind of machine asked for.
 
     A stand-in that calls itself a rehearsal counts at a rehearsal only. A run that names no
     kind had a CPU.
     """
-    device = found.get("device")
+    device = measured.get("device")
     device = device if isinstance(device, Mapping) else {}
     if asked == "cpu" and device.get("kind") is None:
         return  # every machine has one, and a run need not say so
@@ -94,9 +100,9 @@ def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) 
     """Write a report from the executed notebook, or from what else came home; returns it.
 
     `clear` takes the secrets out of a text. Raises what
-    `kernelkit.runs.notebook_html.write_report` raises.
+    `kernelkit.runs.report_page.write_report` raises.
     """
-    from kernelkit.runs.notebook_html import write_report
+    from kernelkit.runs.report_page import write_report
 
     left = kit_folder.left_by_run(folder)
     names = [name for name in EXECUTED if left is None or name in left]
@@ -117,8 +123,8 @@ def executed(folder: Path) -> Path | None:
     """The notebook that a report of the folder shows: the run's, or the kit's own."""
     left = kit_folder.left_by_run(folder)
     of_run = [folder / name for name in EXECUTED if left is None or name in left]
-    found = (p for p in (*of_run, kit_folder.place(folder, EXECUTED[0])) if p.is_file())
-    return next(found, None)
+    notebooks = (p for p in (*of_run, kit_folder.place(folder, EXECUTED[0])) if p.is_file())
+    return next(notebooks, None)
 
 
 def _log(folder: Path) -> str:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from kernelkit import files, invocation, project, terminal
-from kernelkit.errors import OF_NOTEBOOKS, NotebookError, ParameterError, RunFailedError
-from kernelkit.live_line import NotebookOutput
+from kernelkit import files, project
+from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import kit_folder, notebook_html, unfinished
+from kernelkit.runs import kit_folder, notebook_html, report_page
+from kernelkit.runs.unfinished import chosen_folder, own_folder
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.events import Reporter, from_here
+from kernelkit.terminal.live_line import NotebookOutput
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
 LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
 TRACEBACK_LINES = 12
-HOST_FOLDER = "host-{}"
-HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,21 @@ class ExecutedRun:
 
     @property
     def summary(self) -> str:
-        """What a person wants to know at the end, in a line or two."""
+        """The first measures and the seconds, in one line."""
         measures = list(project.shown(self.folder).numbers(self.metrics).values())[:2]
         scores = [f"{label} {value:.4f}" for label, value in measures]
-        scores.append(f"{self.seconds:.0f} s")
-        seen = self.report if self.report.is_file() else self.folder
-        return f"{', '.join(scores)}\n{seen}"
+        return ", ".join([*scores, f"{self.seconds:.0f} s"])
 
-    @property
-    def what_next(self) -> str:
-        """What a user types after a run: the page that sets it beside the others."""
-        return f"next: {invocation.command('report')} {self.folder.parent} --index"
+    def tell(self, report: Reporter) -> None:
+        """Show the measures, the report, and the commands that lead on."""
+        seen = self.report if self.report.is_file() else self.folder
+        index = (
+            f"{invocation.command('report')} {from_here(self.folder.parent)} --index  # all runs"
+        )
+        report("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        report("report", from_here(seen), path=str(seen), folder=str(self.folder))
+        report("next", index, commands=[index])
+        report.end()
 
 
 def run_notebook(
@@ -102,9 +106,11 @@ def _run(
             _execute(source, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
-            left = (folder / REPORT).is_file()  # by the run itself, whose file it stays
+            left = (
+                folder / REPORT
+            ).is_file()  # a report that the run itself wrote stays in its place
             place = kit_folder.path(folder, REPORT) if left else folder / REPORT
-            notebook_html.write_report(folder / EXECUTED, place, folder)
+            report_page.write_report(folder / EXECUTED, place, folder)
     return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
 
 
@@ -122,40 +128,6 @@ def check(
         document.parameters_cell(source).source, project.find_project(Path(notebook))
     )
     return source, known, parameters.resolve(known, given)
-
-
-def chosen_folder(
-    notebook: Path,
-    known: Mapping[str, parameters.Parameter],
-    values: Mapping[str, Any],
-    name: str,
-    output: Path | None,
-    fresh: bool,
-) -> AbstractContextManager[Path]:
-    """The run's folder for the length of a block: `output`, or see `unfinished.folder_for`.
-
-    Of several hosts that are started by themselves the first one holds it, and sends the others
-    what it finds there; theirs is the name, else one of the notebook and the time.
-    """
-    if output and fresh:
-        raise ParameterError("--fresh chooses a new folder itself: leave out --output")
-    if not output and own_folder(Path()) != Path():
-        output = Path("runs") / (name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}")
-    if output:
-        return nullcontext(output)
-    every = {one.name: one.default for one in known.values()} | dict(values)
-    return unfinished.folder_for(notebook, every, name=name, fresh=fresh)
-
-
-def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """The run's folder on host 0, one below it on every other: they may share a disk."""
-    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
-    if not index and environ.get("TF_CONFIG"):
-        try:
-            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
-        except (ValueError, KeyError, TypeError):
-            index = ""  # the notebook says what is wrong with it
-    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
 def _begin(folder: Path) -> None:
@@ -209,7 +181,7 @@ def _execute(
 def _quiet_libraries() -> Iterator[None]:
     """For the length of a block, C++ libraries in processes started here log nothing but errors.
 
-    Unless the user says what they are to log: they write past Jupyter, straight to the terminal.
+    These libraries write past Jupyter, straight to the terminal. A level that the user set stays.
     """
     if LIBRARY_LOG in os.environ:
         yield
@@ -229,8 +201,8 @@ def _silence(kernel: str) -> list[str]:
         arguments = KernelSpecManager().get_kernel_spec(kernel).argv
     except NoSuchKernel:
         arguments = []
-    told = any(argument.startswith("--log-level") for argument in arguments)
-    return [] if told else ["--log-level=CRITICAL"]
+    stated = any(argument.startswith("--log-level") for argument in arguments)
+    return [] if stated else ["--log-level=CRITICAL"]
 
 
 def _keep(part: Path, executed: Path) -> None:
@@ -247,7 +219,7 @@ def _keep(part: Path, executed: Path) -> None:
 
 def _what_failed(error: Any, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
-    lines = terminal.plain("\n".join(error.traceback)).rstrip().splitlines()
+    lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
     return (
         f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"

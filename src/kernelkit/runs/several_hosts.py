@@ -20,16 +20,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from kernelkit import files, processes
-from kernelkit.cli import reports_errors
 from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.runs import notebook_html
-from kernelkit.runs.run_notebook import (
-    HOST_FOLDER,
-    ExecutedRun,
-    check,
-    chosen_folder,
-    run_notebook,
-)
+from kernelkit.runs.run_notebook import ExecutedRun, check, run_notebook
+from kernelkit.runs.unfinished import HOST_FOLDER, chosen_folder
+from kernelkit.terminal.cli import reports_errors
 
 LOG = "log.txt"
 GRACE = 15.0  # seconds for the others to say themselves that one is lost
@@ -86,8 +81,8 @@ def _environments(count: int) -> list[dict[str, str]]:
     ports = _free_ports(count)
     addresses = [f"127.0.0.1:{port}" for port in ports]
     if importlib.util.find_spec("jax") is not None:
-        told = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
-        return [{**os.environ, **told, "JAX_PROCESS_ID": str(i)} for i in range(count)]
+        variables = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
+        return [{**os.environ, **variables, "JAX_PROCESS_ID": str(i)} for i in range(count)]
     cluster = {"worker": addresses}
     tasks = [{"cluster": cluster, "task": {"type": "worker", "index": i}} for i in range(count)]
     return [{**os.environ, "TF_CONFIG": json.dumps(task)} for task in tasks]

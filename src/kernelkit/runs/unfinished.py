@@ -13,17 +13,55 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, locks, project
+from kernelkit import files, project
 from kernelkit.errors import ParameterError
+from kernelkit.notebooks.parameters import Parameter
 from kernelkit.runs import kit_folder, run_folder
 
 STATE = "run.json"
 LOCKS = ".locks"
+HOST_FOLDER = "host-{}"
+HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
+
+
+def chosen_folder(
+    notebook: Path,
+    known: Mapping[str, Parameter],
+    values: Mapping[str, Any],
+    name: str,
+    output: Path | None,
+    fresh: bool,
+) -> contextlib.AbstractContextManager[Path]:
+    """The run's folder for the length of a block: `output`, or see `folder_for`.
+
+    Of several hosts that are started one by one, the first holds the folder and sends the others
+    the checkpoint; their folder bears the name, or the notebook's name and the time.
+    """
+    if output and fresh:
+        raise ParameterError("--fresh chooses a new folder itself: leave out --output")
+    if not output and own_folder(Path()) != Path():
+        output = Path("runs") / (name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}")
+    if output:
+        return contextlib.nullcontext(output)
+    every = {one.name: one.default for one in known.values()} | dict(values)
+    return folder_for(notebook, every, name=name, fresh=fresh)
+
+
+def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The run's folder on host 0, one below it on every other: they may share a disk."""
+    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
+    if not index and environ.get("TF_CONFIG"):
+        try:
+            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
+        except (ValueError, KeyError, TypeError):
+            index = ""  # the notebook reports the damaged variable
+    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
 @contextlib.contextmanager
@@ -71,8 +109,8 @@ def folder_for(
 def _cut_off(runs: Path, mine: Mapping[str, Any], held: contextlib.ExitStack) -> Path | None:
     """The newest folder of the same run that is not over, now held; None where there is none."""
     states = runs.glob(f"*/{kit_folder.NAME}/{STATE}")
-    found = sorted((path.parent.parent for path in states), key=_written, reverse=True)
-    for folder in found:
+    folders = sorted((path.parent.parent for path in states), key=_written, reverse=True)
+    for folder in folders:
         if not _is_unfinished(folder, mine):
             continue
         with contextlib.ExitStack() as mine_alone:
@@ -97,7 +135,7 @@ def _new(runs: Path, stem: str, held: contextlib.ExitStack) -> Path:
             except FileExistsError:
                 continue
             except OSError:
-                files.make_folder(folder)  # which says why there can be none
+                files.make_folder(folder)  # which raises the error with the reason
             held.push(alone.pop_all())
             return folder
     raise AssertionError("itertools.count has no end")
@@ -108,7 +146,7 @@ def _alone_in(folder: Path) -> Iterator[bool]:
     """Whether this command is the only one that runs in `folder` for the length of a block."""
     key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     files.make_folder(folder.parent)
-    with locks.tried(Path(project.RUNS) / LOCKS / f"run-{key}.lock") as alone:
+    with files.try_lock(Path(project.RUNS) / LOCKS / f"run-{key}.lock") as alone:
         yield alone
 
 

@@ -74,8 +74,8 @@ def _check_empty(folder: Path) -> None:
         return
     except NotADirectoryError:
         raise ParameterError(f"{folder} is a file: give a new folder") from None
-    if found := [name for name in held if name not in MAY_BE_THERE]:
-        raise ParameterError(f"{folder} is not empty (it holds {found[0]}): give a new folder")
+    if others := [name for name in held if name not in MAY_BE_THERE]:
+        raise ParameterError(f"{folder} is not empty (it holds {others[0]}): give a new folder")
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -119,18 +119,18 @@ def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
     return texts | _pair("notebooks/train", notebook)
 
 
-def _from_kaggle(names: Mapping[str, str], source: str, found: PulledNotebook) -> dict[str, str]:
-    swept = found.swept_parameter()
+def _from_kaggle(names: Mapping[str, str], source: str, pulled: PulledNotebook) -> dict[str, str]:
+    swept = pulled.swept_parameter()
     if swept is None:
         swept = ("seed", 0)
         seeding = f"from {names['package']} import seeding\n\nseeding.seed_all(seed)"
-        found = found.beginning_with((PARAMETERS, (document.PARAMETERS_TAG,)), (seeding, ()))
+        pulled = pulled.beginning_with((PARAMETERS, (document.PARAMETERS_TAG,)), (seeding, ()))
     values = [0, 1] if swept == ("seed", 0) else [swept[1]]
-    pair = _pair("notebooks/notebook", found.notebook)
+    pair = _pair("notebooks/notebook", pulled.notebook)
     facts: dict[str, Any] = {
         **names, "competition": None, "pulled": True, "source": source, "sweep": SWEEP,
-        "machine_words": found.machine.words,
-        "has_sources": any(found.sources.values()), "swept": swept[0],
+        "machine_words": pulled.machine.words,
+        "has_sources": any(pulled.sources.values()), "swept": swept[0],
         "swept_values": json.dumps(values), "notebook_name": Path(next(iter(pair))).name,
     }  # fmt: skip
     package = f"src/{names['package']}"
@@ -141,7 +141,7 @@ def _from_kaggle(names: Mapping[str, str], source: str, found: PulledNotebook) -
         f"tests/test_{names['package']}.py": _rendered("pulled/test.py", facts),
         SWEEP: _rendered("pulled/sweep.yaml", facts),
         "kernel-metadata.json": _metadata(
-            names, "notebooks/notebook", found.machine, found.sources, internet=found.internet
+            names, "notebooks/notebook", pulled.machine, pulled.sources, internet=pulled.internet
         ),
         **pair,
     }

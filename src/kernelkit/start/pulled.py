@@ -139,12 +139,12 @@ def _text(source: object) -> str:
 
 def _sources(stored: Stored) -> dict[str, list[str]]:
     """The inputs by kind; what does not have the form of a reference stays behind."""
-    found: dict[str, list[str]] = {kind: [] for kind in SOURCES}
+    sources: dict[str, list[str]] = {kind: [] for kind in SOURCES}
     for line in sorted(stored.sources):
         kind, _, reference = line.partition(" ")
         if SOURCE[kind].fullmatch(reference):
-            found[kind].append(reference)
-    return found
+            sources[kind].append(reference)
+    return sources
 
 
 def _machine(stored: Stored) -> Machine:

@@ -20,7 +20,7 @@ from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
-from kernelkit.sweep.workers.launching import launcher
+from kernelkit.sweep.workers.processes import launcher
 
 RUNS = "runs"
 KAGGLE, REHEARSAL = "kaggle-{}", "rehearsal-{}"  # a sweep's folder, where it ran elsewhere
@@ -88,8 +88,10 @@ def sweep(
     def run_there(sweep_report: SweepReport, left: Sequence[PlannedRun]) -> None:
         from kernelkit.sweep.backends.on_kaggle import SessionOptions, run_on_kaggle
 
-        how = SessionOptions(local, metadata, accelerator, timeout, dry_run, retry_failed, force)
-        run_on_kaggle(sweep_report, left, how)
+        options = SessionOptions(
+            local, metadata, accelerator, timeout, dry_run, retry_failed, force
+        )
+        run_on_kaggle(sweep_report, left, options)
 
     if dry_run:
         left = _left(folder, asked.runs, retry_failed=retry_failed, force=force)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.pages import history
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.store import records, results
 from kernelkit.sweep.store.records import Record, SweepFolder
@@ -73,7 +74,7 @@ class Search:
             pruner=(optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
                     if settings.get("prune") else optuna.pruners.NopPruner()),
         )  # fmt: skip
-        # Seeded by how far it is: taken up again, it must not draw what it drew before.
+        # Seeded by the number of trials: a resumed search must not draw the same points.
         seed = settings.get("seed", 0) + len(self.study.trials)
         random = settings.get("sampler", "tpe") == "random"
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
@@ -89,7 +90,7 @@ class Search:
         return len(self._points) - len(self._unfinished)
 
     def next(self) -> PlannedRun | None:
-        """The next trial's run; a point that was run before is told at once."""
+        """The next trial's run; the score of a point that was run before is recorded at once."""
         while self._unfinished:
             trial = self._unfinished.pop(0)
             run = self.asked.run(trial.params)
@@ -131,7 +132,7 @@ class Search:
     def hopeless(self, run: PlannedRun) -> str:
         """Report what the run's history has gained; why the pruner gives it up, if it does."""
         trial, score = self._flight[run.id], self.asked.score
-        curve = results.curve(self.folder.run_folder(run), (f"val_{score}", score))
+        _, curve = history.curve(self.folder.run_folder(run), history.of_score(score))
         for step in range(self._reported.get(run.id, 0), len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1

@@ -9,18 +9,17 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from petals.comparison import folds
+from petals.comparison import folds, groups
 from petals.comparison.finished_run import FinishedRun, arrays
 from petals.errors import DataError
-from petals.kaggle import mounts, on_kaggle
+from petals.kaggle import mounts, on_kaggle, runs_folder
 from petals.tables import Table
 
 LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz", "history.csv")
@@ -31,15 +30,18 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     """The runs in all folders that match, best first, and a line on each that cannot be read.
 
     `pattern`: globs of run folders, several with commas between them; `**` reaches any depth.
-    "auto" means `runs/*` at home, and on Kaggle every attached output that holds a run.
+    "auto" is `runs/*` of the repository, and on Kaggle every attached output that holds a run.
     Folders without any of a run's files are passed over, and runs of all folds of one recipe come
-    as one run. Raises `DataError` when no run is
-    left, or when the runs were not validated on the same images.
+    as one run. Of runs that were not validated on the same images the largest group stays, and
+    the others are among the lines. Raises `DataError` when no run is left.
     """
     if pattern == AUTO:
-        pattern = f"{mounts()}/**" if on_kaggle() else "runs/*"
+        here, below = (mounts(), "**") if on_kaggle() else (runs_folder(), "*")
+        pattern, parts = f"{here}/{below}", [f"{escape(str(here))}/{below}"]
+    else:
+        parts = pattern.split(",")
     folders = sorted(
-        {Path(match) for part in pattern.split(",")
+        {Path(match) for part in parts
          for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
          if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)}
     )  # fmt: skip
@@ -60,8 +62,8 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
             + "".join(f"\n  {line}" for line in skipped)
             + f"\n  {_how_to_get_one()}"
         )
-    joined = aligned(folds.joined(runs))
-    return sorted(joined, key=lambda run: -run.macro_f1), skipped
+    comparable, others = groups.largest(groups.named(folds.joined(runs)))
+    return sorted(comparable, key=lambda run: -run.macro_f1), skipped + others
 
 
 def _how_to_get_one() -> str:
@@ -108,37 +110,6 @@ def _history(path: Path) -> list[dict[str, Any]]:
         ]
 
 
-def aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs with their validation images in the first one's order.
-
-    Raises `DataError` when images or labels differ: scores on different photos say nothing
-    about the runs.
-    """
-    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
-    for run in runs:
-        order = np.argsort(run.ids)
-        key = (tuple(run.ids[order]), tuple(run.labels[order]), run.probabilities.shape[1])
-        groups[key].append(run)
-    if len(groups) > 1:
-        lines = "".join(
-            f"\n  {len(ids):,} images of {classes} classes: {', '.join(r.name for r in group)}"
-            for (ids, _, classes), group in groups.items()
-        )
-        raise DataError(
-            "these runs were not validated on the same photos, so their scores cannot be "
-            f"compared:{lines}\n  name one group, e.g. with runs=a/*,b"
-        )
-    at = {id_: position for position, id_ in enumerate(runs[0].ids.tolist())}
-    done = []
-    for run in runs:
-        order = np.argsort([at[id_] for id_ in run.ids.tolist()])
-        done.append(
-            replace(run, ids=run.ids[order], labels=run.labels[order],
-                    probabilities=run.probabilities[order])
-        )  # fmt: skip
-    return done
-
-
 def ranking(runs: Sequence[FinishedRun]) -> Table:
     """Every run with its scores, its size and what it took, best first."""
     rows = [
@@ -165,16 +136,16 @@ def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
     best run, None where metrics.json does not say. What is alike but for the
     device comes together, fastest first.
     """
-    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
+    alike: dict[tuple, list[FinishedRun]] = defaultdict(list)
     for run in runs:
         device = run.metrics["device"]
         what = (str(run.parameter("backbone")), int(run.metrics["data"].get("image_size") or 0),
                 _trained(run))  # fmt: skip
         where = (str(device.get("kind", "?")).upper(), str(device.get("name", "?")),
                  int(device.get("replicas") or 1), str(device.get("dtype", "?")))  # fmt: skip
-        groups[what + where].append(run)
+        alike[what + where].append(run)
     rows = []
-    for (backbone, size, trained, kind, name, replicas, dtype), group in groups.items():
+    for (backbone, size, trained, kind, name, replicas, dtype), group in alike.items():
         best = max(group, key=lambda run: run.macro_f1)
         rows.append({
             "backbone": backbone, "parameters": best.metrics.get("total_params"), "pixels": size,

@@ -41,22 +41,13 @@ def predict(
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
     for view in range(tta):
-        dataset = (
-            mirrored(split, batch_size)
-            if view == 1
-            else pipeline.images(split, batch_size, view, "light", seed)
-        )
+        dataset = pipeline.images(split, batch_size, view, "light", seed)
         with shards.naming_damaged_files(split.paths):
             rows = model.predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
         if progress:
             progress("predicting", view + 1, tta)
     return collectives.gather((total / tta).astype(np.float32))
-
-
-def mirrored(split: Split, batch_size: int) -> tf.data.Dataset:
-    """uint8 batches of a split in order, each image mirrored left to right."""
-    return pipeline.images(split, batch_size).map(augment.mirror)
 
 
 @collectives.local_devices_only

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones, hub
+from petals.models import backbones, depths, hub
 from petals.models import weights as weights_
 from petals.models.classifier import HEAD, POOLED, Classifier
 
@@ -23,13 +23,15 @@ def build(
     weights: str = "auto",
     dropout: float = 0.0,
     hub_config: Mapping[str, Any] | None = None,
+    features: str = "last",
 ) -> Classifier:
     """A classifier on a backbone of the registry.
 
     `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the
-    pooled features; `hub_config`: the network of a preset, where it was saved. The softmax is
-    float32 under every dtype policy. Raises `SettingError` for an
-    unknown name or a size the backbone cannot take, `WeightsError` for weights.
+    pooled features, which come from the backbone's last layer or from several `depths`;
+    `hub_config`: the network of a preset, where it was saved. The softmax is float32 under every
+    dtype policy. Raises `SettingError` for an unknown name or a size the backbone cannot take,
+    `WeightsError` for weights.
     """
     entry = hub.find(name, hub_config) if hub_config else backbones.find_backbone(name)
     if not 0 <= dropout < 1:
@@ -42,7 +44,7 @@ def build(
         raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    pooled = _pooled(network(_preprocessed(entry, images)), network)
+    pooled = _pooled(network, features, _preprocessed(entry, images))
     dropped = keras.layers.Dropout(dropout, name="dropout")(pooled) if dropout else pooled
     probabilities = keras.layers.Dense(
         num_classes, activation="softmax", dtype="float32", name=HEAD
@@ -62,12 +64,22 @@ def _preprocessed(entry: backbones.Backbone, images: Any) -> Any:
     return backbones.PREPROCESSING[entry.preprocessing](images)
 
 
-def _pooled(maps: Any, network: keras.Model) -> Any:
-    if len(maps.shape) == 4:
-        return keras.layers.GlobalAveragePooling2D(name=POOLED)(maps)
-    if getattr(network, "use_class_token", True):  # a vision transformer, which learnt with it
-        return keras.layers.Activation("linear", name=POOLED)(maps[:, 0])
-    return keras.layers.GlobalAveragePooling1D(name=POOLED)(maps)
+def _pooled(network: keras.Model, features: str, pixels: Any) -> Any:
+    """The mean of each channel, at the depths that `features` names, deepest last.
+
+    A vision transformer gives its class token, or the mean of its tokens, whatever `features`.
+    """
+    if len(network.output.shape) != 4:
+        tokens = network(pixels)
+        if getattr(network, "use_class_token", True):  # which it learnt with
+            return keras.layers.Activation("linear", name=POOLED)(tokens[:, 0])
+        return keras.layers.GlobalAveragePooling1D(name=POOLED)(tokens)
+    maps = depths.maps(network, features)
+    if len(maps) == 1:
+        return keras.layers.GlobalAveragePooling2D(name=POOLED)(network(pixels))
+    tapped = keras.Model(network.input, maps, name=network.name)
+    means = [keras.layers.GlobalAveragePooling2D()(one) for one in tapped(pixels)]
+    return keras.layers.Concatenate(name=POOLED)(means)
 
 
 def _share_statistics(network: keras.Model) -> None:

@@ -7,7 +7,7 @@ the sums over the devices where the mean over the batch needs them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ class JaxSteps:
         self._sharded = NamedSharding(mesh, PartitionSpec("batch"))  # along its first axis
         replicated = NamedSharding(mesh, PartitionSpec())
         # The old state is given up ("donated"), so that the new one can take its memory.
-        self._step = jax.jit(partial(_step, model), donate_argnums=0, out_shardings=replicated)
+        self._step = jax.jit(step_of(model), donate_argnums=0, out_shardings=replicated)
         model._jax_state_synced = True  # the variables hold the present values
 
     def batches(self, dataset: Any) -> Iterator[Any]:
@@ -57,6 +57,11 @@ class JaxSteps:
     def sync(self) -> None:
         """Put the state back into the model's variables."""
         self.model.jax_state_sync()
+
+
+def step_of(model: keras.Model) -> Callable[[State, Any, Any], tuple[State, Any, Any]]:
+    """The step as a function of (state, images, labels), before it is compiled."""
+    return partial(_step, model)
 
 
 def _values(model: keras.Model) -> State:

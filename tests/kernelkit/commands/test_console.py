@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kernelkit import invocation
 from kernelkit.commands.console import COMMANDS, main
+from kernelkit.terminal import invocation
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "rich", "starlette", "yaml")
@@ -32,8 +32,16 @@ def busy():
 
 
 def commands():
+    """Every command by the words that are typed for it, those of groups too."""
     context = click.Context(main)
-    return {name: main.get_command(context, name) for name in COMMANDS}
+    found = {}
+    for name in COMMANDS:
+        command = main.get_command(context, name)
+        if isinstance(command, click.Group):
+            found |= {f"{name} {sub}": command.commands[sub] for sub in command.commands}
+        else:
+            found[name] = command
+    return found
 
 
 def test_help_lists_the_commands_and_imports_nothing_heavy():
@@ -75,6 +83,31 @@ def test_every_command_takes_json_and_quiet():
     for name, command in commands().items():
         options = {option for parameter in command.params for option in parameter.opts}
         assert {"--json", "--quiet"} <= options, name
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_help_of_every_command_says_all(name):
+    shown = CliRunner().invoke(main, [*name.split(), "--help"], color=True)
+    assert shown.exit_code == 0
+    assert "\x1b" not in shown.output  # whatever NO_COLOR says
+    command = commands()[name]
+    assert command.help.strip().splitlines()[0].endswith(".")
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            own = [word for word in parameter.opts if word.startswith("--") or len(word) == 2]
+            assert own == parameter.opts, name
+            assert parameter.help or "--help" in parameter.opts, (name, parameter.opts)
+    assert "Exit codes:" in shown.output
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_completes_its_options(name):
+    found = CliRunner().invoke(
+        main, prog_name="kernelkit",
+        env={"_KERNELKIT_COMPLETE": "bash_complete", "COMP_WORDS": f"kernelkit {name} --qui",
+             "COMP_CWORD": str(1 + len(name.split()))},
+    )  # fmt: skip
+    assert found.output.splitlines() == ["plain,--quiet"]
 
 
 def test_an_option_means_the_same_in_every_command():

@@ -7,9 +7,8 @@ import pytest
 
 from kernelkit.kaggle_api import client
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.clock import Clock
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.kaggle_api.types import Kernel
 
 KERNEL = Kernel("me", "blossom")

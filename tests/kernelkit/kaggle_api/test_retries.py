@@ -2,9 +2,8 @@
 
 import pytest
 
-from kernelkit.kaggle_api.clock import Clock
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Clock, Retries
 
 
 class Waits:

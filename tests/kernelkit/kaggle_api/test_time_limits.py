@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import time_limits, uploads
+from kernelkit.kaggle_api import retries, uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind
@@ -90,7 +90,7 @@ def test_a_download_ends_at_its_deadline(dripping):
     dripping.text = (HEAD + b"\r\n", b"x" * 1000)  # not slow, only endless
     end = time.monotonic() + 0.5
     with requests.get(dripping.url, stream=True, timeout=1) as response:
-        body = time_limits.chunks(response, 1 << 16, 0.2, lambda: time.monotonic() > end)
+        body = retries.chunks(response, 1 << 16, 0.2, lambda: time.monotonic() > end)
         with pytest.raises(requests.exceptions.ReadTimeout):
             for _ in body:
                 assert time.monotonic() < end + 1
@@ -106,6 +106,6 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
 
 
 def test_a_call_in_time_is_as_without_a_limit():
-    assert time_limits.within(5, lambda: 3) == 3
+    assert retries.within(5, lambda: 3) == 3
     with pytest.raises(KeyError, match="no"):
-        time_limits.within(5, lambda: {}["no"])
+        retries.within(5, lambda: {}["no"])

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors, machines
-from kernelkit.events import Reporter
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
@@ -25,6 +24,7 @@ from kernelkit.push.command import list_pushes
 from kernelkit.push.context import PushContext
 from kernelkit.push.follow import follow
 from kernelkit.push.ledger import Ledger
+from kernelkit.terminal.events import Reporter
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +76,9 @@ def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle
         "[rehearsal]   |   tune 200/200  F1 0.200  9 images/s  0:07 left"
     ]
     assert not any("platform.cc" in line or "{" in line for line in lines)
-    assert lines[-2].startswith("[rehearsal] report    ")
-    assert lines[-1].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
+    assert lines[-3].startswith("[rehearsal] report    ")
+    assert lines[-2].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
+    assert "kernelkit report" in lines[-1]
     log = (repository.runs / "rehearsal-blossom-train-v1" / ".kernelkit" / "log.txt").read_text()
     assert "tune 77/200" in log
 
@@ -112,6 +113,7 @@ def test_the_second_push_is_read_as_the_second(repository, kaggle):
     assert (folder / "deep" / "1.bin").is_file()
 
 
+@pytest.mark.long
 def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(repository, kaggle):
     with pytest.raises(errors.RunFailedError) as caught:
         repository.push("fail=true", "files=2")
@@ -534,6 +536,7 @@ def test_another_accelerator_than_asked_for_has_its_own_code(repository, kaggle,
     assert caught.value.exit_code == 10
 
 
+@pytest.mark.long
 def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kaggle, notebook_code):
     repository.cells(
         notebook_code('accelerator = "auto"  # auto | tpu: machine', ["parameters"]),

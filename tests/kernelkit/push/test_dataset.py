@@ -82,6 +82,7 @@ def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
     assert stored(kaggle, 1) == original(folder)
 
 
+@pytest.mark.usefixtures("quick_sessions")
 def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, notebook_code):
     reference = push(folder)
     repository.describe(dataset_sources=[reference])

@@ -74,7 +74,7 @@ def test_a_run_that_is_alive_is_not_waited_for(tmp_path, repository, told, monke
     limits = ServerLimits(queue_seconds=60.0)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
         repository.push(wait=False)
-        with pytest.raises(errors.DeadlineError, match=r"still queued.*resume tester/blossom-tr"):
+        with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
             told(fetch_push)
         state, (event,) = told(tell_status)
     assert state == "queued"

@@ -82,3 +82,15 @@ def test_a_damaged_byte_costs_no_line(book):
     assert book.update(first, version=1).version == 1
     assert [p.version for p in book.pushes()] == [1, 2]
     assert ledger.table(book.pushes())
+
+
+def test_a_queued_push_takes_the_place_of_its_own_refusals(book):
+    other = book.begin(push(queued="b"))
+    arrived = book.update(book.begin(push(queued="a")), state=ledger.REFUSED, version=1)
+    for _ in range(3):
+        book.update(book.begin(push(queued="a")), state=ledger.REFUSED)
+    last = book.begin(push(queued="a"))
+    assert book.pushes() == [other, arrived, last]
+    book.update(book.begin(push()), state=ledger.REFUSED)
+    book.begin(push())
+    assert len(book.pushes()) == 5

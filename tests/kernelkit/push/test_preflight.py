@@ -309,7 +309,7 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
     assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]
     assert request["dataset_data_sources"] == ["me/weights"]
     assert request["model_data_sources"] == ["me/m/keras/base/1"]
-    rehearsed = planned.owned_by("me").owned_by("tester", whoever=True).save_fields
+    rehearsed = planned.owned_by("me").owned_by("tester", anyone=True).save_fields
     assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
     assert rehearsed["dataset_data_sources"] == ["me/weights"]
 
@@ -422,3 +422,25 @@ def test_metadata_that_is_no_object_is_named(repository, text):
     repository.metadata.write_text(text)
     with pytest.raises(errors.PreflightError, match=r"kernel-metadata\.json"):
         findings(repository)
+
+
+@pytest.mark.parametrize("source", [
+    "from kaggle_secrets import UserSecretsClient",
+    "def token():\n    import kaggle_secrets\n    return kaggle_secrets",
+    "try:\n    from kaggle_secrets import UserSecretsClient\nexcept ImportError:\n    pass",
+])  # fmt: skip
+def test_what_reads_secrets_is_told_that_a_push_drops_them(repository, notebook_code, source):
+    repository.cells(notebook_code(source))
+    (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
+    assert "train.ipynb" in warning
+    assert "drops the Secrets" in warning
+    repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
+    (repository.package / "petals.py").write_text(f"{source}\n")
+    repository.cells(notebook_code("from blossom import petals"))
+    (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
+    assert "blossom/petals.py" in warning
+
+
+def test_a_word_about_secrets_is_no_use_of_them(repository, notebook_code):
+    repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
+    assert warnings_of(repository) == []

@@ -1,6 +1,7 @@
 """Whole pushes over a network that misbehaves by a seeded schedule.
 
-    make fuzz        200 schedules (FUZZ_SCHEDULES), 20 of them in `make test`
+    make fuzz        200 schedules (FUZZ_SCHEDULES) through the installed command (FUZZ_COMMAND),
+                     20 of them in `make test`, one of these through the command
 
 Whatever happens, the outputs arrive byte for byte or the command ends with the code that
 tells what did not; no file is wrong under its right name, no second session was started,
@@ -11,20 +12,26 @@ import contextlib
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from kernelkit.errors import KernelkitError, NetworkError, OutputsError
-from kernelkit.local_kaggle.faults.schedule import FaultSchedule
+from kernelkit.local_kaggle.faults.schedule import A_PUSH, POSSIBLE, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 
 SCHEDULES = int(os.environ.get("FUZZ_SCHEDULES", "20"))
 JOURNAL = os.environ.get("FUZZ_JOURNAL")
+BY_COMMAND = range(SCHEDULES) if os.environ.get("FUZZ_COMMAND") else (5,)
+COMMAND = Path(sys.executable).with_name("kernelkit")
+ENDINGS = {0: None, NetworkError.exit_code: NetworkError, OutputsError.exit_code: OutputsError}
 FILES = 9
 LONGEST = 60.0  # seconds of the wall for one push, with every pause and hang in it
+LONGEST_COMMAND = 200.0  # where pauses are those of a rehearsal, and not of a test
 EAGER = (0, 5)  # seeds whose faults come early enough to meet every push
 
 
@@ -38,25 +45,48 @@ def test_outputs_arrive_whole_or_the_command_says_why(repository, tmp_path, seed
     faults = FaultSchedule.seeded(seed)
     limits = ServerLimits(page_size=4, max_page_size=4)
     began = time.monotonic()
-    ended = None
+    push = push_by_command if seed in BY_COMMAND else push_here
     server = LocalKaggle(tmp_path / "kaggle", limits=limits, faults=faults)
-    with server, server.attach():
+    with server:
         key = server.key()
-        try:
-            repository.push(f"files={FILES}")
-        except KernelkitError as error:
-            ended = error
+        ended, message = push(server, repository)
     took = time.monotonic() - began
     note(seed, ended, faults, took)
 
     assert faults.fired or seed not in EAGER
-    assert took < LONGEST
-    assert ended is None or isinstance(ended, NetworkError | OutputsError), faults
+    assert took < (LONGEST_COMMAND if seed in BY_COMMAND else LONGEST)
+    assert ended in ENDINGS.values(), (faults, message)
     assert sessions_started(server.root) <= 1
     assert_no_wrong_file(repository.runs, complete=ended is None)
-    message = repository.message + str(ended)
     assert key not in message
     assert "ignature" not in message
+
+
+def push_here(server, repository):
+    """Push in this process; returns the kind of error that ended it, or None, and what it said."""
+    with server.attach():
+        try:
+            repository.push(f"files={FILES}")
+        except KernelkitError as error:
+            return type(error), repository.message + str(error)
+    return None, repository.message
+
+
+def push_by_command(server, repository):
+    """The same by the installed command, in a process of its own."""
+    done = subprocess.run(
+        [COMMAND, "push", "--metadata", repository.metadata, "-p", f"files={FILES}"],
+        cwd=repository.root, env=server.client_environment() | {"PYTHONWARNINGS": "ignore"},
+        capture_output=True, text=True, timeout=LONGEST_COMMAND,
+    )  # fmt: skip
+    message = done.stdout + done.stderr
+    assert "Traceback (most recent call last)" not in message
+    return ENDINGS.get(done.returncode, done.returncode), message
+
+
+def test_every_fault_of_a_push_is_among_the_200():
+    drawn = {(f.method, f.kind) for seed in range(200) for f in FaultSchedule.seeded(seed).faults}
+    assert {(method, kind) for method in A_PUSH for kind in POSSIBLE[method]} <= drawn
 
 
 def assert_no_wrong_file(runs, *, complete):
@@ -81,6 +111,6 @@ def sessions_started(root):
 def note(seed, ended, faults, took):
     """One line a schedule, for the count in the README."""
     if JOURNAL:
-        outcome = type(ended).__name__ if ended else "complete"
+        outcome = ended.__name__ if ended else "complete"
         with Path(JOURNAL).open("a") as journal:
             journal.write(f"{outcome}\t{seed}\t{took:.1f}\t{len(faults.fired)}\n")

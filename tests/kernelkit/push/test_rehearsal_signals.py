@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 PUSH = """\
 import sys
 from pathlib import Path
-from kernelkit.cli import reports_errors
+from kernelkit.terminal.cli import reports_errors
 from kernelkit.local_kaggle.execution import running
 from kernelkit.push.command import push_kernel
 

@@ -3,10 +3,9 @@
 import pytest
 
 from kernelkit.kaggle_api.client import SOURCES, Kaggle
-from kernelkit.kaggle_api.clock import Clock
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.kaggle_api.types import Kernel, Saved, Stored
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits

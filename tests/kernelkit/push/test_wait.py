@@ -9,7 +9,8 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.kaggle_api.types import Kernel, Outputs, Status
 from kernelkit.push import wait as wait_module
-from kernelkit.push.wait import PollPolicy, Wait
+from kernelkit.push.timing import PollPolicy
+from kernelkit.push.wait import Wait
 
 KERNEL = Kernel("me", "blossom")
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")

@@ -16,6 +16,7 @@ from kernelkit.errors import KernelkitError, NotebookError, ParameterError, RunF
 from kernelkit.notebooks import document
 from kernelkit.runs import notebook_html
 from kernelkit.runs.run_notebook import run_notebook
+from kernelkit.terminal.events import Reporter
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.filterwarnings(
@@ -92,7 +93,11 @@ for n in range(1, 4):
     )
     assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
     assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
-    assert run.what_next == "next: kernelkit report runs --index"
+    shown = io.StringIO()
+    run.tell(Reporter(shown))
+    assert (
+        shown.getvalue().splitlines()[-1] == "next      kernelkit report runs --index  # all runs"
+    )
 
 
 def test_wrong_parameters_run_nothing(notebook):
@@ -117,7 +122,9 @@ def test_no_report_when_none_is_wanted(notebook):
     run = run_notebook(notebook, {"scale": 1}, output=Path("here"), report=False, quiet=True)
     assert not run.report.exists()
     assert (run.folder / "run.ipynb").is_file()
-    assert run.summary.endswith("here")
+    shown = io.StringIO()
+    run.tell(Reporter(shown))
+    assert "report    here\n" in shown.getvalue()
 
 
 def test_a_process_that_dies_is_a_failed_run(notebook):
@@ -188,7 +195,7 @@ def test_a_notebook_needs_one_parameters_cell(notebook):
 def test_reports_fold_code_and_need_no_network(notebook):
     run = run_notebook(notebook, {"scale": 3}, name="first", quiet=True)
     page = run.report.read_text()
-    assert page.count("<details") == 1  # the parameters are shown as a table instead
+    assert page.count('<details class="code">') == 1  # the parameters are shown by themselves
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
     executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
@@ -197,7 +204,10 @@ def test_reports_fold_code_and_need_no_network(notebook):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "kill"])
+@pytest.mark.parametrize(
+    "whole_group",
+    [pytest.param(True, id="terminal"), pytest.param(False, id="kill", marks=pytest.mark.long)],
+)
 def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c, whole_group):
     notebook.write_text(
         NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"

@@ -11,8 +11,8 @@ import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.runs import several_hosts
-from kernelkit.runs.run_notebook import own_folder
 from kernelkit.runs.several_hosts import run_on_hosts
+from kernelkit.runs.unfinished import own_folder
 
 NOTEBOOK = """# %% [markdown]
 # # Two of us

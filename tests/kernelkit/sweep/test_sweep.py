@@ -16,7 +16,7 @@ from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep.config import specification
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
-from kernelkit.sweep.workers import launching
+from kernelkit.sweep.workers import processes
 
 
 def table(sweeps):
@@ -111,7 +111,7 @@ def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
 
 @pytest.mark.long
 def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
-    monkeypatch.setenv(launching.COLD, "1")
+    monkeypatch.setenv(processes.COLD, "1")
 
     with pytest.raises(RunFailedError, match="withered"):
         sweeps.run("runs: [{a: 4}, {does: fail}]")
@@ -206,7 +206,7 @@ def test_minutes_that_are_none_are_refused(sweeps, option, minutes):
 @pytest.mark.parametrize("warm", ["", "\nwarm: [blossom_uninstalled]"])
 def test_modules_of_another_repository_are_found(sweeps, monkeypatch, cold, warm):
     if cold:
-        monkeypatch.setenv(launching.COLD, "1")
+        monkeypatch.setenv(processes.COLD, "1")
     (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\n")
     (sweeps.folder / "src").mkdir()
     (sweeps.folder / "src" / "blossom_uninstalled.py").write_text("F1 = 0.75\n")

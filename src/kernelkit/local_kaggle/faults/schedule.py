@@ -52,6 +52,7 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     "ListKernelFiles": (*_CALL, FaultKind.REPEATED_PAGE),
     "GetAcceleratorQuotaStatistics": _CALL,
     "ListKernels": _CALL,
+    "DeleteKernel": (*_CALL, FaultKind.LOST_ANSWER),
     "IntrospectToken": _CALL,
     "Download": _FILE,
     "LogStream": (*_ANY, FaultKind.DROPPED_STREAM),

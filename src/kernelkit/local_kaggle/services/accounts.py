@@ -41,7 +41,7 @@ class Accounts:
         return user
 
     def introspect(self, request: Message, _user: str) -> Message:
-        """The answer to IntrospectToken: whose token it is, or that it is nobody's."""
+        """The answer to IntrospectToken: the token's user, or that the token is inactive."""
         user = self._bearer(request.token)
         return fill(types.IntrospectTokenResponse(), active=user is not None, username=user)
 

@@ -121,5 +121,5 @@ def _check_binary(name: str, truth: Sequence[float]) -> None:
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return math.fsum(found) / len(found)
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers)

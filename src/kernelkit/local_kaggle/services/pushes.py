@@ -1,4 +1,4 @@
-"""SaveKernel: what is accepted, what is refused, and what is dropped with a word or without."""
+"""SaveKernel: the fields that it accepts, refuses, and drops with or without a word."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ class Pushes:
         """The kernel to save to, made if it is new, under the slug that its title gives."""
         owner, _, slug = (request.slug or "").lower().partition("/")
         if request.id:
-            found = self._store.row("SELECT * FROM kernels WHERE id = ?", request.id)
+            row = self._store.row("SELECT * FROM kernels WHERE id = ?", request.id)
         else:
-            found = self._by_slug(owner, slug)
-        if (found["owner"] if found else owner) != user.lower():
+            row = self._by_slug(owner, slug)
+        if (row["owner"] if row else owner) != user.lower():
             raise ApiError(403, "Permission 'kernels.edit' was denied")
         private = request.is_private is not False
-        if found is None:
+        if row is None:
             title = request.new_title or slug
             derived = slugify(title)
             if self._by_slug(owner, derived):
@@ -109,13 +109,13 @@ class Pushes:
                 "INSERT INTO kernels (owner, slug, title, private) VALUES (?, ?, ?, ?)",
                 owner, derived, title, private,
             )  # fmt: skip
-            found = self._by_slug(owner, derived)
+            row = self._by_slug(owner, derived)
         else:
             change = "UPDATE kernels SET title = ?, private = ? WHERE id = ?"
-            self._store.change(change, request.new_title or found["title"], private, found["id"])
-        if found is None:
+            self._store.change(change, request.new_title or row["title"], private, row["id"])
+        if row is None:
             raise ApiError(500, "The kernel that was just saved is gone")
-        return found
+        return row
 
     def _by_slug(self, owner: str, slug: str) -> sqlite3.Row | None:
         query = "SELECT * FROM kernels WHERE owner = ? AND slug = ?"

@@ -29,7 +29,7 @@ Rows = dict[str, dict[str, str]]
 
 
 class SubmissionError(Exception):
-    """The submission cannot be scored; the message is what its author is told."""
+    """The submission cannot be scored; the message goes to its author."""
 
 
 @dataclass(frozen=True)
@@ -167,14 +167,14 @@ def _typed(rows: Rows, columns: Sequence[str], *, numbers: bool) -> dict[str, di
 
 
 def _labels(key: str, row: Mapping[str, str], whole: Mapping[str, bool]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    labels: dict[str, Value] = {}
     for column, is_whole in whole.items():
         text = row.get(column, "")
         if not text or (is_whole and not _is_whole(text)):
             kind = "a whole number" if is_whole else "a label"
             raise SubmissionError(f"Submission has the {column} {text!r} at {key}: give {kind}")
-        found[column] = int(text) if is_whole else text
-    return found
+        labels[column] = int(text) if is_whole else text
+    return labels
 
 
 def _number(key: str, column: str, text: str) -> float:

@@ -28,7 +28,7 @@ KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 
 
 class LogStream:
-    """Answers for the live log. Every connection is told everything from the start."""
+    """Answers for the live log. Every connection gets all entries from the start."""
 
     def __init__(self, state: ServerState, accounts: Accounts, kernels: Kernels) -> None:
         self._state = state

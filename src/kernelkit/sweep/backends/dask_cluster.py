@@ -23,7 +23,7 @@ from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store.records import FAILED, Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
-from kernelkit.sweep.workers.launching import launcher
+from kernelkit.sweep.workers.processes import launcher
 
 CONNECT_SECONDS = 15
 
@@ -47,7 +47,7 @@ def run_on_dask(
 
     from kernelkit.notebooks import document
 
-    # What it would say of a lost scheduler, in fifty lines, is said below in one.
+    # Dask logs a lost scheduler in fifty lines; one line below replaces them.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     text = nbformat.writes(document.strip(document.read(sweep_report.asked.notebook)))
     try:

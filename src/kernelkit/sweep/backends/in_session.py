@@ -24,18 +24,17 @@ from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
 from kernelkit.sweep.backends import wheels
 from kernelkit.sweep.config import best_files
-from kernelkit.sweep.config.identity import Fingerprint
-from kernelkit.sweep.config.specification import PlannedRun, Specification
+from kernelkit.sweep.config.specification import Fingerprint, PlannedRun, Specification
 from kernelkit.sweep.report.preview import expected_seconds
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.store.results import numbers
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
-from kernelkit.sweep.workers.launching import launcher
+from kernelkit.sweep.workers.processes import launcher
 
 FOLDER = "sweep"  # of the session's output: the runs
 KEPT = "kept"
-KEPT_VARIABLE = "KERNELKIT_KEPT"  # tells runs where that is
+KEPT_VARIABLE = "KERNELKIT_KEPT"  # the environment variable with that folder
 STORAGE = "search.db"
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # where a rehearsal has /kaggle/input
 
@@ -107,8 +106,8 @@ def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int
     taken = 0
     for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
         for state in sorted(place.glob(f"*/{records.STATE}")):
-            found = SweepFolder(place).record(PlannedRun(state.parent.name, {}, {})).state
-            own = found in records.ENDED if wanted is None else found == records.DONE
+            state_before = SweepFolder(place).record(PlannedRun(state.parent.name, {}, {})).state
+            own = state_before in records.ENDED if wanted is None else state_before == records.DONE
             target = folder.path / state.parent.name
             if own and not target.exists() and (wanted is None or target.name in wanted):
                 shutil.copytree(state.parent, target)
@@ -144,19 +143,19 @@ def _source(
     inputs: Path,
 ) -> RunSource:
     """The runs that are left, or the search, which adds its own to `runs`."""
-    found = carried["search"]
-    if not found:
+    search = carried["search"]
+    if not search:
         return Listed([run for run in runs if folder.record(run).state not in records.ENDED])
-    wheels.provide("optuna", found["wheels"], inputs)
+    wheels.provide("optuna", search["wheels"], inputs)
     from kernelkit.sweep.search import Search
 
     cell = document.parameters_cell(document.read(notebook)).source
     asked = Specification(
-        found["name"], notebook, parameters.declared(cell), found["base"],
-        Fingerprint(found["code"]), (), score=found["score"], minimize=found["minimize"],
-        search=found["search"],
+        search["name"], notebook, parameters.declared(cell), search["base"],
+        Fingerprint(search["code"]), (), score=search["score"], minimize=search["minimize"],
+        search=search["search"],
     )  # fmt: skip
-    return Search(asked, folder, runs, retry_failed=found["retry_failed"])
+    return Search(asked, folder, runs, retry_failed=search["retry_failed"])
 
 
 def _conclude(folder: SweepFolder, runs: list[PlannedRun], total: int) -> None:
@@ -170,6 +169,6 @@ def _leave_metrics(folder: Path) -> None:
     """The last run's metrics as the session's, so that the desk can check its machine."""
     metrics = folder / "metrics.json"
     if metrics.is_file():
-        found = json.loads(metrics.read_text(encoding="utf-8"))
-        kept = {name: found[name] for name in ("device",) if name in found}
+        values = json.loads(metrics.read_text(encoding="utf-8"))
+        kept = {name: values[name] for name in ("device",) if name in values}
         files.write_text(Path.cwd() / "metrics.json", json.dumps(kept) + "\n")

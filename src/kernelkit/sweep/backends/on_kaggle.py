@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from kernelkit import invocation, machines, project
+from kernelkit import machines, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -22,8 +22,8 @@ from kernelkit.errors import (
     RefusedError,
     RunFailedError,
 )
-from kernelkit.push import image_packages, plan, preflight
 from kernelkit.push import metadata as kernel_metadata
+from kernelkit.push import plan, preflight
 from kernelkit.push.command import push_kernel
 from kernelkit.push.metadata import Metadata
 from kernelkit.push.plan import ACCELERATOR
@@ -33,10 +33,11 @@ from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
+from kernelkit.terminal import invocation
 
 TAKEN = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
-# What ends one session badly, and says nothing of the next one's.
+# Errors that end one session and do not concern the next one.
 ITS_OWN = (AcceleratorMismatchError, DeadlineError, OutputsError, RefusedError, RunFailedError)
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at its end
 
@@ -55,7 +56,7 @@ class SessionOptions:
 
 
 def run_on_kaggle(
-    sweep_report: SweepReport, left: Sequence[PlannedRun], how: SessionOptions
+    sweep_report: SweepReport, left: Sequence[PlannedRun], options: SessionOptions
 ) -> None:
     """Push a session for the runs that are left, or for a search; wait, and take its runs in.
 
@@ -68,30 +69,30 @@ def run_on_kaggle(
     asked = sweep_report.asked
     if not (left or asked.search):
         return
-    base = kernel_metadata.load(how.metadata or plan.locate(asked.notebook))
-    if how.accelerator:
-        base = base.on(machines.named(how.accelerator))
-    sessions = _by_machine(asked, left, base, how)
+    base = kernel_metadata.load(options.metadata or plan.locate(asked.notebook))
+    if options.accelerator:
+        base = base.on(machines.named(options.accelerator))
+    sessions = _by_machine(asked, left, base, options)
     if asked.search:
         _check_search(asked, sessions[0][0])
-        left = _resumed(sweep_report, retry_failed=how.retry_failed)
-        if not (how.force or left) and len(sweep_report.runs) >= asked.search["trials"]:
+        left = _resumed(sweep_report, retry_failed=options.retry_failed)
+        if not (options.force or left) and len(sweep_report.runs) >= asked.search["trials"]:
             return
         sessions = [(sessions[0][0], left)]
     several = len({_kind(run) for run in asked.runs}) > 1
     kernels = [
         SessionKernel(
             sweep_report, runs, on, f" on {on.machine.kind.upper()}" if several else "",
-            how.retry_failed,
+            options.retry_failed,
         )
         for on, runs in sessions
     ]  # fmt: skip
     for kernel in kernels if several else ():  # before the first one takes hours
-        _check(kernel, how)
+        _check(kernel, options)
     failures: list[KernelkitError] = []
     for kernel in kernels:
         try:
-            _session(kernel, how)
+            _session(kernel, options)
         except ITS_OWN as error:
             failures.append(error)
             if kernel is not kernels[-1]:
@@ -101,39 +102,40 @@ def run_on_kaggle(
         raise failures[0]
 
 
-def _check(kernel: SessionKernel, how: SessionOptions) -> None:
+def _check(kernel: SessionKernel, options: SessionOptions) -> None:
     """Raise what a push would raise before it sends anything."""
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         planned = plan.make(
-            None, {}, kernel.write(Path(scratch)), None, how.timeout,
+            None, {}, kernel.write(Path(scratch)), None, options.timeout,
             carrying(kernel.sweep_report.asked.notebook), _starts(kernel),
         )  # fmt: skip
     preflight.stop_on_errors(planned.findings)
 
 
-def _session(kernel: SessionKernel, how: SessionOptions) -> None:
+def _session(kernel: SessionKernel, options: SessionOptions) -> None:
     """Push one session, wait, and bring its runs home."""
     sweep_report, kind = kernel.sweep_report, kernel.base.machine.kind
     notebook = sweep_report.asked.notebook
-    place = sweep_report.folder.path / ("rehearsal" if how.local else "kaggle")
+    place = sweep_report.folder.path / ("rehearsal" if options.local else "kaggle")
     place = place / kind if kernel.suffix else place
     home = place / f"session-{len(list(place.glob('session-*'))) + 1}"
-    minutes = how.timeout or 60 * machines.LIMITS[kind].hours_per_session
+    minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         try:
             push_kernel(
                 parameters={"time_limit": round(minutes - spare, 4)},
-                metadata=kernel.write(Path(scratch) if how.dry_run else place),
-                timeout=how.timeout,
+                metadata=kernel.write(Path(scratch) if options.dry_run else place),
+                timeout=options.timeout,
                 output=home,
-                local=how.local,
+                local=options.local,
                 runs=project.find_project(notebook).root / "runs",
                 stream=sweep_report.stream,
                 project=carrying(notebook),
                 starts=_starts(kernel),
-                continues=not how.force and any(map(claims.was_pushed, place.glob("session-*"))),
-                dry_run=how.dry_run,
+                continues=not options.force
+                and any(map(claims.was_pushed, place.glob("session-*"))),
+                dry_run=options.dry_run,
             )
         finally:
             bring_home(sweep_report, kernel.left, home / in_session.FOLDER)
@@ -145,17 +147,17 @@ def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
 
 
 def _by_machine(
-    asked: Specification, left: Sequence[PlannedRun], base: Metadata, how: SessionOptions
+    asked: Specification, left: Sequence[PlannedRun], base: Metadata, options: SessionOptions
 ) -> list[tuple[Metadata, list[PlannedRun]]]:
     """The sessions there are to be: a kernel on its machine, and the runs left for it."""
     wanted: dict[str, list[PlannedRun]] = {}
     for run in [_any_point(asked)] if asked.search else left:
         wanted.setdefault(_kind(run), []).append(run)
     for kind in wanted:
-        if how.accelerator and kind not in ("", base.machine.kind):
+        if options.accelerator and kind not in ("", base.machine.kind):
             raise ParameterError(
                 f"runs ask for a {kind.upper()} with {ACCELERATOR}={kind}, and --accelerator "
-                f"{how.accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
+                f"{options.accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
             )
     return [
         (base.on(machines.named(kind)) if kind not in ("", base.machine.kind) else base, runs)
@@ -220,7 +222,7 @@ def _any_point(asked: Specification) -> PlannedRun:
 def _check_search(asked: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    if asked.wheels or not image_packages.lacking([OPTUNA], kind):
+    if asked.wheels or not machines.lacking([OPTUNA], kind):
         return
     raise PreflightError(
         f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "

@@ -13,7 +13,7 @@ from slugify import slugify
 
 import kernelkit
 from kernelkit import files, project
-from kernelkit.bundle import packages, syntax
+from kernelkit.bundle import imports, packages
 from kernelkit.notebooks import document
 from kernelkit.project import Project
 from kernelkit.push import metadata as kernel_metadata
@@ -51,7 +51,7 @@ class SessionKernel:
 
     @property
     def carried(self) -> dict[str, Any]:
-        """What the session is told of the sweep."""
+        """The part of the sweep that the session receives."""
         asked = self.sweep_report.asked
         source = document.strip(document.read(asked.notebook))
         _check(asked.notebook, source)
@@ -116,7 +116,7 @@ def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
     """Raise `PreflightError` for cells that are not Python, by their lines."""
     cells = [(f"{notebook.name}[cell {n}]", cell) for n, cell in enumerate(source.cells, 1)]
     broken = (
-        syntax.broken_cell(name, cell.source) for name, cell in cells if cell.cell_type == "code"
+        imports.broken_cell(name, cell.source) for name, cell in cells if cell.cell_type == "code"
     )
     preflight.stop_on_errors([error(message) for message in broken if message])
 

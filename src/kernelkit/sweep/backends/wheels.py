@@ -31,15 +31,15 @@ def provide(module: str, dataset: str, inputs: Path) -> None:
             + (f"{dataset} no wheels" if dataset else "no dataset of wheels is attached")
         )
     target = tempfile.mkdtemp(prefix="wheels-")
-    found = [word for folder in sorted(folders) for word in ("--find-links", str(folder))]
+    links = [word for folder in sorted(folders) for word in ("--find-links", str(folder))]
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         "--no-index", *found, "--target", target, module],
+         "--no-index", *links, "--target", target, module],
         capture_output=True, text=True, timeout=SECONDS,
     )  # fmt: skip
     if done.returncode:
-        message = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        message = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
         raise RunFailedError(f"{module} could not be installed from {dataset}: {message}")
-    # Last on the path: what the image holds already stays what it is.
+    # Last on the path, so that the image's own packages come first.
     sys.path.append(target)
     importlib.invalidate_caches()

@@ -1,4 +1,4 @@
-"""The points of a grid: what each run sets on top of the base, and what replaces an axis.
+"""The points of a grid: the values that each run adds to the base, and replaced axes.
 
 A value given with `-p`, or in the base of a `kaggle:` block, takes the place of an axis of that
 name. A list, as in `-p image_size=[192,224]`, takes the place of the axis's values.
@@ -143,8 +143,8 @@ def _seeds(asked: Mapping[str, Any], known: Known) -> list[int]:
     return [parameters.resolve(known, {SEED: seed})[SEED] for seed in seeds]
 
 
-def _without(found: Sequence[Values], excluded: Sequence[Any], known: Known) -> list[Values]:
-    kept = list(found)
+def _without(combinations: Sequence[Values], excluded: Sequence[Any], known: Known) -> list[Values]:
+    kept = list(combinations)
     for rule in excluded:
         pairs = parameters.resolve(known, names(rule, "exclude")).items()
         left = [p for p in kept if not all(p.get(name) == value for name, value in pairs)]

@@ -21,19 +21,24 @@ kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle sessio
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelkit import project
+from kernelkit.bundle import packages
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
 from kernelkit.sweep.config import best_files, points, yaml_file
-from kernelkit.sweep.config.identity import Fingerprint, fingerprint
 from kernelkit.sweep.config.points import Values
+
+if TYPE_CHECKING:
+    import nbformat
 
 KEYS: dict[str, type | tuple[type, ...]] = {
     "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
@@ -44,11 +49,24 @@ KEYS: dict[str, type | tuple[type, ...]] = {
 KAGGLE_KEYS = ("base", "grid", "runs", "exclude", "seeds", "search", "time_limit", "memory",
                "wheels")  # fmt: skip
 OUTPUT = "output"
+LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A hash of the code that a sweep's runs share."""
+
+    digest: str
+
+    def run(self, values: Mapping[str, Any]) -> str:
+        """The id of a run of this code with all of these parameters."""
+        message = json.dumps([self.digest, sorted(values.items())], sort_keys=True)
+        return hashlib.sha256(message.encode()).hexdigest()[:LENGTH]
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: its id, what it sets, and all of the notebook's parameters as they will be."""
+    """One run: its id, the parameters it sets, and the values of all parameters."""
 
     id: str
     given: Mapping[str, Any]
@@ -127,8 +145,8 @@ def _checked(
             raise ParameterError("search takes the place of grid and runs: keep one of them")
         _reject_output(base)
     else:
-        found = points.points(asked, known, many)
-        runs = tuple(_run(known, code, {**base, **point}) for point in found)
+        planned = points.points(asked, known, many)
+        runs = tuple(_run(known, code, {**base, **point}) for point in planned)
         _reject_twins(runs)
     return Specification(
         path.stem, notebook, known, base, code, runs,
@@ -200,3 +218,16 @@ def _modules(names: Sequence[Any]) -> tuple[str, ...]:
         if not all(part.isidentifier() for part in str(name).split(".")):
             raise ParameterError(f"warm: {name!r} is no module's name")
     return tuple(map(str, names))
+
+
+def fingerprint(notebook: Path, source: nbformat.NotebookNode) -> Fingerprint:
+    """Hash a notebook's code cells and the packages of the project it lies in."""
+    here = project.find_project(notebook)
+    digest = hashlib.sha256()
+    for cell in source.cells:
+        if cell.cell_type == "code":
+            digest.update(cell.source.encode() + b"\0")
+    for package in here.packages:
+        for file in packages.files(here.package_folder(package), here.leave_out):
+            digest.update(f"{file.path}\0{file.sha256}\0".encode())
+    return Fingerprint(digest.hexdigest())

@@ -28,13 +28,13 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tTfF"))
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+    mapping: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
-        if key in found:
+        if key in mapping:
             raise ParameterError(f"{key!r} is given twice (line {key_node.start_mark.line + 1})")
-        found[key] = loader.construct_object(value_node, deep=True)
-    return found
+        mapping[key] = loader.construct_object(value_node, deep=True)
+    return mapping
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
@@ -50,27 +50,27 @@ def load(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{path} is not UTF-8 text") from None
     try:
         # Safe: the loader is a SafeLoader that reads numbers and words more closely.
-        found = yaml.load(text, _Loader)  # noqa: S506
+        content = yaml.load(text, _Loader)  # noqa: S506
     except yaml.YAMLError as error:
         raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     except ParameterError as error:
         raise ParameterError(f"{path}: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ParameterError(f"{path} must hold keys and values, like `notebook: 02_train.py`")
-    return found
+    return content
 
 
 def flow_list(text: str) -> list[Any]:
     """The values of a list as YAML writes it on a line, `[VGG16, 224]`; raises `ParameterError`."""
     try:
-        found = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader, as above
+        values = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader, as above
     except yaml.YAMLError:
-        found = None
-    if not isinstance(found, list) or not found:
+        values = None
+    if not isinstance(values, list) or not values:
         raise ParameterError(f"{text} is not a list: write it as [value, value]")
-    return found
+    return values
 
 
 def _others(folder: Path) -> str:
-    found = sorted(path.name for path in folder.glob("*.yaml")) if folder.is_dir() else []
-    return f"; {folder} holds {', '.join(found)}" if found else ""
+    names = sorted(path.name for path in folder.glob("*.yaml")) if folder.is_dir() else []
+    return f"; {folder} holds {', '.join(names)}" if names else ""

@@ -4,8 +4,8 @@
     runs/<sweep>/<id>/state.json       {"version": 1, "state": "done", "seconds": 31.2, …}
     runs/<sweep>/results.csv, results.json, index.html
 
-Only the process that holds the lock writes states. What says `running` when the lock is
-taken was in flight when its sweep died, and is to be run again.
+Only the process that holds the lock writes states. A run in the state `running` when the
+lock is taken was in flight when its sweep died; the sweep runs it again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Record:
 
     @property
     def reason(self) -> str:
-        """The line of its error that says most: of a traceback the last, else the first."""
+        """The most telling line of its error: of a traceback the last, else the first."""
         lines = [line.strip() for line in self.error.splitlines() if line.strip()]
         raised = [line for line in lines if _RAISED.match(line)]
         return raised[-1] if raised else next(iter(lines), "")
@@ -68,15 +68,15 @@ class SweepFolder:
         return self.path / run.id
 
     def record(self, run: PlannedRun) -> Record:
-        """How a run stands; one whose state is damaged counts as never begun.
+        """The state of a run; a run with a damaged state counts as never begun.
 
         Raises `ParameterError` when another version of the kit wrote it.
         """
         file = self.run_folder(run) / STATE
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
-            version = found.pop("version")
-            state = found["state"]
+            values = json.loads(file.read_text(encoding="utf-8"))
+            version = values.pop("version")
+            state = values["state"]
         except FileNotFoundError:
             return Record(parameters=dict(run.given))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -86,7 +86,7 @@ class SweepFolder:
         known = {entry.name for entry in fields(Record)}
         if state not in STATES:
             return self._damaged(run)
-        return Record(**{name: value for name, value in found.items() if name in known})
+        return Record(**{name: value for name, value in values.items() if name in known})
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Keep how a run stands; raises `OSError` where the disk is full."""
@@ -119,15 +119,15 @@ class SweepFolder:
         marker = self.path / SWEEP
         if marker.is_file():
             try:
-                found = json.loads(marker.read_text(encoding="utf-8"))
-                version = found["version"]
+                owner = json.loads(marker.read_text(encoding="utf-8"))
+                version = owner["version"]
             except (ValueError, TypeError, KeyError):
-                found, version = {"name": name}, VERSION  # damaged: the runs speak for themselves
+                owner, version = {"name": name}, VERSION  # damaged: each run has its own file
             if version != VERSION:
                 raise _other_version(marker, version)
-            if found.get("name") != name:
+            if owner.get("name") != name:
                 raise ParameterError(
-                    f"{self.path} holds the sweep {found.get('name')!r}: choose another folder "
+                    f"{self.path} holds the sweep {owner.get('name')!r}: choose another folder "
                     "with --output"
                 )
         elif self.path.is_dir() and any(p.name not in (LOCK, HOLDER) for p in self.path.iterdir()):

@@ -15,7 +15,9 @@ from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.workers import processes
 from kernelkit.sweep.workers.processes import Launcher, RunProcess
 
-OUT_OF_TIME = "time limit"  # what `stopped` of the metrics says, as in kernelkit.runs.run_folder
+OUT_OF_TIME = (
+    "time limit"  # the value of `stopped` in metrics.json, as in kernelkit.runs.run_folder
+)
 TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
 POLL_SECONDS = 0.1  # seconds between looks at the runs in flight
 MEMORY_GLANCE = 0.5
@@ -37,7 +39,7 @@ class RunSource(Protocol):
         """How a run that was handed out ended."""
 
     def hopeless(self, run: PlannedRun) -> str:
-        """Why a run in flight should be stopped, by what it has written so far; "" to go on."""
+        """The reason to stop a run in flight, from the files it has written so far; "" to go on."""
 
 
 class Listed:
@@ -166,13 +168,13 @@ class Engine:
             return replace(record, state=records.FAILED, error=process.error(code))
         metrics = process.folder / "metrics.json"
         try:
-            found = json.loads(metrics.read_text()) if metrics.is_file() else {}
+            values = json.loads(metrics.read_text()) if metrics.is_file() else {}
         except (OSError, ValueError):
-            found = None
-        if not isinstance(found, dict):
+            values = None
+        if not isinstance(values, dict):
             message = f"it left a {metrics.name} that cannot be read"
             return replace(record, state=records.FAILED, error=message)
-        if found.get("stopped") == OUT_OF_TIME and not run.given.get(TIME_LIMIT):
+        if values.get("stopped") == OUT_OF_TIME and not run.given.get(TIME_LIMIT):
             message = "ended early with the scores it had, in time for its session's end"
             return replace(record, state=records.STOPPED, error=message)
         return replace(record, state=records.DONE)
@@ -223,7 +225,7 @@ class Engine:
         self._again.append(run)
 
     def _stop_all(self) -> None:
-        """End what is in flight; it will be run again."""
+        """End the runs in flight; they will be run again."""
         flight, self._flight = list(self._flight.values()), {}
         for _, process, _ in flight:
             process.kill()

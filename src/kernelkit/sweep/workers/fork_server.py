@@ -93,7 +93,7 @@ class ForkServer:
         return self._process
 
     def _hear(self, process: subprocess.Popen[bytes], patience: float) -> list[int]:
-        """What it has told since, waited for that many seconds.
+        """The server's messages since the last call, after a wait of at most that many seconds.
 
         Returns the runs that began; EOFError once it is gone. The pipe is read by its
         descriptor: lines that wait in a reader's buffer are nothing that `select` would see.
@@ -108,12 +108,12 @@ class ForkServer:
             raise EOFError
         *lines, self._unread = (self._unread + read).split(b"\n")
         begun = []
-        for told in map(json.loads, lines):
-            if "ended" in told:
-                self._codes[told["ended"]] = told["code"]
+        for message in map(json.loads, lines):
+            if "ended" in message:
+                self._codes[message["ended"]] = message["code"]
             else:
-                self._codes.pop(told["begun"], None)
-                begun.append(told["begun"])
+                self._codes.pop(message["begun"], None)
+                begun.append(message["begun"])
         return begun
 
 

@@ -1,7 +1,7 @@
 """A Jupyter kernel that is forked rather than started, with its imports done already.
 
 The fork happens while its parent still has a single thread and no sockets; what is forked
-then waits to be told the command that would have started a kernel, and becomes that kernel.
+then waits for the command that would have started a kernel, and becomes that kernel.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ def plant() -> None:
     code = 1
     try:
         with os.fdopen(reading) as pipe:
-            told = pipe.readline()
-        if told:
-            _become(json.loads(told))
+            line = pipe.readline()
+        if line:
+            _become(json.loads(line))
         code = 0
     finally:
         os._exit(code)
 
 
-def _become(told: dict[str, Any]) -> None:
+def _become(request: dict[str, Any]) -> None:
     os.setsid()
     os.environ.clear()
-    os.environ.update(told["env"])
-    os.chdir(told["cwd"])
-    # Python read the variable before this process was told of it.
-    paths = told["env"].get("PYTHONPATH", "").split(os.pathsep)
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    # Python read the variable before the request came.
+    paths = request["env"].get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:0] = [path for path in paths if path and path not in sys.path]
     from ipykernel.kernelapp import IPKernelApp
 
-    IPKernelApp.launch_instance(argv=told["arguments"])
+    IPKernelApp.launch_instance(argv=request["arguments"])
 
 
 class Process:
@@ -90,10 +90,10 @@ class Process:
         """Ask it to end."""
         self.send_signal(signal.SIGTERM)
 
-    def _look(self, how: int) -> int | None:
+    def _look(self, flags: int) -> int | None:
         if self.returncode is None:
             try:
-                pid, status = os.waitpid(self.pid, how)
+                pid, status = os.waitpid(self.pid, flags)
             except ChildProcessError:
                 self.returncode = 0
             else:
@@ -110,13 +110,13 @@ class Forked(LocalProvisioner):
         if not _seeds or LAUNCHER not in cmd:
             return await super().launch_kernel(cmd, **kwargs)
         pid, pipe = _seeds.pop()
-        told = {
+        request = {
             "arguments": cmd[cmd.index(LAUNCHER) + 1 :],
             "env": {**kwargs.get("env", os.environ), "JPY_PARENT_PID": str(os.getpid())},
             "cwd": str(kwargs.get("cwd") or Path.cwd()),
         }
         with os.fdopen(pipe, "w") as seed:
-            seed.write(json.dumps(told) + "\n")
+            seed.write(json.dumps(request) + "\n")
         self.process = Process(pid)  # type: ignore[assignment]
         self.pid, self.pgid = pid, None
         return self.connection_info

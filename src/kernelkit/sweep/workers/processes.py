@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,8 @@ import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files
 from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
+
+COLD = "KERNELKIT_COLD"  # set to anything: every run in an interpreter of its own
 
 KILL_SECONDS = 30.0  # waited for what was killed to be gone; the kernel may have it in a long call
 
@@ -108,15 +110,15 @@ class RunProcess:
         psutil.wait_procs(family, timeout=5)
 
     def error(self, code: int) -> str:
-        """What it said went wrong, or what its exit code says."""
+        """The run's own error message, or one of its exit code."""
         try:
             message = (self.folder / ERROR).read_text(encoding="utf-8").strip()
         except OSError:
             message = ""
         if message:
             return message
-        how = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
-        return f"its process {how}; {self.folder / LOG} holds what it said"
+        end = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
+        return f"its process {end}; {self.folder / LOG} holds its output"
 
 
 def machine_bytes() -> int:
@@ -141,3 +143,12 @@ def _family(pid: int) -> list[psutil.Process]:
         return [*parent.children(recursive=True), parent]
     except psutil.Error:
         return []
+
+
+def launcher(warm: Sequence[str], log: Path) -> Launcher:
+    """The launcher of runs, with these modules imported beforehand where a fork is safe."""
+    if sys.platform != "linux" or COLD in os.environ:
+        return Fresh()
+    from kernelkit.sweep.workers.fork_server import ForkServer
+
+    return ForkServer(warm, log)

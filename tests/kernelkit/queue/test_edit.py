@@ -1,0 +1,74 @@
+"""The queue is filled, shown and thinned out without a word to Kaggle."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from kernelkit import errors
+from kernelkit.commands.queue import command
+from kernelkit.queue.edit import remove
+from kernelkit.queue.items import Queue
+
+
+@pytest.fixture(autouse=True)
+def here(repository, monkeypatch):
+    monkeypatch.chdir(repository.root)
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(command, arguments)
+
+
+def events(*arguments):
+    done = invoke(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.output.splitlines()]
+
+
+def test_items_keep_their_order_and_all_that_a_push_needs(repository):
+    for files in range(3):
+        assert events("add", "-p", f"files={files}", "--timeout", "60")[-1]["number"] == files + 1
+    items = Queue(repository.runs).items()
+    assert [item.plan.request.parameters["files"] for item in items] == [0, 1, 2]
+    assert items[1].plan.save_fields["session_timeout_seconds"] == 3600
+    assert "blossom" in items[1].plan.request.bundle.packages
+    assert [event["state"] for event in events("list")] == ["waiting"] * 3
+
+
+def test_a_mistake_is_found_as_it_is_queued(repository):
+    done = invoke("add", "-p", "flies=3")
+    assert (done.exit_code, "did you mean files?" in done.output) == (2, True)
+    repository.describe(machine_shape="TpuV38")
+    assert invoke("add").exit_code == 3
+    assert Queue(repository.runs).items() == []
+
+
+def test_the_same_is_queued_twice_on_purpose_only(repository):
+    assert invoke("add").exit_code == 0
+    done = invoke("add")
+    assert (done.exit_code, "identical to the queued push 1" in done.output) == (3, True)
+    assert invoke("add", "--force").exit_code == 0
+    assert len(Queue(repository.runs).items()) == 2
+
+
+def test_what_waits_can_be_taken_out(repository):
+    for files in range(3):
+        invoke("add", "-p", f"files={files}")
+    assert invoke("remove", "2").exit_code == 0
+    assert [event["number"] for event in events("list")] == [1, 3]
+    with pytest.raises(errors.ParameterError, match="holds no 2"):
+        remove([1, 2])
+    assert [event["number"] for event in events("list")] == [1, 3]
+
+
+def test_an_empty_queue_says_so(repository):
+    assert "the queue is empty" in invoke("list").output
+    assert invoke("run", "--no-wait").exit_code == 0
+
+
+def test_a_file_that_is_cut_short_is_passed_over(repository):
+    invoke("add")
+    path = Queue(repository.runs).folder / "000001.json"
+    path.write_text(path.read_text()[:100])
+    assert Queue(repository.runs).items() == []

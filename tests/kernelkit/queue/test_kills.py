@@ -1,0 +1,143 @@
+"""A queue that is killed at any moment doubles no push and loses none."""
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kernelkit.kaggle_api.connection import Connection
+from kernelkit.push.ledger import Ledger
+
+# `kernelkit queue run` with the pace of the tests.
+PROGRAM = """\
+import sys
+from pathlib import Path
+from kernelkit.kaggle_api.clock import Clock
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.push.timing import Timing
+from kernelkit.queue.work import work_off
+clock = Clock(speed=50)
+work_off(runs=Path(sys.argv[1]), timing=Timing(clock=clock, retries=Retries(clock=clock)))
+"""
+
+
+class Killed(BaseException):
+    """The end of a process, as far as a test within it can tell."""
+
+
+def assert_each_ran_once(store, repository, pushes):
+    assert store.files() == list(range(pushes))
+    for (_, ended), (queued, _) in itertools.pairwise(store.sessions()):
+        assert ended <= queued
+    made = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
+    assert [(p.version, p.state) for p in made] == [
+        (version, "complete") for version in range(1, pushes + 1)
+    ]  # fmt: skip
+    for push in made:
+        folder = repository.runs / f"rehearsal-blossom-train-v{push.version}"
+        assert (folder / "metrics.json").is_file()
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """Lets the process die at a request or a line of the ledger, before it or right after."""
+    left = [None, "before"]
+
+    def counted(real):
+        def call(*arguments, **options):
+            if left[0] is None:
+                return real(*arguments, **options)
+            left[0] -= 1
+            if left[0] == 0 and left[1] == "before":
+                raise Killed
+            result = real(*arguments, **options)
+            if left[0] == 0:
+                raise Killed
+            return result
+
+        return call
+
+    monkeypatch.setattr(Connection, "ask", counted(Connection.ask))
+    monkeypatch.setattr(Ledger, "_write", counted(Ledger._write))
+
+    def dying(after, when="before"):
+        left[:] = [after, when]
+
+    return dying
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_while_it_is_sent(server, queue, store, repository, monkeypatch, when):
+    """Before the request is out, or once it has arrived and nobody knows."""
+    from kernelkit.kaggle_api.client import Kaggle
+
+    save = Kaggle.save
+
+    def killed(kaggle, fields):
+        if when == "after":
+            save(kaggle, fields)
+        raise Killed
+
+    monkeypatch.setattr(Kaggle, "save", killed)
+    queue.add("files=0")
+    with pytest.raises(Killed):
+        queue.run()
+    assert queue.states() == ["sending"]
+    monkeypatch.setattr(Kaggle, "save", save)
+    queue.run()
+    assert_each_ran_once(store, repository, 1)
+    assert bool(queue.events("found")) == (when == "after")
+
+
+@pytest.mark.parametrize(("seed", "pushes"), [
+    (0, 1), *(pytest.param(seed, 5, marks=pytest.mark.long) for seed in range(1, 5)),
+])  # fmt: skip
+def test_killed_at_random_steps(server, queue, store, repository, dying, seed, pushes):
+    rng = random.Random(seed)
+    for files in range(pushes):
+        queue.add(f"files={files}")
+    killed = 0
+    while True:
+        dying(rng.randint(1, 20), rng.choice(["before", "after"]))
+        try:
+            queue.run()
+            break
+        except Killed:
+            killed += 1
+    assert killed >= pushes
+    assert_each_ran_once(store, repository, pushes)
+
+
+def states(repository):
+    return {push.state for push in Ledger(repository.runs / "pushes.jsonl").pushes()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2))
+def test_killed_with_minus_9(server, queue, store, repository, seed):
+    rng = random.Random(seed)
+    for files in range(5):
+        queue.add(f"files={files}")
+    environment = server.client_environment(os.environ)
+
+    def run():
+        command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(repository.runs)]
+        return subprocess.Popen(command, cwd=repository.root, env=environment,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+
+    for state in ["sending", "queued"] * 2:
+        with run() as process:
+            until = time.monotonic() + 30
+            while state not in states(repository) and process.poll() is None:
+                assert time.monotonic() < until
+                time.sleep(0.002)
+            time.sleep(rng.choice([0, 0.02, 0.1, 0.7]))
+            process.kill()
+    with run() as process:
+        _, message = process.communicate(timeout=120)
+    assert process.returncode == 0, message.decode()
+    assert_each_ran_once(store, repository, 5)

@@ -1,0 +1,136 @@
+"""Queued pushes are made in order, one session at a time, within the week's hours."""
+
+import itertools
+import json
+import threading
+import time
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from kernelkit.push.ledger import Ledger
+
+
+def ledger(repository):
+    return Ledger(repository.runs / "pushes.jsonl").pushes()
+
+
+def assert_none_overlap(store):
+    sessions = store.sessions()
+    for (_, ended), (queued, _) in itertools.pairwise(sessions):
+        assert ended <= queued
+
+
+@pytest.mark.parametrize(("pushes", "hours", "fit"), [
+    (2, 16, 1), pytest.param(5, 6, 3, marks=pytest.mark.long),
+])  # fmt: skip
+def test_pushes_never_overlap_and_keep_to_the_weeks_hours(
+    server, queue, store, repository, pushes, hours, fit
+):
+    store.count_each_run_as(hours)  # however short it is
+    for files in range(pushes):
+        queue.add(f"files={files}", timeout=300)
+    over = []
+
+    def a_week_goes_by():
+        """Once the queue waits for hours that are not there, for a while longer."""
+        while len(store.sessions()) < fit or not queue.events("waiting"):
+            time.sleep(0.05)
+        time.sleep(0.7)  # of this time the queue must make nothing
+        over.append((len(store.sessions()), store.used()))
+        store.next_week()
+
+    week = threading.Thread(target=a_week_goes_by)
+    week.start()
+    queue.run()
+    week.join()
+
+    assert over == [(fit, fit * hours)]
+    (waiting,) = queue.events("waiting")
+    assert (
+        f"{20 - fit * hours}.0 of 20 TPU hours are left this week and the run may take 5.0"
+        in waiting["text"]
+    )
+    assert store.files() == list(range(pushes))
+    assert_none_overlap(store)
+    assert queue.states() == ["complete"] * pushes
+    assert [push.version for push in ledger(repository)] == list(range(1, pushes + 1))
+    for files in range(1, pushes):
+        folder = repository.runs / f"rehearsal-blossom-train-v{files + 1}"
+        assert (folder / "0.bin").is_file()
+
+
+def test_what_was_queued_is_what_runs(server, queue, repository):
+    queue.add("files=1")
+    (repository.package / "petals.py").write_text("F1 = 0.25\n")
+    repository.describe(title="Another title", id="INSERT_USERNAME/another-title")
+    queue.run()
+    (push,) = ledger(repository)
+    assert push.kernel == "tester/blossom-train"
+    metrics = repository.runs / "rehearsal-blossom-train-v1" / "metrics.json"
+    assert json.loads(metrics.read_text())["macro_f1"] == 0.75
+
+
+def test_one_that_fails_does_not_keep_the_next_from_its_turn(server, queue, store):
+    queue.add("fail=true")
+    queue.add("files=1")
+    with pytest.raises(errors.RunFailedError, match="ended in error"):
+        queue.run()
+    assert queue.states() == ["failed", "complete"]
+    queue.run()  # nothing is left to do
+    assert len(store.sessions()) == 2
+
+
+def test_another_session_is_waited_for(server, queue, store, repository, notebook_code):
+    repository.cells(notebook_code("import time; time.sleep(3)"))
+    repository.push(wait=False)
+    repository.cells(notebook_code("print('next')"))
+    queue.add()
+    queue.run()
+    assert "is still" in queue.events("waiting")[0]["text"]
+    assert_none_overlap(store)
+    assert queue.states() == ["complete"]
+
+
+@pytest.mark.parametrize("kind", [FaultKind.LOST_ANSWER, FaultKind.HTML, FaultKind.ERROR_503])
+def test_a_fault_at_the_push_makes_one_version(server, queue, store, kind):
+    server.faults = FaultSchedule([Fault("SaveKernel", 1, kind)])
+    queue.add("files=1")
+    queue.run()
+    assert server.faults.fired
+    assert store.files() == [1]
+    assert queue.states() == ["complete"]
+
+
+def test_an_outage_ends_the_command_and_loses_nothing(server, queue, store):
+    server.faults = FaultSchedule([Fault("ListKernelSessionOutput", 0, FaultKind.ERROR_500)])
+    queue.add("files=1")
+    with pytest.raises(errors.NetworkError):
+        queue.run()
+    assert queue.states() == ["not fetched"]
+    server.faults = FaultSchedule()
+    queue.run()
+    assert queue.states() == ["complete"]
+    assert store.files() == [1]
+
+
+def test_without_waiting_it_does_what_can_be_done_now(server, queue, store, notebook_code):
+    queue.add("files=1")
+    queue.add("files=2")
+    for done in range(2):
+        with pytest.raises(errors.StillRunningError, match=f"queued push {done + 1}, .* is still"):
+            queue.run(wait=False)
+        while None in store.sessions()[-1]:
+            time.sleep(0.05)
+    queue.run(wait=False)
+    assert store.files() == [1, 2]
+    assert queue.states() == ["complete"] * 2
+
+
+def test_a_rehearsed_queue_is_as_it_was_for_kaggle(repository, queue, quick_sessions, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    queue.add("files=1")
+    queue.run(local=True)
+    assert queue.states() == ["waiting"]
+    assert queue.states(local=True) == ["complete"]

@@ -1,0 +1,51 @@
+"""Every tool ends in one message and its exit code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kernelkit.errors import RefusedError
+from kernelkit.terminal.cli import reports_errors
+
+
+def ending_in(error):
+    @reports_errors
+    def command():
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(("error", "code"), [
+    (RefusedError("no\x1b]0;title\x07\x9b5n"), 5),
+    (PermissionError(13, "Permission denied", "a\x1b]0;title\x07"), 12),
+    (OSError(36, "File name too long", "n" * 5000), 12),
+    (RefusedError("half \ud83c"), 5),
+])  # fmt: skip
+def test_no_control_sequence_reaches_the_terminal(capsys, error, code):
+    with pytest.raises(SystemExit) as ended:
+        ending_in(error)()
+    assert ended.value.code == code
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
+    assert not [c for c in message.rstrip("\n") if c < " " or "\x7f" <= c <= "\x9f"]
+
+
+def test_a_tool_speaks_to_an_ascii_terminal():
+    code = (
+        "import click; from kernelkit.terminal.cli import reports_errors\n"
+        "from kernelkit.errors import RefusedError\n"
+        "@reports_errors\n"
+        "def command():\n"
+        "    click.echo('Blüte'); print('🌸'); raise RefusedError('花')\n"
+        "command()"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment)
+    assert done.returncode == 5
+    assert done.stdout.endswith(b"\\U0001f338\n")
+    assert done.stderr.startswith(b"error: ")
+    assert done.stderr.count(b"\n") == 1

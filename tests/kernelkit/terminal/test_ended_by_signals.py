@@ -1,0 +1,53 @@
+"""A signal that ends the process unwinds it first."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from kernelkit.terminal import cli
+
+
+@pytest.mark.parametrize("number", cli.ENDING)
+def test_what_is_open_is_closed(number):
+    closed = []
+    before = signal.getsignal(number)
+    signal.signal(number, signal.SIG_DFL)
+    try:
+        with pytest.raises(cli.EndedBySignal) as ended, cli.unwinding():
+            try:
+                os.kill(os.getpid(), number)
+                time.sleep(5)
+            finally:
+                os.kill(os.getpid(), number)  # a second one does not cut the closing short
+                closed.append(number)
+        assert closed == [number]
+        assert ended.value.code == 128 + number
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+
+
+def test_what_somebody_handles_is_theirs():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with cli.unwinding():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_another_thread_is_left_alone():
+    entered = []
+
+    def work():
+        with cli.unwinding():
+            entered.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered

@@ -1,0 +1,67 @@
+"""Nothing that a terminal obeys is left in a text."""
+
+import io
+
+import pytest
+
+from kernelkit.terminal import safe_text
+
+ATTACKS = [
+    "\x1b]0;owned\x07",
+    "\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\",
+    "\x1b]52;c;b3duZWQ=\x07",
+    "\x1bc",
+    "\x1b[?1049h\x1b[?25l",
+    "\x1b[2J\x1b[H\x1b[5n\x1b[6n",
+    "\x1b[31mred\x1b[8mhidden",
+    "\x1bPq$qm\x1b\\",
+    "\x1b_apc\x1b\\\x1b^pm\x1b\\\x1bXsos\x1b\\",
+    "\x1b(0\x1b#8\x1b=",
+    "\x9b31m\x9d0;owned\x9c\x90\x98\x9e\x9f\x85",
+    "\x1b]0;never ended",
+    "\x1b\x1b[\x1b]\x1b",
+    "\x00\x07\x08\x0b\x0c\x0e\x7f",
+    "abc\u202etxt.exe\u2066",
+]
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_no_sequence_is_left(text):
+    for message in (safe_text.plain(text), safe_text.one_line(text)):
+        assert not [c for c in message if c < " " or "\x7f" <= c <= "\x9f" or c in "\u202e\u2066"]
+        assert "owned" not in safe_text.plain(text)
+
+
+def test_what_people_read_is_left():
+    text = "Blüte 🌸\tone\ntwo 花\n\n[0m 100 % ]0;"
+    assert safe_text.plain(text) == text
+    assert safe_text.plain("\x1b[1;31mred\x1b[0m line\r\n") == "red line\n"
+
+
+def test_of_a_line_that_is_written_over_the_end_is_left():
+    assert safe_text.plain("\r 1%\r 50%\r100%\ndone\r\r\n\rlast\r") == "100%\ndone\nlast"
+
+
+def test_a_name_stays_on_its_line():
+    assert safe_text.one_line("a\nreport  /etc\x1b[m\u2028b\udc80") == (
+        r"a\nreport  /etc\x1b[m\u2028b\udc80"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b]", "\x9d", "\x1b", "\x1b[", "\r", "\x1b[0", "x\r", "\r\n", "x", "\rx"]
+)
+@pytest.mark.parametrize("end", ["", "x", "\n\r\n"])
+def test_long_texts_take_their_length(text, end):
+    safe_text.plain(text * 200_000 + end)
+
+
+def test_colours_stay_where_they_may():
+    text = "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3m\x1b[2Jcleared\x1b]0;title\x07\x1b[?25l"
+    assert safe_text.plain(text, colours=True) == "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3mcleared"
+
+
+def test_what_an_encoding_lacks_is_escaped():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    assert safe_text.writable("Blüte \udc80", stream) == "Bl\\xfcte \\udc80"
+    assert safe_text.writable("Blüte", io.StringIO()) == "Blüte"

@@ -1,0 +1,39 @@
+"""The list of what Kaggle's images hold, against what pins the same versions."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelkit import machines
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("kind", ["tpu", "gpu", "cpu"])
+def test_every_session_has_what_petals_needs(kind):
+    needs = ["numpy", "tensorflow", "jax", "h5py", "matplotlib", "sklearn", "PIL", "filelock", "os"]
+    assert machines.lacking(needs, kind) == []
+    assert machines.lacking(["timm_something", "jupytext", "asynchat"], kind) == [
+        "timm_something", "jupytext", "asynchat",
+    ]  # fmt: skip
+
+
+def test_the_tpus_image_holds_less():
+    assert machines.lacking(["timm", "xgboost", "spacy"], "tpu") == ["xgboost", "spacy"]
+    assert machines.lacking(["timm", "xgboost", "spacy"], "gpu") == []
+    assert machines.modules("tpu") < machines.modules("gpu")
+
+
+def test_the_pinned_versions_are_of_one_date_and_name_no_host():
+    text = (ROOT / "requirements-kaggle.lock").read_text()
+    assert re.match(r"# .* as looked up on 20\d\d-\d\d-\d\d ", text)
+    assert "://" not in text
+    assert re.search(r"^tensorflow-cpu==2\.20\.0 ", text, re.M)
+    assert not re.search(r"^tensorflow==", text, re.M)
+    assert len(re.findall(r"--hash=sha256:", text)) > 500
+
+
+def test_no_name_is_in_the_list_that_python_has_anyway():
+    assert not machines.CPU_AND_GPU & set(sys.stdlib_module_names) - {"distutils"}

@@ -1,0 +1,63 @@
+"""A repository whose programs a stand-in compiles: batches over 32 do not fit."""
+
+import json
+import sys
+
+import pytest
+
+from kernelkit.tpu import environment
+
+COMPILE = """\
+import json, pathlib, sys
+request = json.loads(sys.stdin.read())
+with open("asked.jsonl", "a") as file:
+    file.write(json.dumps(request) + "\\n")
+def tell(**event):
+    print(json.dumps(event), flush=True)
+print("a library's own words")
+batch = request["parameters"]["batch_size"]
+if batch == 13:
+    tell(event="error", kind="SettingError", text="13 brings bad luck: give 16")
+    sys.exit(2)
+if batch == 14:
+    sys.exit("no such luck")
+tell(event="environment", devices=8, name="TPU", versions={"jax": "1", "libtpu": "2"})
+tell(event="compiling", program="training step")
+facts = {"program": "training step", "images": 8 * batch, "seconds": 1.5, "steps": 10}
+if batch > 32:
+    facts |= {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out", "reason": "memory",
+              "needed_bytes": batch * 2**29, "available_bytes": 15 * 2**30}
+else:
+    facts |= {"fits": True, "message": "", "peak_bytes": batch * 2**29, "flops": 10**12,
+              "bytes": 10**10, "collectives": [], "float32_convolutions": []}
+tell(event="program", **facts)
+"""
+SETTINGS = """
+[tool.kernelkit.tpu]
+command = "python -m blossom.compile"
+requirements = "tpu.lock"
+note = "3 GB of somebody's compiler"
+batch = "batch_size"
+"""
+PARAMETERS = """\
+batch_size = 16  # >= 1: images for each replica
+accelerator = "auto"  # auto | tpu | gpu | cpu: what to run on
+"""
+
+
+@pytest.fixture
+def garden(repository, notebook_code, monkeypatch):
+    """The repository, with a command that compiles; `asked()` is what it was asked for so far."""
+    file = repository.root / "pyproject.toml"
+    file.write_text(file.read_text() + SETTINGS)
+    (repository.root / "tpu.lock").write_text("jax==1\n")
+    (repository.package / "compile.py").write_text(COMPILE)
+    repository.cells(notebook_code(PARAMETERS, ["parameters"]), notebook_code("1 + 1"))
+    monkeypatch.setattr(environment, "python_of", lambda project, tell: sys.executable)
+
+    def asked():
+        file = repository.root / "asked.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    repository.asked = asked
+    return repository

@@ -1,0 +1,94 @@
+"""From a notebook to what the compiler says, through a stand-in for the project's command."""
+
+import io
+import json
+import time
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.tpu.check import check_tpu
+
+
+def check(garden, *parameters, **options):
+    """(events by name, all events in order) of one check."""
+    stream = io.StringIO()
+    try:
+        check_tpu(garden.notebook, parameters, as_json=True, stream=stream, **options)
+    finally:
+        garden.events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    return {event["event"]: event for event in garden.events}
+
+
+def test_a_run_that_fits_is_told_with_its_bound(garden):
+    events = check(garden)
+    assert events["compiler"]["text"] == "jax 1, libtpu 2, for 8 × TPU"
+    program = events["program"]
+    assert program["fits"] is True
+    assert program["images"] == 128
+    assert program["binds"] == "memory"
+    assert program["bound_seconds"] == pytest.approx(10**10 / 819e9)
+    (request,) = garden.asked()
+    assert request["parameters"] == {"batch_size": 16, "accelerator": "tpu"}
+    assert request["chips"]["topology"] == "v5e:2x4"
+
+
+def test_a_second_check_is_found_by_content(garden):
+    check(garden)
+    began = time.monotonic()
+    assert "nothing changed since" in check(garden)["checked"]["text"]
+    assert time.monotonic() - began < 2
+    assert len(garden.asked()) == 1
+    check(garden, "accelerator=tpu")  # as the push of it
+    assert len(garden.asked()) == 1
+    check(garden, "batch_size=24")
+    check(garden, machine="v6e-8")
+    (garden.package / "petals.py").write_text("F1 = 0.76\n")
+    check(garden)
+    (garden.root / "tpu.lock").write_text("jax==2\n")
+    check(garden)
+    assert len(garden.asked()) == 5
+
+
+def test_what_does_not_fit_has_an_exit_code_of_its_own(garden):
+    with pytest.raises(errors.DoesNotFitError, match="training step: refused") as raised:
+        check(garden, "batch_size=40")
+    assert raised.value.exit_code == 14
+    assert garden.events[-2]["event"] == "refused"
+    assert "needs 20.00 GiB a chip, and 15.00" in garden.events[-2]["text"]
+    assert garden.events[-1] == {
+        "event": "error", "text": str(raised.value), "exit_code": 14,
+    }  # fmt: skip
+
+
+def test_the_largest_batch_is_searched_for(garden):
+    found = check(garden, largest_batch=True)
+    assert found["largest"]["batch"] == 32
+    assert found["largest"]["text"] == "batch_size=32 fits; batch_size=40 does not fit"
+    tried = [event["batch"] for event in garden.events if event["event"] == "tried"]
+    assert tried[:3] == [16, 32, 64]
+    assert all(request["programs"] == ["training step"] for request in garden.asked())
+
+
+def test_a_mistake_in_the_parameters_is_the_notebooks_error(garden):
+    with pytest.raises(errors.ParameterError, match="13 brings bad luck"):
+        check(garden, "batch_size=13")
+    with pytest.raises(errors.ParameterError, match="no parameter 'bach_size'"):
+        check(garden, "bach_size=16")
+
+
+def test_a_command_that_fails_says_its_last_words(garden):
+    with pytest.raises(errors.RunFailedError, match=r"exit code 1\n    no such luck"):
+        check(garden, "batch_size=14")
+
+
+def test_a_project_without_the_command_says_where_it_belongs(repository):
+    with pytest.raises(errors.PreflightError, match=r"\[tool.kernelkit.tpu\]"):
+        check_tpu(repository.notebook)
+
+
+def test_settings_of_the_wrong_kind_are_refused(repository):
+    file = repository.root / "pyproject.toml"
+    file.write_text(file.read_text() + "[tool.kernelkit.tpu]\nbatch = 3\n")
+    with pytest.raises(errors.PreflightError, match="not batch=3"):
+        check_tpu(repository.notebook)

@@ -1,0 +1,99 @@
+"""The compiler's environment: made once, after its size is said, where the compiler exists."""
+
+import platform
+import shutil
+import subprocess
+from collections import namedtuple
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.project import find_project
+from kernelkit.tpu import environment
+
+
+@pytest.fixture
+def garden(repository):
+    """A project that names its requirements."""
+    file = repository.root / "pyproject.toml"
+    file.write_text(
+        file.read_text()
+        + '[tool.kernelkit.tpu]\ncommand = "python -m blossom.compile"\n'
+        + 'requirements = "tpu.lock"\nnote = "3 GB under terms of their own"\n'
+    )
+    (repository.root / "tpu.lock").write_text("jax==1\n")
+    return repository
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that would have been run, and how pip would have ended."""
+    found = namedtuple("Commands", "run, ended")([], {"code": 0, "stderr": ""})
+
+    def run(command, **options):
+        found.run.append(command)
+        pip = "pip" in command
+        return subprocess.CompletedProcess(
+            command, found.ended["code"] if pip else 0, "", found.ended["stderr"]
+        )
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    return found
+
+
+def made(repository):
+    told = []
+    python = environment.python_of(
+        find_project(repository.root), lambda event, text: told.append(text)
+    )
+    return python, told
+
+
+def test_it_is_made_once_of_pinned_and_hashed_requirements(garden, commands):
+    python, told = made(garden)
+    assert python == garden.root / ".venv-tpu" / "bin" / "python"
+    assert "3 GB under terms of their own" in told[0]
+    (pip,) = [command for command in commands.run if "pip" in command]
+    assert "--require-hashes" in pip
+    before = len(commands.run)
+    assert made(garden) == (python, [])
+    assert len(commands.run) == before
+    (garden.root / "tpu.lock").write_text("jax==2\n")
+    made(garden)
+    assert len(commands.run) > before
+
+
+def test_one_that_could_not_be_made_is_not_taken_for_one(garden, commands):
+    commands.ended.update(
+        {"code": 1, "stderr": "noise\nERROR: No matching distribution for jax==1\n"}
+    )
+    with pytest.raises(errors.NoCompilerError, match="No matching distribution") as raised:
+        made(garden)
+    assert raised.value.exit_code == 15
+    commands.ended.update({"code": 0})
+    assert made(garden)[1]
+
+
+@pytest.mark.parametrize(("system", "processor"), [("Darwin", "arm64"), ("Linux", "aarch64")])
+def test_where_there_is_no_compiler_it_says_so(garden, commands, monkeypatch, system, processor):
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: processor)
+    with pytest.raises(errors.NoCompilerError, match=f"this is {system} on {processor}"):
+        made(garden)
+    assert commands.run == []
+
+
+def test_a_full_disk_is_said_before_anything_is_made(garden, commands, monkeypatch):
+    usage = namedtuple("Usage", "total, used, free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**10, 9 * 10**9, 10**9))
+    with pytest.raises(errors.StorageError, match=r"1\.0 GB are free"):
+        made(garden)
+    assert not (garden.root / ".venv-tpu").exists()
+
+
+def test_requirements_that_are_not_there_are_named(garden, commands):
+    (garden.root / "tpu.lock").unlink()
+    with pytest.raises(errors.PreflightError, match=r"no .*tpu\.lock"):
+        made(garden)

@@ -1,0 +1,71 @@
+"""Bounds, sentences and findings from what a compiler said."""
+
+import pytest
+
+from kernelkit.errors import ParameterError
+from kernelkit.tpu.chips import TPUS, machine_named
+from kernelkit.tpu.figures import CompiledProgram
+
+# EfficientNetB7 at 512 px, batch 128, as libtpu 0.0.42 compiled it
+LARGE = {
+    "program": "training step", "images": 128, "fits": True, "message": "", "seconds": 700.0,
+    "cpu_seconds": 650.0, "steps": 99, "parameters_bytes": 2**28, "optimizer_bytes": 2**29,
+    "working_bytes": 10 * 2**30, "code_bytes": 10**6, "argument_bytes": 2**29,
+    "peak_bytes": round(11.1 * 2**30), "flops": 2_912_000_000_000, "bytes": 162_000_000_000,
+    "collectives": [
+        {"kind": "all-reduce", "cause": "gradients", "arrays": 9, "elements": 1, "bytes": 128e6},
+    ],
+    "float32_convolutions": [],
+}  # fmt: skip
+REFUSED = {
+    "program": "training step", "images": 8192, "fits": False, "reason": "memory", "seconds": 12.0,
+    "message": "RESOURCE_EXHAUSTED: Ran out of memory on HBM", "needed_bytes": 28261384888,
+    "available_bytes": 16911433728,
+}  # fmt: skip
+
+
+def of(facts, **changes):
+    return CompiledProgram({**facts, **changes}, TPUS["v5e-8"])
+
+
+def test_the_bound_is_the_larger_of_two():
+    bound = of(LARGE).bound
+    assert bound.by_flops == pytest.approx(0.0148, abs=1e-4)
+    assert bound.seconds == bound.by_memory == pytest.approx(0.198, abs=1e-3)
+    assert bound.binds == "memory"
+    assert bound.images_per_second == pytest.approx(647, abs=1)
+    assert of(LARGE, flops=10**14).bound.binds == "FLOPs"
+
+
+def test_a_program_that_fits_is_told_with_its_memory_bound_and_exchange():
+    lines = list(of(LARGE).lines())
+    assert lines[0] == "training step, 128 images: fits, 11.10 GiB of 16 GiB a chip at peak"
+    assert "parameters 0.25 GiB, optimizer 0.50 GiB, activations and buffers 10.00 GiB" in lines[1]
+    assert "at best 198 ms (14.8 ms by FLOPs, 198 ms by memory), 647 images/s" in lines[2]
+    assert lines[3].strip() == "an epoch of 99 steps: at best 19.6 s"
+    assert lines[4].strip() == "all-reduce of gradients 0.12 GiB"
+    assert lines[5] == "compiled in 12 min here, 11 min of one core"
+
+
+def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
+    lines = list(of(REFUSED).lines())
+    assert lines[0].startswith("training step: does not fit: it needs 26.32 GiB a chip, and 15.75")
+    assert lines[1] == REFUSED["message"]
+    other = {**REFUSED, "reason": "compiler"}
+    del other["needed_bytes"]
+    assert next(of(other).lines()) == "training step: the compiler refuses it:"
+
+
+def test_a_gathered_batch_and_float32_are_findings():
+    gathered = {"kind": "all-gather", "cause": "the batch, in mix/gather", "bytes": 28e6}
+    found = list(of(LARGE, collectives=[*LARGE["collectives"], gathered],
+                    float32_convolutions=["stem", "b", "c", "d"]).warnings())  # fmt: skip
+    assert "28.0 MB in an all-gather of the batch, in mix/gather" in found[0]
+    assert found[1] == "training step: 4 convolutions in float32 (stem, b, c and 1 more)"
+    assert list(of(LARGE).warnings()) == []
+
+
+def test_machines_are_found_by_both_names():
+    assert machine_named("TpuV6E8") is machine_named("v6e-8")
+    with pytest.raises(ParameterError, match="v5e-8, v6e-8, v3-8"):
+        machine_named("v4-8")

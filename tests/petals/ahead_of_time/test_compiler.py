@@ -1,0 +1,63 @@
+"""What surrounds the compiler, without one: its environment, its refusals, the shared batch."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from petals.ahead_of_time import compiler
+from petals.ahead_of_time.compiler import Chips, Compiler
+from petals.errors import SettingError
+
+CHIPS = {"topology": "v5e:2x4", "bounds": [2, 4, 1], "accelerator_type": "v5litepod-8"}
+# As libtpu 0.0.42 refuses MobileNet at 512 px with 8,192 images
+OUT_OF_MEMORY = (
+    "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries "
+    "(26.32G) exceeds available HBM (15.75G)\n\n  many more lines\n  of buffers"
+)
+
+
+def test_no_tpu_is_looked_for_and_two_checks_may_run_at_once(monkeypatch):
+    monkeypatch.setattr(os, "environ", {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"})
+    compiler.prepare_environment(Chips.read(CHIPS))
+    assert os.environ["TPU_SKIP_MDS_QUERY"] == "1"
+    assert os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] == "1"
+    assert os.environ["JAX_PLATFORMS"] == "cpu"
+    assert os.environ["TPU_ACCELERATOR_TYPE"] == "v5litepod-8"
+    assert "XLA_FLAGS" not in os.environ
+
+
+def test_a_refusal_for_memory_has_its_figures():
+    found = compiler.refusal(OUT_OF_MEMORY)
+    assert found["reason"] == "memory"
+    assert found["needed_bytes"] == round(26.32 * 2**30)
+    assert found["available_bytes"] == round(15.75 * 2**30)
+    assert found["message"].startswith("RESOURCE_EXHAUSTED: Ran out of memory on HBM")
+
+
+def test_the_older_wording_is_read_too():
+    found = compiler.refusal("RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of "
+                             "memory in memory space hbm. Used 17.02G of 15.75G hbm.")  # fmt: skip
+    assert found["needed_bytes"] == round(17.02 * 2**30)
+
+
+def test_another_refusal_is_the_compilers():
+    assert compiler.refusal("UNIMPLEMENTED: no such op") == {
+        "message": "UNIMPLEMENTED: no such op", "reason": "compiler",
+    }  # fmt: skip
+
+
+def test_a_batch_that_the_devices_cannot_share_says_so():
+    eight = Compiler.__new__(Compiler)
+    eight.devices = 8
+    program = SimpleNamespace(name="training step", batch=[SimpleNamespace(shape=(12, 96, 96, 3))])
+    with pytest.raises(SettingError, match=r"a batch of 12 images cannot be shared by 8 devices"):
+        eight.lower(program)
+
+
+def test_the_peak_counts_a_donated_state_once():
+    found = compiler._memory(SimpleNamespace(
+        argument_size_in_bytes=100, output_size_in_bytes=80, alias_size_in_bytes=70,
+        temp_size_in_bytes=30, generated_code_size_in_bytes=5,
+    ))  # fmt: skip
+    assert found["peak_bytes"] == 140

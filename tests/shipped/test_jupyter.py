@@ -1,0 +1,99 @@
+"""Jupyter leaves no dirt: opening, running and saving a notebook changes nothing that git sees."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILTER = [sys.executable, "-m", "nbstripout", "--keep-id", "--extra-keys", "metadata.language_info"]
+# Jupyter reads its configuration twice, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:Overriding existing post_save_hook")
+
+
+def git(folder, *arguments):
+    config = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *config, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A clone's notebooks and git's attributes, with the filter that `make lab` installs."""
+    (tmp_path / "notebooks").mkdir()
+    for path in (*ROOT.glob("notebooks/*.py"), *ROOT.glob("notebooks/*.ipynb")):
+        shutil.copy(path, tmp_path / "notebooks")
+    for name in (".gitattributes", ".gitignore", "Makefile", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    environment = tmp_path / ".venv"  # as `make` finds it: made, and newer than the lock
+    (environment / "bin").mkdir(parents=True)
+    (environment / "bin" / "python").symlink_to(sys.executable)
+    (environment / ".gitignore").write_text("*\n")
+    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", environment)
+    for folder in ("lib", "lib64"):
+        (environment / folder).symlink_to(Path(sys.prefix) / "lib")
+    git(tmp_path, "init", "-q")
+    make = subprocess.run(
+        ["make", "-o", ".venv/installed", "lab-filter"],
+        cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "MAKEFLAGS": ""},
+    )  # fmt: skip
+    assert make.returncode == 0, make.stderr
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "as cloned")
+    return tmp_path
+
+
+def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None) -> None:
+    """Open a notebook, run its first code cell, and save it with what JupyterLab adds."""
+    from jupyter_server.services.contents.largefilemanager import LargeFileManager
+    from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
+    from traitlets.config import Config
+
+    config = Config()
+    exec(  # as Jupyter reads it
+        (ROOT / ".jupyter/jupyter_server_config.py").read_text(), {"get_config": lambda: config}
+    )
+    manager = build_sync_jupytext_contents_manager_class(LargeFileManager)(config=config)
+    manager.root_dir = str(notebooks)
+    model = manager.get(name)
+    content = model["content"]
+    content.metadata["kernelspec"] = {
+        "display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3",
+    }  # fmt: skip
+    content.metadata["language_info"] = {"name": "python", "version": "3.11.4"}
+    cell = next(cell for cell in content.cells if cell.cell_type == "code")
+    cell.execution_count = 3
+    cell.outputs = [nbformat.v4.new_output("stream", text="a picture of mine\n")]
+    if source is not None:
+        content.cells[0].source = source
+    manager.save(model, name)
+
+
+@pytest.mark.parametrize("name", ["01_explore.ipynb", "02_train.ipynb"])
+def test_a_notebook_that_was_run_and_saved_is_unchanged_for_git(repository, name):
+    save_as_jupyter_does(repository / "notebooks", name)
+    assert "a picture of mine" in (repository / "notebooks" / name).read_text()
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_an_edit_is_all_that_git_sees(repository):
+    save_as_jupyter_does(repository / "notebooks", "01_explore.ipynb", "# Edited in Jupyter")
+    changed = git(repository, "diff")
+    assert "+# # Edited in Jupyter" in changed  # the .py
+    assert '"# Edited in Jupyter"' in changed  # the .ipynb
+    assert "a picture of mine" not in changed
+    assert "display_name" not in changed
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
+def test_committed_notebooks_are_as_the_filter_writes_them(path):
+    done = subprocess.run(FILTER, input=path.read_bytes(), capture_output=True)
+    assert done.stdout == path.read_bytes()

@@ -1,0 +1,159 @@
+"""02_train's programs through the TPU's own compiler: `make test-tpu`."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.project import find_project
+from kernelkit.tpu import environment
+from kernelkit.tpu.check import compiled, values_of
+from kernelkit.tpu.chips import machine_named
+from kernelkit.tpu.compiling import compile_programs
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
+SMALL = {"backbone": "SmallNet", "weights": "none", "fine_tune": "all", "image_size": 64}
+PROJECT = find_project(NOTEBOOK)
+TPU = machine_named("v5e-8")
+
+
+def told(event, text="", **facts):
+    print(event, text)
+
+
+@pytest.fixture(scope="module")
+def python():
+    return environment.python_of(PROJECT, told)
+
+
+@pytest.fixture(scope="module")
+def compile_for(python, tmp_path_factory):
+    """Compile some of a run's programs; their facts by name."""
+    kept = tmp_path_factory.mktemp("kept")
+
+    def run(*programs, **parameters):
+        values = values_of(PROJECT, NOTEBOOK, SMALL | parameters)
+        request = {"parameters": values, "chips": TPU.request(), "programs": programs,
+                   "kept": str(kept)}  # fmt: skip
+        return {one["program"]: one for one in compile_programs(PROJECT, python, request, told)}
+
+    return run
+
+
+def gradients(facts):
+    return next(one for one in facts["collectives"] if one["cause"] == "gradients")
+
+
+@pytest.mark.tpu
+def test_small_net_fits_and_its_gradients_are_its_trainable_parameters(compile_for):
+    facts = compile_for("training step", dtype="float32")["training step"]
+    assert facts["fits"]
+    assert facts["images"] == 8 * 32
+    assert gradients(facts)["elements"] == facts["trainable"] > 600_000
+    assert gradients(facts)["bytes"] == 4 * facts["trainable"]
+    assert facts["float32_convolutions"]
+    assert facts["bytes"] > 0
+    assert facts["parameters_bytes"] < facts["peak_bytes"] < TPU.hbm
+    assert [one["kind"] for one in facts["collectives"] if one["kind"] != "all-reduce"] == []
+    # What changes no program is not compiled again: even the seconds are those of the first time.
+    assert compile_for("training step", dtype="float32", tta=2)["training step"] == facts
+
+
+@pytest.mark.tpu
+def test_a_batch_that_cannot_fit_is_refused_with_its_figure(compile_for):
+    facts = compile_for("training step", batch_size=65536, image_size=192)["training step"]
+    assert not facts["fits"]
+    assert facts["reason"] == "memory"
+    assert facts["needed_bytes"] > facts["available_bytes"] > 15 * 2**30
+
+
+LOWER = """\
+import json, sys
+from petals.ahead_of_time.compiler import Chips, Compiler, prepare_environment
+request = json.loads(sys.stdin.read())
+prepare_environment(Chips.read(request["chips"]))
+compiler = Compiler(Chips.read(request["chips"]))
+from petals.accelerators import keras_backend
+keras_backend.choose(keras_backend.JAX)
+from dataclasses import replace
+from petals.accelerators.detect import Accelerator
+from petals.ahead_of_time import programs
+from petals.errors import SettingError
+device = programs.device_for(8, "TPU", request["parameters"])
+device = replace(device, rehearsal=True)
+shapes = {}
+for program in programs.of_run(request["parameters"], device):
+    shapes[program.name] = [[list(one.shape), str(one.dtype)] for one in program.batch]
+    if program.name == "prediction":
+        batch = [type(one)((12, *one.shape[1:]), one.dtype) for one in program.batch]
+        try:
+            compiler.lower(replace(program, batch=tuple(batch)))
+        except SettingError as error:
+            shapes["refused"] = str(error)
+print(json.dumps(shapes))
+"""
+
+
+@pytest.fixture(scope="module")
+def shapes(python):
+    """The batches of each program as a rehearsal's devices would get them."""
+    values = values_of(PROJECT, NOTEBOOK, SMALL)
+    request = json.dumps({"parameters": values, "chips": TPU.request()})
+    done = subprocess.run(
+        [python, "-c", LOWER], input=request, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.tpu
+def test_a_batch_that_eight_does_not_divide_says_so(shapes):
+    assert shapes["refused"] == (
+        "prediction: a batch of 12 images cannot be shared by 8 devices: give a multiple of 8"
+    )
+
+
+NAMES = {"float32": "float32", "uint8": "uint8"}
+REHEARSED = re.compile(r"Compiling jit\((\w+)\) with global shapes and types \[(.*?)\]\. ")
+LARGE = re.compile(r"(?:ShapedArray\()?(\w+)\[([\d,]+)\]")
+
+
+@pytest.mark.tpu
+def test_each_program_of_a_rehearsal_has_its_counterpart(shapes, competition, tmp_path):
+    """A rehearsal on eight CPU devices logs what JAX compiles: the steps are those of the check."""
+    parameters = ["image_size=192", f"data={competition}", "epochs=1", "head_epochs=1",
+                  "batch_size=1", "augment=none"]  # fmt: skip
+    given = [f"{name}={value}" for name, value in SMALL.items() if name != "image_size"]
+    arguments = [part for one in [*given, *parameters] for part in ("-p", one)]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools/run_notebook.py"), str(NOTEBOOK), *arguments,
+         "--output", str(tmp_path / "run"), "--no-report"],
+        capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "KAGGLE_REHEARSAL": "tpu", "JAX_PLATFORMS": "cpu",
+             "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_LOG_COMPILES": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    steps = {
+        name for name, _ in REHEARSED.findall(done.stdout + done.stderr) if name.endswith("_step")
+    }
+    # Keras calls the head's step and the fine-tuning's alike, and both predictions.
+    assert steps == {"train_step", "predict_step"}
+    assert set(shapes) - {"refused"} == {
+        "training step", "prediction", "feature extraction", "head's training step",
+    }  # fmt: skip
+
+
+@pytest.mark.tpu
+def test_the_command_ends_with_the_code_of_what_does_not_fit(python):
+    with pytest.raises(errors.ParameterError, match="image_size"):
+        values_of(PROJECT, NOTEBOOK, {"image_size": 4096})
+    values = values_of(PROJECT, NOTEBOOK, SMALL | {"accelerator": "gpu"})
+    with pytest.raises(errors.ParameterError, match="does not run on a TPU"):
+        compiled(PROJECT, values, TPU, told)

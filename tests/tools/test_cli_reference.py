@@ -1,0 +1,32 @@
+"""docs/cli.md says what the commands' own help says, and nothing else."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def tool(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return runpy.run_path(str(ROOT / "tools/cli_reference.py"))
+
+
+def test_the_page_is_as_the_commands_are_today(tool, tmp_path):
+    page = tmp_path / "cli.md"
+    result = CliRunner().invoke(tool["main"], ["--output", str(page)])
+    assert result.exit_code == 0, result.output
+    assert page.read_text() == (ROOT / "docs/cli.md").read_text(), "run `make docs`"
+
+
+def test_every_tool_and_every_command_has_its_section(tool):
+    from kernelkit.commands.console import COMMANDS
+
+    sections = (ROOT / "docs/cli.md").read_text()
+    for command in COMMANDS:
+        assert f"\n## kernelkit {command}\n" in sections
+    tools = {words for words in tool["commands"]() if words.startswith("python")}
+    assert {"python tools/make_tfrecords.py", "python tools/benchmark.py"} <= tools

@@ -1,0 +1,117 @@
+"""Ten backbones compiled for a TPU v5e-8 that is not there: a table for choosing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import KernelkitError
+from kernelkit.project import find_project
+from kernelkit.terminal.events import Reporter, minutes
+from kernelkit.tpu import check
+from kernelkit.tpu.chips import machine_named
+from kernelkit.tpu.figures import GIB, CompiledProgram
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
+ROWS = ROOT / "docs" / "tpu.json"
+PAGE = ROOT / "docs" / "tpu.md"
+BEGIN, END = "<!-- rows: tools/benchmark.py tpu -->\n", "<!-- end of rows -->\n"
+BACKBONES = (
+    "VGG16",
+    "EfficientNetB0",
+    "Xception",
+    "ConvNeXtTiny",
+    "EfficientNetV2S",
+    "EfficientNetB3",
+    "DenseNet201",
+    "EfficientNetB5",
+    "EfficientNetV2L",
+    "EfficientNetB7",
+)  # fmt: skip - the quick to compile first
+SIZES = (192, 512)
+BATCH = 16  # images for each replica
+MACHINE = "v5e-8"
+HEADER = """\
+| backbone | pixels | parameters, M | peak memory a chip | step at best | images/s at best | \
+binds | compile, CPU time |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def run() -> dict[str, Any]:
+    """The training step of each backbone and size, compiled; each row is written when it is done.
+
+    Rows that are in docs/tpu.json stay, so an interrupted benchmark goes on where it was: take a
+    row out there to have it compiled again.
+    """
+    rows = read()
+    for size in SIZES:
+        for backbone in BACKBONES:
+            name = f"{backbone}-{size}"
+            if name not in rows:
+                rows[name] = compiled(backbone, size)
+                write(rows)
+    write(rows)
+    return {name: "fits" if facts["fits"] else facts["message"] for name, facts in rows.items()}
+
+
+def read() -> dict[str, dict[str, Any]]:
+    """The rows that are there."""
+    return dict(json.loads(ROWS.read_text(encoding="utf-8"))) if ROWS.is_file() else {}
+
+
+def write(rows: dict[str, dict[str, Any]]) -> None:
+    """Keep the rows, and put them into the page."""
+    files.write_text(ROWS, json.dumps(rows, indent=1, sort_keys=True) + "\n")
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    files.write_text(PAGE, before + BEGIN + "\n" + table(rows) + "\n" + END + after)
+
+
+def table(rows: dict[str, dict[str, Any]]) -> str:
+    """All rows as Markdown; one that was not compiled says so."""
+    lines = [
+        _row(backbone, size, rows.get(f"{backbone}-{size}"))
+        for backbone in BACKBONES
+        for size in SIZES
+    ]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
+    if facts is None:
+        cells = ["not compiled yet", "", "", "", "", ""]
+    elif not facts["fits"]:
+        message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
+        cells = [f"{facts['parameters'] / 1e6:.1f}", f"refused: {message}", "", "", "", ""]
+    else:
+        bound = CompiledProgram(facts, machine_named(MACHINE)).bound
+        cells = [
+            f"{facts['parameters'] / 1e6:.1f}",
+            f"{facts['peak_bytes'] / GIB:.2f} GiB",
+            f"{1000 * bound.seconds:.1f} ms",
+            f"{bound.images_per_second:,.0f}",
+            bound.binds,
+            minutes(facts["cpu_seconds"])
+            if "cpu_seconds" in facts
+            else f"({minutes(facts['seconds'])} on a busy machine)",
+        ]
+    return f"| {backbone} | {size} | " + " | ".join(cells) + " |"
+
+
+def compiled(backbone: str, size: int) -> dict[str, Any]:
+    """The facts of one row's training step."""
+    project = find_project(NOTEBOOK)
+    asked = {"backbone": backbone, "image_size": size, "batch_size": BATCH, "fine_tune": "all"}
+    values = check.values_of(project, NOTEBOOK, asked)
+    machine, report = machine_named(MACHINE), Reporter()
+    try:
+        found = check.compiled(project, values, machine, report, [check.TRAINING])
+    finally:
+        report.end()
+    if not found.programs:
+        raise KernelkitError(f"{backbone} at {size} px has no training step")
+    return dict(found.programs[0].facts)
