@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-tpu test-parity fuzz lab docs bench lint lock
+.PHONY: help run tpu-check push test test-long test-browser test-tpu test-parity fuzz lab docs bench lint lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
@@ -38,6 +38,20 @@ test: .venv/installed lint ## lint, types and the tests (six minutes on two core
 
 test-long: .venv/installed ## the tests that take more than five seconds each
 	$(BIN)/python -m pytest -n 2 -m long
+
+# Pages as people meet them: Chromium is the system's (apt-get install chromium).
+BROWSER := .venv-browser/bin/python
+
+.venv-browser/installed: requirements-browser.lock
+	@test -x $(BROWSER) || $(PYTHON) -m venv .venv-browser
+	@$(BROWSER) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+test-browser: .venv/installed .venv-browser/installed ## report, sweep page and index in Chromium, with pictures in runs/browser/pictures
+	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
+	$(BIN)/python tools/report.py runs/browser/shapes/????????????
+	$(BIN)/python tools/report.py runs/browser --index
+	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
 PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
@@ -90,6 +104,7 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
 	$(PIN) --all-extras --group petals --group jax --group dev -o requirements.lock
+	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
 	$(PIN:pyproject.toml=) --group pyproject.toml:tpu --no-emit-package tensorflow -o requirements-tpu.lock
 	@sed -i '1i # The versions of Kaggle'"'"'s images, as looked up on '"$$(date +%F)"' (make lock)' requirements-kaggle.lock

@@ -135,7 +135,9 @@ print(
 
 # %%
 sample = shards.sample(train, 24)
-run.figure(plots.gallery(sample.images, [names[label] for label in sample.labels]), "gallery")
+captions = [names[label] for label in sample.labels]
+run.write_gallery(sample.images, captions)
+run.figure(plots.gallery(sample.images, captions), "gallery")
 
 # %%
 train_labels, _ = shards.labels_and_ids(train)
@@ -275,6 +277,7 @@ def predict(split):
 probabilities = predict(val)
 scores = Scores.of(val_labels, probabilities)
 run.write_predictions(val_ids, val_labels, probabilities)
+run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 
 # %%

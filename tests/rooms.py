@@ -6,7 +6,7 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "processes", "machines", "project", "terminal",
+    "errors", "files", "processes", "machines", "project", "shown", "terminal",
 ]  # fmt: skip
 
 
@@ -53,12 +53,14 @@ ROOMS = {
             "files": "errors",
             "processes": "",
             "machines": "errors",
-            "project": "errors",
+            "project": "errors shown",
+            "shown": "",
             "terminal": "",
             "notebooks": _tools,
+            "pages": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks",
-            "runs": f"{_tools} notebooks bundle",
+            "runs": f"{_tools} notebooks bundle pages",
             "local_kaggle": _tools,
             "local_kaggle.catalogue": _tools,
             "local_kaggle.limits": _tools,
@@ -89,12 +91,12 @@ ROOMS = {
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
-            "sweep.store": f"{_tools} sweep.config",
+            "sweep.store": f"{_tools} pages sweep.config",
             "sweep.workers": f"{_tools} runs sweep.config sweep.store",
-            "sweep.report": f"{_tools} sweep.config sweep.store",
+            "sweep.report": f"{_tools} pages sweep.config sweep.store",
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
             "sweep.workers sweep.report sweep.search",
-            "sweep.search": f"{_tools} sweep.config sweep.store sweep.workers sweep.report",
+            "sweep.search": f"{_tools} pages sweep.config sweep.store sweep.workers sweep.report",
             "commands": f"{_tools} push queue runs start tpu sweep.command local_kaggle.standalone",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "

@@ -18,7 +18,7 @@ import click
 from kernelkit.terminal.cli import reports_errors
 
 NAMES = ("pipeline", "ingest", "head", "fine_tune", "sweep", "fetch", "compile", "runtimes",
-         "kernelkit", "tpu")  # fmt: skip
+         "kernelkit", "page", "tpu")  # fmt: skip
 ON_REQUEST = ("tpu",)  # takes hours
 
 

@@ -23,6 +23,13 @@ before_push = false                    # whether every push to a TPU is checked
 score = "f1"                           # of metrics.json: what runs are ranked by
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
+
+[[tool.kernelkit.shown.sections]]      # what a report shows of the run's files, in this order
+title = "Score of each class"
+file = "class_scores.csv"
+kind = "bars"                          # figure | table | bars | matrix | photos
+caption = "F1 of each class, the worst first."
+
 [tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
 "data=competition" = {image_size = [192, 224]}
 """
@@ -33,12 +40,13 @@ import contextlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import PreflightError
+from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
@@ -55,45 +63,6 @@ class TpuSettings:
     note: str = ""
     batch: str = ""
     before_push: bool = False
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a project wants shown of its runs first.
-
-    score       the measure of `metrics.json` that runs are ranked by; "" where none is named
-    parameters  those that distinguish runs in a table
-    measures    {name in `metrics.json`: what people call it}, the most telling first
-    """
-
-    score: str = ""
-    parameters: tuple[str, ...] = ()
-    measures: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, settings: Mapping[str, Any]) -> Shown:
-        """From the table in `pyproject.toml`, or what `as_json` made of it."""
-        return cls(
-            score=str(settings.get("score", "")),
-            parameters=tuple(settings.get("parameters", ())),
-            measures=dict(settings.get("measures", {})),
-        )
-
-    def as_json(self) -> str:
-        """The same as text, for the variable `SHOWN` of a session."""
-        return json.dumps(asdict(self))
-
-    def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
-        """{name: (label, value)} of the measures that `metrics` has.
-
-        Where the project names no measures these are all plain numbers, in the file's order.
-        """
-        labels = self.measures or {name: name.replace("_", " ") for name in metrics}
-        return {
-            name: (label, value)
-            for name, label in labels.items()
-            if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
-        }
 
 
 @dataclass(frozen=True)
@@ -187,7 +156,7 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
-        shown=Shown.read(kit.get("shown", {})),
+        shown=_shown(file, kit.get("shown", {})),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
         tpu=_tpu(file, kit.get("tpu", {})),
@@ -200,6 +169,15 @@ def shown(start: Path) -> Shown:
         return Shown.read(json.loads(setting))
     own = find_project(start).shown
     return own if own != Shown() else find_project(Path.cwd()).shown
+
+
+def _shown(file: Path, written: dict[str, Any]) -> Shown:
+    try:
+        return Shown.read(written)
+    except (ValueError, TypeError) as error:
+        raise PreflightError(
+            f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
+        ) from None
 
 
 def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from petals.data.source import Source
 from petals.data.splits import Split
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
-from petals.plots import run
+from petals.plots import records, run
 
 DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
 HISTORY = (
@@ -41,8 +42,11 @@ class Picture:
 
     path: Path
 
-    def _repr_png_(self) -> bytes:
-        return self.path.read_bytes()
+    def _repr_png_(self) -> bytes | None:
+        return self.path.read_bytes() if self.path.suffix == ".png" else None
+
+    def _repr_jpeg_(self) -> bytes | None:
+        return self.path.read_bytes() if self.path.suffix == ".jpg" else None
 
 
 class RunFolder:
@@ -70,7 +74,7 @@ class RunFolder:
         return self.seconds_before + time.monotonic() - self.begun
 
     def figure(self, figure: Figure, name: str) -> Picture:
-        """Save a figure as `name.png`; what is returned shows itself in a notebook."""
+        """Save a figure as `run.save` does; what is returned shows itself in a notebook."""
         return Picture(run.save(figure, self.path, name))
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
@@ -90,6 +94,23 @@ class RunFolder:
     def write_test_predictions(self, ids: np.ndarray, probabilities: np.ndarray) -> None:
         """`test_predictions.npz`: with which an ensemble of runs makes its submission."""
         self._write_arrays("test_predictions", ids, probabilities)
+
+    def write_evaluation(
+        self, split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
+    ) -> None:
+        """What a report shows of the validation `split`, as `petals.plots.records` puts it.
+
+        `class_scores.csv`, `confusion.csv`, and with photos `confused.json` and `mistakes.json`.
+        """
+        told = (labels, probabilities, names)
+        storage.write_text(self.path / "class_scores.csv", records.class_scores(*told))
+        storage.write_text(self.path / "confusion.csv", records.matrix(*told))
+        storage.write_json(self.path / "confused.json", records.confused(split, *told))
+        storage.write_json(self.path / "mistakes.json", records.mistakes(split, *told))
+
+    def write_gallery(self, images: np.ndarray, captions: Sequence[str]) -> None:
+        """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
+        storage.write_json(self.path / "gallery.json", records.gallery(images, captions))
 
     def _write_arrays(
         self, name: str, ids: np.ndarray, probabilities: np.ndarray, **more: np.ndarray
@@ -132,6 +153,7 @@ class RunFolder:
                 "image_size": next(iter(splits.values())).size,
                 **{name: split.count for name, split in splits.items()},
             },
+            "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
             "git": git_state(),
             **extra,

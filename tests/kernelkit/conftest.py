@@ -9,9 +9,9 @@ import pytest
 from kernelkit import project
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.project import Shown
 from kernelkit.push.command import push_kernel
 from kernelkit.push.timing import PollPolicy, SavingPolicy, Timing
+from kernelkit.shown import Shown
 
 SHOWN = Shown(
     "macro_f1", ("backbone", "image_size"),

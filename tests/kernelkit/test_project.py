@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import project
-from kernelkit.project import Shown
+from kernelkit.shown import Shown
 
 SETTINGS = """
 [tool.kernelkit.shown]

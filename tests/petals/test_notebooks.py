@@ -38,13 +38,14 @@ def printed(folder):
 def pictures(folder):
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
-    return sum("image/png" in o.get("data", {}) for o in outputs)
+    kinds = ("image/png", "image/jpeg")
+    return sum(kind in o.get("data", {}) for o in outputs for kind in kinds)
 
 
 def lost_figures(run):
     """Names of the figures in a run's folder that are not in its report."""
     page = run.report.read_text()
-    figures = sorted(run.folder.rglob("*.png"))
+    figures = sorted([*run.folder.rglob("*.png"), *run.folder.rglob("*.jpg")])
     assert figures
     inside = {name: base64.b64encode(name.read_bytes()).decode() in page for name in figures}
     return [name.stem for name, there in inside.items() if not there]
@@ -59,7 +60,9 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
     assert lost_figures(run) == []
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
     names |= {"augmentation", "schedule"} if tuning else set()
-    assert {path.stem for path in run.folder.glob("*.png")} == names
+    assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
+    for part in ("Score of each class", "What is taken for what", "The surest mistakes"):
+        assert f"<h2>{part}</h2>" in run.report.read_text()
 
 
 @pytest.mark.long

@@ -1,12 +1,10 @@
 """Every parameter of 02_train acts, or is refused before anything is trained."""
 
-import ast
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from kernelkit.notebooks import document, parameters
 from kernelkit.sweep.config import specification
 from petals import settings
 from petals.errors import SettingError
-from petals.training import schedules
+from petals.training.plan import RunPlan
 
 ROOT = Path(__file__).parents[2]
 TRAIN = ROOT / "notebooks" / "02_train.py"
@@ -95,16 +93,9 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
 
 @pytest.mark.parametrize(("scale_rate", "peak"), [(True, 0.04), (False, 0.005)])
 def test_the_tutorials_rate_can_be_had_as_it_is_on_eight_replicas(scale_rate, peak):
-    code = "\n".join(c.source for c in document.read(TRAIN).cells if c.cell_type == "code")
-    assigned = {
-        ast.unparse(node.targets[0]): ast.unparse(node)
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Assign)
-    }
-    names = {"schedules": schedules, "steps": 100, "device": SimpleNamespace(replicas=8)}
-    names |= DEFAULTS | {"schedule": "exponential", "scale_rate": scale_rate}
-    exec(f"{assigned['scale']}\n{assigned['rates']}", names)
-    assert np.isclose(names["rates"].max(), peak, rtol=0.01)
+    given = DEFAULTS | {"schedule": "exponential", "scale_rate": scale_rate}
+    rates = RunPlan(None, 256, 100, given, replicas=8).rates
+    assert np.isclose(rates.max(), peak, rtol=0.01)
 
 
 def commands(text, start):

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import os
-import time
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from kernelkit import files, project
-from kernelkit.project import Shown
+from kernelkit.pages import history, many_runs, naming, trail
+from kernelkit.pages.many_runs import ShownRun
 from kernelkit.runs import run_folder
-from kernelkit.runs.notebook_html import TEMPLATES
+from kernelkit.shown import Shown
 
 DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
+MOST_NAMED = 4  # parameters in the name of a run that no person named
 _LEFT_BY_A_RUN = (run_folder.METRICS, *run_folder.EXECUTED)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a cell shows, and what it is sorted by."""
-
-    text: str
-    key: str | float = ""
-    link: str = ""
-    note: str = ""
 
 
 def is_run(folder: Path) -> bool:
@@ -51,36 +38,104 @@ def runs_under(paths: Sequence[Path]) -> list[Path]:
 def write(folders: Sequence[Path], page: Path) -> Path:
     """Write the page over these run folders, newest first; links are relative to it.
 
-    A run whose metrics cannot be read is listed as such. Returns `page`.
+    A run whose metrics cannot be read is listed as such. Reports and pages of sweeps get a link
+    back to this one. Returns `page`.
     """
-    shown = project.shown(page.parent)
-    rows = [row(folder, page.parent, shown) for folder in folders]
-    return files.write_text(page, render(rows, shown.measures.get(shown.score, shown.score)))
+    files.write_text(page, render(folders, page.parent, project.shown(page.parent)))
+    sweeps = {sweep for folder in folders if (sweep := trail.sweep_of(folder))}
+    for sweep in sweeps:
+        if (sweep / trail.INDEX).is_file() and sweep / trail.INDEX != page.resolve():
+            back = {trail.ALL_RUNS: trail.address(page, sweep)}
+            trail.link_back(sweep / trail.INDEX, back)
+    for folder in folders:
+        report = run_folder.report_place(folder)
+        if report.is_file():
+            trail.link_back(report, trail.way_back(report.parent, page))
+    return page
 
 
-def row(folder: Path, base: Path, shown: Shown) -> dict[str, Cell]:
-    """A run's cells by column; `base` is the folder that links start from."""
-    found = run_folder.metrics(folder)
-    metrics: Mapping[str, Any] = found or {}
-    report = run_folder.report_place(folder)
-    link = ""
-    if report.is_file():
-        link = quote(os.path.relpath(report.resolve(), base.resolve()).replace(os.sep, "/"))
-    when = max(
-        (p.stat().st_mtime for p in folder.iterdir() if p.name in _LEFT_BY_A_RUN), default=0.0
-    )
-    name = os.path.relpath(folder.resolve(), base.resolve())
-    label = folder.resolve().name if name == "." else name
-    set_to = _part(metrics, "parameters")
-    measures = dict.fromkeys([shown.score, *list(shown.measures)[: run_folder.IN_A_LINE]])
-    return {
-        "run": Cell(label, name, link, note="" if found else _without(folder)),
-        "when": Cell(time.strftime("%Y-%m-%d %H:%M", time.localtime(when)), when),
-        **{one.replace("_", " "): _text(set_to.get(one)) for one in shown.parameters},
-        **{shown.measures.get(one, one): _number(one, metrics.get(one)) for one in measures if one},
-        "device": _text(_device(_part(metrics, "device"))),
-        "validated on": _text(_data(_part(metrics, "data"))),
-    }
+def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
+    """The page's HTML; `base` is the folder that links start from."""
+    found = {folder: run_folder.metrics(folder) for folder in folders}
+    told = {folder: _part(metrics or {}, "parameters") for folder, metrics in found.items()}
+    differ = naming.varying([values for values in told.values() if values])
+    names = _names(told, shown)
+    runs, curve = [], ""
+    for folder in folders:
+        column, values = history.curve(folder, (*history.of_score(shown.score), *history.LEARNT))
+        curve = curve or column
+        kept = {name: told[folder][name] for name in (*shown.parameters, *differ)
+                if name in told[folder]}  # fmt: skip
+        runs.append(_run(folder, base, found[folder], kept, names[folder], values))
+    counts = Counter(run.group for run in runs if run.group)
+    pages = {run.group: run.sweep for run in runs if run.group}
+    return many_runs.render(
+        "Runs", runs, shown, columns=shown.parameters, curve=curve,
+        sweeps=[{"name": name, "href": pages[name], "count": n} for name, n in counts.items()],
+    )  # fmt: skip
+
+
+def _names(told: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, tuple[str, str]]:
+    """The name of each run and its setting, the name less the seed.
+
+    A person's name for a run stays; else a run is called by what it has that its sweep's other
+    runs, or the other runs outside of any sweep, have not.
+    """
+    groups: dict[Path | None, list[Path]] = defaultdict(list)
+    for folder in told:
+        groups[trail.sweep_of(folder)].append(folder)
+    names = {}
+    for sweep, folders in groups.items():
+        planned = trail.planned(sweep) if sweep else {}
+        differ = naming.varying([told[folder] for folder in folders if told[folder]])
+        order = sorted(differ, key=lambda name: name not in shown.parameters)
+        for folder in folders:
+            own = folder.resolve().name
+            known = {name: told[folder][name] for name in order if name in told[folder]}
+            names[folder] = _name(own, planned.get(own) or known, sweep is not None)
+    return names
+
+
+def _name(folder: str, values: Mapping[str, Any], in_sweep: bool) -> tuple[str, str]:
+    most = 0 if in_sweep else MOST_NAMED
+    setting = {name: value for name, value in values.items() if name != naming.SEED}
+    if in_sweep or naming.is_made_up(folder):
+        return (
+            naming.setting_text(values, most) or folder,
+            naming.setting_text(setting, most) or folder,
+        )
+    return folder, folder
+
+
+def _run(
+    folder: Path,
+    base: Path,
+    found: Mapping[str, Any] | None,
+    parameters: Mapping[str, Any],
+    names: tuple[str, str],
+    curve: Sequence[float],
+) -> ShownRun:
+    metrics = found or {}
+    report, sweep = run_folder.report_place(folder), trail.sweep_of(folder)
+    where = trail.address(folder, base)
+    return ShownRun(
+        id=where,
+        name=names[0],
+        setting=names[1],
+        parameters=parameters,
+        metrics=run_folder.numbers(metrics),
+        when=max((p.stat().st_mtime for p in folder.iterdir() if p.name in _LEFT_BY_A_RUN),
+                 default=0.0),
+        note="" if found is not None else _without(folder),
+        report=trail.address(report, base) if report.is_file() else "",
+        folder=folder.resolve().name if where == "." else where,
+        group=sweep.name if sweep else "",
+        sweep=trail.address(sweep / trail.INDEX, base)
+        if sweep and (sweep / trail.INDEX).is_file() else "",
+        device=_device(_part(metrics, "device")),
+        data=_data(_part(metrics, "data")),
+        curve=curve,
+    )  # fmt: skip
 
 
 def _without(folder: Path) -> str:
@@ -95,69 +150,12 @@ def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _data(data: Mapping[str, Any]) -> str:
     images = data.get("val")
-    message = Path(str(data.get("source", ""))).name
-    return f"{message} ({images:,} val)" if isinstance(images, int) else message
+    source = Path(str(data.get("source", ""))).name
+    return f"{source} ({images:,} val)" if isinstance(images, int) else source
 
 
 def _device(device: Mapping[str, Any]) -> str:
-    message = str(device.get("name") or device.get("kind") or "")
+    name = str(device.get("name") or device.get("kind") or "")
     replicas = device.get("replicas", 1)
-    message += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
-    return message + (" (rehearsal)" if device.get("rehearsal") else "")
-
-
-def _text(value: object) -> Cell:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Cell(str(value), float(value))
-    return Cell("" if value is None else str(value), "" if value is None else str(value))
-
-
-def _number(name: str, value: object) -> Cell:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return Cell("")
-    large = name == "seconds" or "per_second" in name or isinstance(value, int)
-    return Cell(f"{value:,.0f}" if large else f"{value:.4f}", float(value))
-
-
-def render(rows: Sequence[Mapping[str, Cell]], score: str = "") -> str:
-    """The page's HTML; columns that are empty in all rows are left out.
-
-    Marked is the best `score` (a column's name) of those that were validated on the same data.
-    """
-    rows = sorted(rows, key=lambda cells: -float(cells["when"].key or 0))
-    columns = [n for n in (rows[0] if rows else ()) if any(cells[n].text for cells in rows)]
-    best: dict[str, float] = {}
-    scored = [cells for cells in rows if score and cells[score].text]
-    for cells in scored:
-        data = cells["validated on"].text
-        best[data] = max(best.get(data, -math.inf), float(cells[score].key))
-    head = "".join(f'<th><button type="button">{escape(name)}</button></th>' for name in columns)
-    body = "\n".join(
-        _line(
-            cells,
-            columns,
-            cells in scored and cells[score].key == best[cells["validated on"].text],
-        )
-        for cells in rows
-    )
-    style = (TEMPLATES / "report" / "style.css").read_text(encoding="utf-8")
-    return (
-        (TEMPLATES / "index" / "page.html").read_text(encoding="utf-8")
-        .replace("{{style}}", style)
-        .replace("{{count}}", f"{len(rows):,} run" + "s" * (len(rows) != 1))
-        .replace("{{head}}", head)
-        .replace("{{body}}", body)
-    )  # fmt: skip
-
-
-def _line(cells: Mapping[str, Cell], columns: Sequence[str], best: bool) -> str:
-    marked = ' class="best"' if best else ""
-    return f"<tr{marked}>" + "".join(_cell(cells[name]) for name in columns) + "</tr>"
-
-
-def _cell(cell: Cell) -> str:
-    number = ' class="number"' if isinstance(cell.key, float) else ""
-    text = escape(cell.text)
-    shown = f'<a href="{escape(cell.link)}">{text}</a>' if cell.link else text
-    shown += f"<br><small>{escape(cell.note)}</small>" if cell.note else ""
-    return f'<td{number} data-key="{escape(str(cell.key))}">{shown}</td>'
+    name += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
+    return name + (" (rehearsal)" if device.get("rehearsal") else "")

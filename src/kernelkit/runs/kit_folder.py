@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 NAME = ".kernelkit"
 MARKER, RECORD = "push.json", "fetched.jsonl"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
+REPORT = "report.html"
 PARTS, OUTPUTS = "parts", "outputs"
 
 

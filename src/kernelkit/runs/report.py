@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.runs import index_page, run_folder
-from kernelkit.runs.notebook_html import write_report
+from kernelkit.runs.report_page import write_report
 
 INDEX = "index.html"
 

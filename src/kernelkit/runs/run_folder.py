@@ -11,9 +11,9 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.notebooks.document import KERNELSPEC, has_tag
-from kernelkit.project import Shown
 from kernelkit.runs import kit_folder
 from kernelkit.runs import log as logs
+from kernelkit.shown import Shown
 
 METRICS, REPORT = "metrics.json", "report.html"
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of a run that is not done
@@ -45,6 +45,12 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None
+
+
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """The plain numbers of a run's metrics."""
+    return {name: value for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
 
 
 def summary(measured: Mapping[str, Any], shown: Shown) -> str:
@@ -94,9 +100,9 @@ def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) 
     """Write a report from the executed notebook, or from what else came home; returns it.
 
     `clear` takes the secrets out of a text. Raises what
-    `kernelkit.runs.notebook_html.write_report` raises.
+    `kernelkit.runs.report_page.write_report` raises.
     """
-    from kernelkit.runs.notebook_html import write_report
+    from kernelkit.runs.report_page import write_report
 
     left = kit_folder.left_by_run(folder)
     names = [name for name in EXECUTED if left is None or name in left]

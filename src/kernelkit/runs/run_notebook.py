@@ -17,7 +17,7 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import kit_folder, notebook_html
+from kernelkit.runs import kit_folder, notebook_html, report_page
 from kernelkit.runs.unfinished import chosen_folder, own_folder
 from kernelkit.terminal import invocation, safe_text
 from kernelkit.terminal.events import Reporter, from_here
@@ -110,7 +110,7 @@ def _run(
                 folder / REPORT
             ).is_file()  # a report that the run itself wrote stays in its place
             place = kit_folder.path(folder, REPORT) if left else folder / REPORT
-            notebook_html.write_report(folder / EXECUTED, place, folder)
+            report_page.write_report(folder / EXECUTED, place, folder)
     return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
 
 

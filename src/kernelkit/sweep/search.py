@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.pages import history
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.store import records, results
 from kernelkit.sweep.store.records import Record, SweepFolder
@@ -131,7 +132,7 @@ class Search:
     def hopeless(self, run: PlannedRun) -> str:
         """Report what the run's history has gained; why the pruner gives it up, if it does."""
         trial, score = self._flight[run.id], self.asked.score
-        curve = results.curve(self.folder.run_folder(run), (f"val_{score}", score))
+        _, curve = history.curve(self.folder.run_folder(run), history.of_score(score))
         for step in range(self._reported.get(run.id, 0), len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1

@@ -81,6 +81,21 @@ def most_confused(
     ]
 
 
+def examples(
+    labels: np.ndarray, probabilities: np.ndarray, truth: int, guess: int
+) -> tuple[int, int | None]:
+    """Positions of the surest image of `truth` taken for `guess`, and of the surest right `guess`.
+
+    The second is None where no image of that class was told right. Raises `ValueError` where no
+    image of the one was taken for the other.
+    """
+    guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
+    mistaken = np.flatnonzero((labels == truth) & (guesses == guess))
+    right = np.flatnonzero((labels == guess) & (guesses == guess))
+    first = int(mistaken[sure[mistaken].argmax()])
+    return first, int(right[sure[right].argmax()]) if len(right) else None
+
+
 def instructive(labels: np.ndarray, probabilities: np.ndarray, most: int) -> np.ndarray:
     """Positions worth a look: the surest mistakes, then the least sure right answers."""
     guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)

@@ -3,40 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from petals import storage
-from petals.plots.style import ACCENT, BAD, FAINT, GOOD, INK, SECOND, WIDTH, new_figure, plain_axis
+from petals.plots.style import (
+    ACCENT,
+    BAD,
+    FAINT,
+    GOOD,
+    INK,
+    PHOTOS,
+    SERIES,
+    SMALL,
+    TEXT,
+    TITLE,
+    WIDTH,
+    look,
+    new_figure,
+    plain_axis,
+)
+
+DOTS = 160  # an inch, sharp on a dense screen
+WEAK = 0.7  # F1 below which a class's bar is marked
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> Path:
-    """Write the figure as `folder/name.png`, in one piece."""
-    path = Path(folder) / f"{name}.png"
+    """Write the figure as `folder/name.png`, or `.jpg` where it is of photos, in one piece."""
+    photos = figure.get_label() == PHOTOS
+    path = Path(folder) / f"{name}{'.jpg' if photos else '.png'}"
     with storage.replacing(path) as part:
-        figure.savefig(part, dpi=110, facecolor="white")
+        figure.savefig(part, dpi=DOTS, facecolor="white")
     return path
 
 
 def gallery(
-    images: np.ndarray, captions: Sequence[str], columns: int = 8, colours: Sequence[str] = ()
+    images: np.ndarray, captions: Sequence[str], columns: int = 6, colours: Sequence[str] = ()
 ) -> Figure:
     """The images, uint8 (n, size, size, 3), in a grid, each under its caption."""
     rows = max(1, math.ceil(len(images) / columns))
     side = WIDTH / columns
-    figure, grid = new_figure(height=rows * (side + 0.22), nrows=rows, ncols=columns, squeeze=False)
+    lines = max((caption.count("\n") + 1 for caption in captions), default=1)
+    height = rows * (side + 0.16 * lines + 0.06)
+    figure, grid = new_figure(height=height, nrows=rows, ncols=columns, squeeze=False)
+    figure.set_label(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")
     for i, (axes, image, caption) in enumerate(zip(grid.flat, images, captions, strict=False)):
         axes.imshow(image)
         colour = colours[i] if i < len(colours) else INK
         longest = max(map(len, caption.splitlines()), default=0)
-        axes.set_title(caption, fontsize=6.5 * min(1, 24 / max(longest, 1)), color=colour, pad=2)
+        axes.set_title(caption, fontsize=SMALL * min(1, 24 / max(longest, 1)), color=colour, pad=3)
     return figure
 
 
@@ -46,13 +67,17 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
     counts = {split: np.bincount(values, minlength=len(names)) for split, values in labels.items()}
     first = next(iter(counts.values()))
     order = np.argsort(-first, kind="stable")
-    for (split, values), colour in zip(counts.items(), (ACCENT, SECOND, GOOD), strict=False):
-        axes.bar(range(len(names)), values[order], width=0.9, color=colour, label=split, alpha=0.85)
-    shown = range(0, len(names), max(1, len(names) // 26))
+    for (split, values), colour in zip(counts.items(), SERIES, strict=False):
+        axes.bar(range(len(names)), values[order], width=0.9, color=colour, label=split, alpha=0.9)
+    shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
     axes.set_xticks(list(shown), [names[order[i]] for i in shown], rotation=60, ha="right")
-    plain_axis(axes, f"Images in each of {len(names)} classes", y="images")
-    axes.tick_params(axis="x", labelsize=6.5)
-    axes.legend(frameon=False, fontsize=8, loc="upper right")
+    split = next(iter(labels))
+    plain_axis(
+        axes, f"{len(names)} classes of {first.min():,} to {first.max():,} {split} images",
+        y="images",
+    )  # fmt: skip
+    axes.tick_params(axis="x", labelsize=SMALL)
+    axes.legend(frameon=False, fontsize=SMALL, loc="upper right")
     return figure
 
 
@@ -64,51 +89,62 @@ def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
     figure, grid = new_figure(
         height=len(rows) * side, nrows=len(rows), ncols=columns, squeeze=False
     )
+    figure.set_label(PHOTOS)
     for line, images in zip(grid, rows, strict=True):
         for axes, image in zip(line, images, strict=True):
             axes.imshow(image)
             axes.set_xticks([])
             axes.set_yticks([])
             axes.spines[:].set_visible(False)
-    grid[0][0].set_ylabel("original", fontsize=8)
-    grid[1][0].set_ylabel("augmented", fontsize=8)
+    grid[0][0].set_ylabel("original", fontsize=TEXT)
+    grid[1][0].set_ylabel("augmented", fontsize=TEXT)
     return figure
 
 
 def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
     """The learning rate over epochs."""
-    figure, axes = new_figure(height=2.2)
+    figure, axes = new_figure(height=2.4)
     axes.plot((np.arange(len(rates)) + 1) / steps_per_epoch, rates, color=ACCENT, linewidth=2)
-    plain_axis(axes, f"Learning rate, peak {rates.max():.2g}", "epoch", "rate")
+    at = math.ceil((int(rates.argmax()) + 1) / steps_per_epoch)
+    told = (
+        f"The learning rate peaks at {rates.max():.2g} in epoch {at}, and ends at {rates[-1]:.2g}"
+    )
+    plain_axis(axes, told, "epoch", "learning rate")
     axes.set_ylim(bottom=0)
     return figure
 
 
 def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     """Loss and scores of all epochs in a row, both phases, with a line where fine-tuning begins."""
-    figure, (left, right) = new_figure(ncols=2)
+    figure, (left, right) = new_figure(ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
-
-    def line(axes: Axes, key: str, label: str, colour: str, style: str = "-") -> None:
-        axes.plot(x, [row[key] for row in history], style, color=colour, label=label, linewidth=1.8)
-
-    line(left, "loss", "training", SECOND)
-    line(left, "val_loss", "validation", ACCENT)
-    line(right, "accuracy", "training accuracy", SECOND, "--")
-    line(right, "val_accuracy", "validation accuracy", SECOND)
-    line(right, "val_macro_f1", "validation macro F1", ACCENT)
+    told = {"loss": left, "val_loss": left, "accuracy": right, "val_accuracy": right,
+            "val_macro_f1": right}  # fmt: skip
+    labels = ("training", "validation", "training accuracy", "validation accuracy",
+              "validation macro F1")  # fmt: skip
+    looks = (1, 0, 1, 2, 0)
+    for (key, axes), label, number in zip(told.items(), labels, looks, strict=True):
+        axes.plot(x, [row[key] for row in history], label=label, **look(number))
     phases = [row["phase"] for row in history]
     begins = [i for i in range(1, len(phases)) if phases[i] != phases[i - 1]]
     for axes, place in ((left, "upper right"), (right, "lower right")):
         for begin in begins:
             axes.axvline(begin + 0.5, color=INK, linewidth=0.8, linestyle=":")
-            axes.annotate(f" {phases[begin]}", (begin + 0.5, 1), fontsize=7, va="top",
+            axes.annotate(f" {phases[begin]}", (begin + 0.5, 1), fontsize=SMALL, va="top",
                           xycoords=("data", "axes fraction"))  # fmt: skip
-        axes.legend(frameon=False, fontsize=8, loc=place)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    plain_axis(left, "Loss", "epoch")
-    plain_axis(right, "Scores", "epoch")
+        axes.legend(frameon=False, fontsize=SMALL, loc=place)
+    plain_axis(left, f"Loss: lowest {_best(history, 'val_loss', min)}", "epoch", "nats")
+    plain_axis(right, f"Macro F1: highest {_best(history, 'val_macro_f1', max)}", "epoch")
     return figure
+
+
+def _best(history: Sequence[Mapping[str, Any]], key: str, choose: Callable[..., Any]) -> str:
+    """The best value of a column and its epoch, in words."""
+    known = [(row[key], n) for n, row in enumerate(history, 1) if math.isfinite(row[key])]
+    if not known:
+        return "not known"
+    value, epoch = choose(known, key=lambda pair: pair[0])
+    return f"{value:.3f} in epoch {epoch}"
 
 
 def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
@@ -120,20 +156,27 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
     n = len(names)
     side = min(14.0, max(4.5, 1.5 + 0.115 * n))
     figure, axes = new_figure(side, side)
+    found, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
+    told = f"{found:,} of {total:,} are right ({found / total:.0%})"
+    off = matrix - np.diag(np.diag(matrix))
+    if off.any():
+        truth, guess = np.unravel_index(off.argmax(), off.shape)
+        told += f"; most often {names[truth]} is taken for {names[guess]}: {off.max()} times"
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     colours = np.ones((n, n, 3))
     right, wrong = np.eye(n, dtype=bool), ~np.eye(n, dtype=bool)
-    green, red = np.array([0.60, 0.80, 0.66]), np.array([0.62, 0.10, 0.08])
+    blue, orange = np.array([0.62, 0.80, 0.92]), np.array([0.70, 0.22, 0.0])
     strength = np.sqrt(shares)[..., None]
-    colours[right] = (1 - strength * (1 - green))[right]
-    colours[wrong] = (1 - strength * (1 - red))[wrong]
+    colours[right] = (1 - strength * (1 - blue))[right]
+    colours[wrong] = (1 - strength * (1 - orange))[wrong]
     axes.imshow(colours, interpolation="nearest")
     font = max(4.2, min(9.0, 420 / n))
     axes.set_xticks(range(n), names, rotation=90, fontsize=font)
     axes.set_yticks(range(n), names, fontsize=font)
     axes.tick_params(length=0, pad=1)
-    axes.set_xlabel("predicted", fontsize=9)
-    axes.set_ylabel("true", fontsize=9)
+    axes.set_title(told, loc="left", fontsize=TITLE, color=INK)
+    axes.set_xlabel("guessed", fontsize=TEXT)
+    axes.set_ylabel("true", fontsize=TEXT)
     if n <= 12:
         for (row, column), count in np.ndenumerate(matrix):
             if count:
@@ -149,25 +192,34 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
 def class_scores(rows: Sequence[Any], most: int = 104) -> Figure:
     """F1 of each class, worst first; `rows` are `petals.evaluation.metrics.ClassScore`."""
     rows = sorted((row for row in rows if row.support), key=lambda row: row.f1)[:most]
-    figure, axes = new_figure(height=2.8)
-    colours = [BAD if row.f1 < 0.7 else ACCENT for row in rows]
-    axes.bar(range(len(rows)), [row.f1 for row in rows], color=colours, width=0.85)
-    shown = range(0, len(rows), max(1, len(rows) // 35))
+    figure, axes = new_figure(height=3.0)
+    weak = [row.f1 < WEAK for row in rows]
+    bars = axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=ACCENT)
+    for bar, below in zip(bars, weak, strict=True):
+        if below:
+            bar.set(color=SERIES[1], hatch="///", edgecolor="white", linewidth=0)
+    axes.axhline(WEAK, color=INK, linewidth=0.8, linestyle=":")
+    shown = range(0, len(rows), max(1, math.ceil(len(rows) / 35)))
     axes.set_xticks(list(shown), [rows[i].name for i in shown], rotation=60, ha="right")
-    plain_axis(axes, "F1 of each class, worst first", y="F1")
-    axes.tick_params(axis="x", labelsize=6.5)
+    told = f"{sum(weak)} of {len(rows)} classes have an F1 below {WEAK:g} (orange)"
+    worst = f"; the worst is {rows[0].name} with {rows[0].f1:.2f}" if rows else ""
+    plain_axis(axes, told + worst, y="F1")
+    axes.tick_params(axis="x", labelsize=SMALL)
     return figure
 
 
 def predictions(
     images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> Figure:
-    """Images with their predicted class, and with the true class where the two differ."""
+    """Images with what they were guessed to be, and with the truth where that is another."""
     chosen = probabilities.argmax(axis=1)
     captions, colours = [], []
     for label, guess, row in zip(labels, chosen, probabilities, strict=True):
         right = label == guess
-        what = names[guess] if right else f"{names[guess]}\nis {names[label]}"
-        captions.append(f"{what} {row[guess]:.0%}")
+        sure = f"{row[guess]:.0%}"
+        captions.append(
+            f"right: {names[guess]} {sure}" if right
+            else f"true {names[label]}\nguessed {names[guess]} {sure}"
+        )  # fmt: skip
         colours.append(GOOD if right else BAD)
     return gallery(images, captions, colours=colours)

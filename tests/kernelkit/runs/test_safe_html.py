@@ -1,13 +1,16 @@
 """Nothing in a report runs, loads or covers the page, whatever a run left in its outputs."""
 
+import json
+import re
 import time
 from html.parser import HTMLParser
 
 import nbformat
 import pytest
 
-from kernelkit.project import Shown
-from kernelkit.runs import notebook_html, safe_html
+from kernelkit.pages import shell
+from kernelkit.runs import report_page, safe_html
+from kernelkit.shown import Section, Shown
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
@@ -45,6 +48,16 @@ ATTACKS = [
 ]
 FORBIDDEN = {"script", "iframe", "object", "embed", "form", "input", "button", "base", "link",
              "svg", "math", "audio", "video"}  # fmt: skip
+
+
+def without_the_kits_own(page):
+    """The page less what the kit itself runs: two scripts and the data that they read."""
+    for name in (shell.CHART, report_page.SCRIPT):
+        page = page.replace(f"<script>{shell.source(name)}</script>", "", 1)
+    page = page.replace('<link rel="icon" href="data:,">', "", 1)
+    page, data = re.sub('<script type="application/json" id="data">[^<]*</script>', "", page), page
+    assert page != data
+    return page
 
 
 def check(page, own_styles=1):
@@ -94,9 +107,27 @@ def test_a_report_is_harmless_wherever_it_stands(html):
         nbformat.v4.new_code_cell("1", outputs=[isolated]),
     ]
     metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
-    page = notebook_html.render(notebook, metrics, Shown())
-    check(page)
+    page = report_page.render(notebook, metrics, Shown())
+    check(without_the_kits_own(page))
     assert "Content-Security-Policy" in page
+
+
+@pytest.mark.parametrize("html", ATTACKS)
+def test_what_a_run_left_for_its_report_is_harmless(html, tmp_path):
+    picture = {"picture": html, "photo": PIXEL, html: html}
+    (tmp_path / "a.json").write_text(json.dumps([picture]))
+    (tmp_path / "b.csv").write_text(f'name,"F1"\n"{html.replace(chr(34), chr(39))}",0.5\n')
+    (tmp_path / "c.csv").write_text(f'"","<b>","{html.replace(chr(34), "")}"\nx,1,2\ny,3,4\n')
+    (tmp_path / "history.csv").write_text(f'phase,val_<b>{html.replace(",", "")}\n"{html}",1\n')
+    shown = Shown(sections=(
+        Section(html, "a.json", "photos"), Section("t", "a.json", "table", html),
+        Section("b", "b.csv", "bars"), Section("c", "c.csv", "matrix"),
+        Section("outside", "../secret.png"), Section("missing", "d.csv"),
+    ))  # fmt: skip
+    notebook = nbformat.v4.new_notebook()
+    page = report_page.render(notebook, {}, shown, tmp_path, back={html: "#"})
+    assert page.count("<section") >= 5  # curves, photos, table, matrix, the notebook
+    check(without_the_kits_own(page))
 
 
 def test_tables_and_pictures_stay():
@@ -132,6 +163,6 @@ def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_markdown_cell("![a](../secret.png) ![b](own.png)")]
     nbformat.write(notebook, folder / "run.ipynb")
-    page = notebook_html.write_report(folder / "run.ipynb", folder / "report.html").read_text()
+    page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
     assert "dGhlIHNlY3JldA" not in page
     assert "aXRzIHBpY3R1cmU" in page

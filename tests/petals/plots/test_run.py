@@ -36,8 +36,32 @@ def test_every_figure_draws_and_saves(draw, tmp_path):
     figure = draw()
     assert isinstance(figure, Figure)
     path = run.save(figure, tmp_path, "figure")
-    assert path.read_bytes()[:4] == b"\x89PNG"
-    assert [p.name for p in tmp_path.iterdir()] == ["figure.png"]
+    photos = {"figure.png": b"\x89PNG", "figure.jpg": b"\xff\xd8\xff\xe0"}
+    assert path.read_bytes()[:4] == photos[path.name]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_photos_are_saved_as_photos(tmp_path):
+    assert run.save(run.gallery(IMAGES, ["a rose"] * 10), tmp_path, "a").name == "a.jpg"
+    assert run.save(run.class_scores([]), tmp_path, "b").name == "b.png"
+
+
+def test_titles_say_the_finding():
+    left, right = run.curves(HISTORY).axes
+    assert left.get_title(loc="left") == "Loss: lowest 1.100 in epoch 1"
+    assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
+    matrix = np.array([[5, 2], [0, 3]])
+    told = run.confusion(matrix, ("rose", "iris")).axes[0].get_title(loc="left")
+    assert told == "8 of 10 are right (80%); most often rose is taken for iris: 2 times"
+    scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
+    assert "0 of" in run.class_scores(scores).axes[0].get_title(loc="left")
+
+
+def test_epochs_are_whole_numbers():
+    figure = run.curves(HISTORY)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
 
 def test_the_confusion_matrix_names_all_104_classes():
@@ -55,5 +79,5 @@ def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
     figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
-    assert titles[0] == f"{CLASSES[3]} 100%"
-    assert f"is {CLASSES[5]}" in titles[1]
+    assert titles[0] == f"right: {CLASSES[3]} 100%"
+    assert titles[1] == f"true {CLASSES[5]}\nguessed {CLASSES[4]} 100%"

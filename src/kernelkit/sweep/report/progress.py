@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TextIO
 
+from kernelkit.pages.naming import setting_text
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record
@@ -87,11 +88,3 @@ class SweepProgress:
             return ""
         seconds = (time.monotonic() - self._begun) / done * (self.total - self.ended)
         return f"{seconds / 60:.0f} min left" if seconds >= 90 else f"{seconds:.0f} s left"
-
-
-def setting_text(values: Mapping[str, Any]) -> str:
-    """Parameters in a line, numbers to four digits: a search proposes sixteen."""
-    return " ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in values.items()
-    )

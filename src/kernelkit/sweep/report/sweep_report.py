@@ -11,9 +11,10 @@ from typing import Any, TextIO
 import click
 
 from kernelkit.errors import RunFailedError
+from kernelkit.pages.naming import setting_text
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report import page
-from kernelkit.sweep.report.progress import SweepProgress, setting_text
+from kernelkit.sweep.report.progress import SweepProgress
 from kernelkit.sweep.store import records, results
 from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.store.results import ResultTable

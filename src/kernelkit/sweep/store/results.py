@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
+from kernelkit.pages import history
 from kernelkit.sweep.config.points import SEED
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
-
-CURVE = ("val_accuracy", "val_loss", "loss")  # where a history has no column of the score
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,7 @@ class Row:
     metrics: Mapping[str, float]
     curve: tuple[float, ...] = ()
     report: str = ""
+    curve_of: str = ""  # the column of the history that the curve shows
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,8 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
-    return Row(run, record, metrics, tuple(curve(place, (f"val_{score}", score, *CURVE))), report)
+    column, values = history.curve(place, (*history.of_score(score), *history.LEARNT))
+    return Row(run, record, metrics, tuple(values), report, column)
 
 
 def numbers(folder: Path) -> dict[str, float]:
@@ -174,20 +175,3 @@ def numbers(folder: Path) -> dict[str, float]:
         return {}
     return {name: value for name, value in values.items()
             if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
-
-
-def curve(folder: Path, names: Sequence[str]) -> list[float]:
-    """By epoch, as far as it is written, the first of these measures that the history has."""
-    try:
-        with (folder / "history.csv").open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return []
-    name = next((name for name in names if rows and rows[0].get(name)), "")
-    values = []
-    for row in rows if name else ():
-        try:
-            values.append(float(row[name] or "nan"))
-        except (ValueError, TypeError):
-            break  # the last line may be half written
-    return [value for value in values if value == value]

@@ -47,7 +47,7 @@ def seen(path, tmp_path, **view):
 
 
 def body_rows(document):
-    body = re.search(r"<tbody>(.*)</tbody>", document, re.DOTALL)[1]
+    body = re.search(r"<tbody[^>]*>(.*)</tbody>", document, re.DOTALL)[1]
     return [re.sub(r"<[^>]+>", " ", row) for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]
 
 
@@ -73,7 +73,10 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert "<title>tiny &lt;sweep&gt;</title>" in document
     assert document.count('class="axis"') == 2
     assert document.count('class="mean-dot"') == 5
-    assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 2
+    assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 4  # short, and folded
+    assert document.count('<details class="reason">') == 2
+    assert document.count('class="curve"') == 10  # of the five best settings, on load
+    assert 'aria-sort="descending"><button type="button">macro F1<' in document
 
 
 def test_what_changes_together_is_one_axis_with_round_marks(sweeps, tmp_path):
@@ -90,7 +93,32 @@ def test_what_changes_together_is_one_axis_with_round_marks(sweeps, tmp_path):
     assert document.count('class="axis"') == 1
     assert "<h3>a, kind</h3>" in document
     marks = re.findall(r'text-anchor="end">([\d.]+)<', document)
-    assert {"0.000", "0.500", "1.000"} <= set(marks)
+    assert {"0.2", "0.4", "1.0"} <= set(marks)
+
+
+def test_marks_that_lie_close_are_told_apart(sweeps, tmp_path):
+    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    rows = [
+        Row(run, Record(DONE, seconds=9.0), {"macro_f1": 0.793 + run.values["a"] / 125})
+        for run in runs
+    ]
+    path = page.write(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
+
+    marks = re.findall(r'text-anchor="end">(0[\d.]+)<', seen(path, tmp_path))
+
+    assert {"0.8025", "0.8050", "0.8075"} <= set(marks)
+
+
+def test_what_all_runs_share_is_said(written):
+    data = json.loads(re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1])
+    assert data["axes"] == ["a", "kind"]
+    assert not set(data["base"]) & set(data["axes"])
+    assert data["defaults"]
+
+
+def test_another_address_shows_its_own_curves(written, tmp_path):
+    """None ticked is a choice too, that a reload keeps."""
+    assert seen(written, tmp_path, ticked="").count('class="curve"') == 0
 
 
 def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):

@@ -1,0 +1,96 @@
+"""What a page can lay out better than a figure: scores and counts as CSV, photos as JSON."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from petals.data import shards
+from petals.data.splits import Split
+from petals.evaluation.metrics import confusion, examples, instructive, most_confused, per_class
+
+SIDE = 160  # pixels of a photo, twice what a page shows it at
+PAIRS, MISTAKES = 20, 24
+
+
+def class_scores(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:
+    """CSV of each class's F1, precision, recall and images, the worst first."""
+    rows = [row for row in per_class(labels, probabilities, names) if row.support]
+    return _csv(
+        ("class", "F1", "precision", "recall", "images"),
+        (
+            (row.name, f"{row.f1:.4f}", f"{row.precision:.4f}", f"{row.recall:.4f}", row.support)
+            for row in sorted(rows, key=lambda row: row.f1)
+        ),
+    )
+
+
+def matrix(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:
+    """CSV of the confusion matrix: a row for each true class, a column for each guessed one."""
+    counts = confusion(labels, probabilities)
+    rows = ((name, *row.tolist()) for name, row in zip(names, counts, strict=True))
+    return _csv(("true \\ guessed", *names), rows)
+
+
+def confused(
+    split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The pairs of classes that are confused most, with a photo of the mistake and of the guess."""
+    found = most_confused(labels, probabilities, names, PAIRS)
+    pairs = [examples(labels, probabilities, names.index(t), names.index(g)) for t, g, _ in found]
+    wanted = sorted({int(at) for pair in pairs for at in pair if at is not None})
+    photos = dict(zip(wanted, _photos(split, wanted), strict=True))
+    return [
+        {"true": truth, "guessed": guess, "images": times, "the photo": photos[mistake],
+         "one that is what was guessed": None if right is None else photos[right]}
+        for (truth, guess, times), (mistake, right) in zip(found, pairs, strict=True)
+    ]  # fmt: skip
+
+
+def mistakes(
+    split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The surest mistakes, each with its photo, what it is and what it was taken for."""
+    guesses = probabilities.argmax(axis=1)
+    chosen = instructive(labels, probabilities, 2 * MISTAKES)
+    chosen = chosen[guesses[chosen] != labels[chosen]]
+    return [
+        {"photo": photo, "true": names[labels[at]], "guessed": names[guesses[at]],
+         "sure": f"{probabilities[at].max():.0%}"}
+        for at, photo in zip(chosen, _photos(split, chosen.tolist()), strict=True)
+    ]  # fmt: skip
+
+
+def gallery(images: np.ndarray, captions: Sequence[str]) -> list[dict[str, str]]:
+    """Photos, uint8 (n, size, size, 3), each with its caption."""
+    return [
+        {"photo": thumbnail(image), "class": caption}
+        for image, caption in zip(images, captions, strict=True)
+    ]
+
+
+def thumbnail(image: np.ndarray) -> str:
+    """A `data:` address of a small JPEG of the photo, uint8 (size, size, 3)."""
+    small = Image.fromarray(image)
+    small.thumbnail((SIDE, SIDE))
+    held = io.BytesIO()
+    small.save(held, "JPEG", quality=82)
+    return f"data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}"
+
+
+def _photos(split: Split, positions: Sequence[int]) -> list[str]:
+    return [thumbnail(i) for i in shards.sample(split, positions).images] if positions else []
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
