@@ -49,7 +49,7 @@ BROWSER := .venv-browser/bin/python
 
 test-browser: .venv/installed .venv-browser/installed ## report, sweep page and index in Chromium, with pictures in runs/browser/pictures
 	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
-	$(BIN)/python tools/report.py runs/browser/shapes/????????????
+	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tools/report.py runs/browser --index
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 

@@ -23,13 +23,18 @@
 # (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`) or at a push.
 
 # %% tags=["parameters"]
-data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
+data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
+test_twins = "leave_out"  # leave_out | use: photos of further sources that are in the test split
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES: what looks at the photos
+folds = 0  # >= 0: parts of train and val, one of which validates; 0 = val does, 1 = none does
+fold = 0  # >= 0: the part that validates
+backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: what looks
 weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
 fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
-head_epochs = 30  # >= 0: passes over the stored features
-views = 1  # >= 1: views of each photo for the head; from the second on as augment says
+head = "auto"  # in petals.settings.HEADS: fitted to its optimum, or trained by gradients
+features = "auto"  # auto | last | depths: where in the backbone the head's features come from
+head_epochs = 30  # >= 0: passes of head=gradient over the stored features; 0 = no head first
+views = 0  # >= 0: views for the head: photo, mirror image, then as augment says; 0 = what suits
 epochs = 5  # >= 0: passes over the photos while fine-tuning
 batch_size = 32  # >= 1: images for each replica
 augment = "light"  # none | flip | light | strong: change of photos to fine-tune on, and of views
@@ -40,7 +45,7 @@ weight_decay = 0.0  # >= 0: AdamW's decay of weights
 schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate's shape
 learning_rate = 0.0  # >= 0: its peak; 0 = what suits the phase and the schedule
 scale_rate = True  # whether fine-tuning on N replicas multiplies the rate by N
-tta = 1  # >= 1: views averaged at prediction time
+tta = 0  # >= 0: views averaged at prediction time; 0 = what suits the head
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
 custom_loop = False  # fine-tune with the loop spelt out in petals.training.custom_loop
@@ -54,7 +59,7 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.settings import check
+    from petals.settings import resolve
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals did not travel with this notebook. Push it with "
@@ -62,8 +67,10 @@ except ModuleNotFoundError:
     ) from None
 
 settings = {
-    "data": data, "image_size": image_size, "backbone": backbone, "weights": weights,
-    "fine_tune": fine_tune, "head_epochs": head_epochs, "views": views, "epochs": epochs,
+    "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
+    "backbone": backbone, "weights": weights,
+    "fine_tune": fine_tune, "head": head, "features": features, "head_epochs": head_epochs,
+    "views": views, "epochs": epochs,
     "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
     "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
     "learning_rate": learning_rate, "scale_rate": scale_rate, "tta": tta,
@@ -71,7 +78,8 @@ settings = {
     "on_corrupt": on_corrupt, "seed": seed, "limit": limit, "time_limit": time_limit,
     "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
 }  # fmt: skip
-check(settings)  # a parameter that would not act is refused here
+settings = resolve(settings)  # a parameter that would not act is refused here
+head, head_epochs, views, tta = (settings[n] for n in ("head", "head_epochs", "views", "tta"))
 
 from petals.accelerators.detect import detect
 
@@ -93,24 +101,29 @@ from petals import kaggle
 from petals.accelerators import compilation
 from petals.data import augment as augmentation
 from petals.data import inspection, pipeline, shards
-from petals.data.source import find_source
+from petals.data.extra import extended, more_to_train_on, write_twins
+from petals.data.folds import TOGETHER, divided
+from petals.data.source import find_sources
 from petals.data.splits import Split
 from petals.evaluation import prediction
+from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
 from petals.evaluation.submission import write_submission
 from petals.kaggle import cache_folder
-from petals.models import saved
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
 from petals.models.build import parameter_counts
 from petals.plots import run as plots
+from petals.plots.probabilities import reliability
 from petals.progress import Progress
 from petals.run_folder import RunFolder
-from petals.training import callbacks, features, precision
+from petals.training import callbacks, precision
+from petals.training import features as stored_features
 from petals.training import fine_tune as fine_tuning
 from petals.training.checkpoints import Checkpoints
 from petals.training.compile import set_seed
 from petals.training.head import apply_head, train_head
+from petals.training.logistic_head import fit_head
 from petals.training.plan import plan_run
 
 run = RunFolder(output)
@@ -121,7 +134,7 @@ set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
-source = find_source(data, image_size)
+source, *others = find_sources(data, image_size)
 names = source.class_names
 train, val, test = (
     Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
@@ -129,6 +142,15 @@ train, val, test = (
 skipped = 0
 if on_corrupt == "skip":
     (train, val, test), skipped = inspection.intact((train, val, test), cache_folder())
+whole = {"train": train, "val": val, "test": test}
+added = more_to_train_on(
+    others, names, whole, test_twins=test_twins, cache=cache_folder(), progress=Progress()
+)
+train, val = divided(train, val, folds, fold, cache_folder())
+train = extended(train, added)
+if added:
+    print(*added, sep="\n")
+    write_twins(run.path / "twins.csv", added)
 print(
     f"{source}: {len(names)} classes; {train.count:,} train, {val.count:,} val, {test.count:,} test"
 )
@@ -175,37 +197,44 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # %% [markdown]
 # ## First phase: the head
 #
-# While the backbone is frozen it says the same of a photo every time. So it is asked once, and
-# the head is trained on the stored answers: one pass over the photos instead of one an epoch.
+# While the backbone is frozen it gives the same features of a photo every time. So they are
+# computed once and stored, and the head learns from them: one pass over the photos instead of one
+# an epoch. By default that is logistic regression, solved to its optimum; `head="gradient"` trains
+# the same layer step by step, as the second phase trains the whole network.
 
 # %%
-extract = features.extractor(
-    classifier, device, level=augment, seed=seed, progress=Progress(),
+extract = stored_features.extractor(
+    classifier, device, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
 if kept.phase == "head":
     classifier.head.set_weights(kept.found.arrays)
-elif head_epochs and not kept.phase:
-    train_features, val_features = extract(train, views=views), extract(val)
+elif head != "none" and not kept.phase:
+    train_features = extract(train, views=views, level=augment)
+    val_features = extract(val, views=tta)
     if train_features.stored and val_features.stored:
         print("  the features were there from an earlier run")
-    alone = fine_tune == "none"
-    head = train_head(
-        classifier,
-        train_features,
-        val_features,
-        epochs=head_epochs,
-        schedule=schedule if alone else "cosine",
-        learning_rate=learning_rate if alone else 0.0,
-        weight_decay=weight_decay,
-        label_smoothing=label_smoothing,
-        dropout=dropout,
-        seed=seed,
-        **watching,
-    )
-    stopped = head.stopped
+    head_steps = 1
+    if head == "logistic":
+        fit_head(classifier, train_features, val_features, seed=seed, **watching)
+    else:
+        alone = fine_tune == "none"
+        trained = train_head(
+            classifier,
+            train_features,
+            val_features,
+            epochs=head_epochs,
+            schedule=schedule if alone else "cosine",
+            learning_rate=learning_rate if alone else 0.0,
+            weight_decay=weight_decay,
+            label_smoothing=label_smoothing,
+            dropout=dropout,
+            seed=seed,
+            **watching,
+        )
+        stopped, head_steps = trained.stopped, trained.steps * head_epochs
     if not stopped:
-        kept.save("head", head.steps * head_epochs, classifier.head.get_weights(), history=history)
+        kept.save("head", head_steps, classifier.head.get_weights(), history=history)
 
 # %% [markdown]
 # ## Second phase: fine-tuning
@@ -255,7 +284,6 @@ if tuning:
         **watching,
     )
     stopped = tuned.stopped
-    saved.save(classifier, run.path / "classifier.h5")  # for another run's weights=FILE
 
 run.figure(plots.curves(history), "curves")
 
@@ -264,21 +292,29 @@ run.figure(plots.curves(history), "curves")
 #
 # Macro F1 is the mean of the classes' F1: a rare flower counts as much as a common one.
 
+
 # %%
-stored = head_epochs and fine_tune == "none" and tta == 1
-
-
 def predict(split):
-    if stored:  # the backbone has said all it has to say
-        return apply_head(classifier, extract(split))
+    if fine_tune == "none":  # the backbone's features have not changed
+        return apply_head(classifier, extract(split, views=tta))
     return prediction.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
 
 
 probabilities = predict(val)
 scores = Scores.of(val_labels, probabilities)
-run.write_predictions(val_ids, val_labels, probabilities)
-run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
+validated = folds != TOGETHER
+if validated:
+    run.write_predictions(val_ids, val_labels, probabilities)
+    run.write_evaluation(val, val_labels, probabilities, names)  # what a report lays out
+else:
+    print("the photos below were trained on: these figures say nothing of new ones")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
+
+# %%
+calibration = Calibration.of(val_labels, probabilities)
+print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
+as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
+run.figure(reliability(as_told), "reliability")
 
 # %%
 rows = per_class(val_labels, probabilities, names)
@@ -301,7 +337,8 @@ run.figure(
 # %% [markdown]
 # ## The submission and what is kept
 #
-# Everything is in the run's folder: scores, history, predictions, figures and `submission.csv`.
+# Everything is in the run's folder: scores, history, predictions, figures, `submission.csv`, and
+# the model with its card, which `04_predict` and `tools/predict.py` show new photos to.
 
 # %%
 test_probabilities = predict(test)
@@ -310,7 +347,7 @@ run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
 metrics = run.write_metrics(
-    scores,
+    scores if validated else None,
     history,
     accelerator=device,
     source=source,
@@ -319,8 +356,14 @@ metrics = run.write_metrics(
     skipped=skipped,
     stopped=stopped,
     resumed=kept.resumed,
+    added=[addition.summary() for addition in added],
+    calibration=calibration if validated else None,
     parameters=settings,
 )
+known = find_backbone(backbone), image_size, weights
+head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
+run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
 if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
     kept.clear()
-print(f"macro F1 {scores.macro_f1:.4f} after {run.seconds:.0f} s; everything is in {run}")
+said = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"
+print(f"{said} after {run.seconds:.0f} s; everything is in {run}")

@@ -23,13 +23,16 @@ PETALS_MAY = {
     "jax",
     "joblib",
     "kaggle_datasets",
+    "keras_hub",
     "matplotlib",
     "numpy",
     "petals",
     "PIL",
     "sklearn",
     "tensorflow",
-}  # fmt: skip - h5py comes with keras, joblib with sklearn, kaggle_datasets with Kaggle's image
+    "threadpoolctl",
+}  # fmt: skip - h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
+# keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
         ".__init__"

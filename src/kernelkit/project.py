@@ -2,6 +2,7 @@
 
 [tool.kernelkit]
 packages = ["mypackage"]               # what rides inside a pushed notebook
+keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
 
 # fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -81,6 +82,7 @@ class Project:
     version: str = ""
     offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
     tpu: TpuSettings = field(default_factory=TpuSettings)
+    keep_best: dict[str, Any] = field(default_factory=dict)
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -160,6 +162,7 @@ def _read(root: Path, file: Path) -> Project:
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
         tpu=_tpu(file, kit.get("tpu", {})),
+        keep_best=kit.get("keep_best", {}),
     )
 
 

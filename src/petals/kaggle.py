@@ -69,10 +69,13 @@ def cache_folder() -> Path:
 
 def find_file(name: str) -> Path | None:
     """A file of that name in any attached dataset, model or notebook output."""
-    for folder in folders_below(mounts(), SEARCH_DEPTH + 2):
-        if (folder / name).is_file():
-            return folder / name
-    return None
+    return next(iter(find_files(name)), None)
+
+
+def find_files(name: str) -> list[Path]:
+    """The files of that name in attached datasets, models and notebook outputs, nearest first."""
+    folders = folders_below(mounts(), SEARCH_DEPTH + 2)
+    return [folder / name for folder in folders if (folder / name).is_file()]
 
 
 def find_folders(name: str) -> list[Path]:

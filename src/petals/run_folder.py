@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -25,8 +25,15 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.data.source import Source
 from petals.data.splits import Split
+from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
+from petals.models import saved
+from petals.models.backbones import HUB, find_backbone
+from petals.models.card import ModelCard
+from petals.models.classifier import Classifier
+from petals.models.hub import config_of
+from petals.models.restore import FILE
 from petals.plots import records, run
 
 DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
@@ -100,11 +107,14 @@ class RunFolder:
     ) -> None:
         """What a report shows of the validation `split`, as `petals.plots.records` puts it.
 
-        `class_scores.csv`, `confusion.csv`, and with photos `confused.json` and `mistakes.json`.
+        `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos `confused.json` and
+        `mistakes.json`.
         """
         told = (labels, probabilities, names)
         storage.write_text(self.path / "class_scores.csv", records.class_scores(*told))
         storage.write_text(self.path / "confusion.csv", records.matrix(*told))
+        told_sure = records.calibration(labels, probabilities)
+        storage.write_text(self.path / "calibration.csv", told_sure)
         storage.write_json(self.path / "confused.json", records.confused(split, *told))
         storage.write_json(self.path / "mistakes.json", records.mistakes(split, *told))
 
@@ -119,9 +129,50 @@ class RunFolder:
             rows = probabilities.astype(np.float32)
             np.savez_compressed(part, ids=ids, probabilities=rows, **more)  # type: ignore[arg-type]
 
+    def write_model(
+        self,
+        classifier: Classifier,
+        classes: Sequence[str],
+        weights: Mapping[str, str],
+        metrics: Mapping[str, Any],
+        *,
+        whole: bool,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> ModelCard:
+        """`classifier.h5` and its card, `model_card.md`: the model that outlives its run.
+
+        `weights`: as `petals.models.weights.origin` gives it; `metrics`: as `write_metrics`
+        returns it; `whole`: with the backbone, or where that was left as it came its head alone
+        with the digest of the backbone's weights; `arguments`: further ones of
+        `petals.models.build.build`.
+        """
+        scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
+        card = ModelCard(
+            classifier.name,
+            int(metrics["data"]["image_size"]),
+            tuple(classes),
+            find_backbone(classifier.name).preprocessing,
+            {**weights, "digest": "" if whole else saved.digest(classifier.backbone)},
+            {**(arguments or {}), **self._network_of(classifier)},
+            metrics["temperature"] or 1.0,
+            scores,
+            metrics["reliability"],
+            metrics["data"],
+            {name: metrics[name] for name in ("parameters", "versions", "git")},
+        )
+        saved.save(classifier, self.path / FILE, card, backbone=whole)
+        storage.write_text(self.path / "model_card.md", card.as_markdown())
+        return card
+
+    @staticmethod
+    def _network_of(classifier: Classifier) -> dict[str, Any]:
+        # A preset may be gone when its model is used
+        is_preset = classifier.name.startswith(HUB)
+        return {"hub_config": config_of(classifier.backbone)} if is_preset else {}
+
     def write_metrics(
         self,
-        scores: Scores,
+        scores: Scores | None,
         history: Sequence[Mapping[str, Any]],
         *,
         accelerator: Accelerator,
@@ -129,16 +180,19 @@ class RunFolder:
         splits: Mapping[str, Split],
         counts: tuple[int, int],
         parameters: Mapping[str, Any],
+        calibration: Calibration | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
         """`metrics.json`, the flat schema that sweeps and reports read; returns it.
 
-        `counts`: (total, trainable) parameters. Seconds are of wall time.
+        `counts`: (total, trainable) parameters. Seconds are of wall time. Without `scores`, where
+        nothing validated, they are null.
         """
         phase = [row for row in history if row["phase"] == (history[-1]["phase"])]
         later = [row["seconds"] for row in phase[1:]]
+        after = calibration.after if calibration else None
         metrics = {
-            **asdict(scores),
+            **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
             "seconds": round(self.seconds, 3),
             "first_epoch_seconds": phase[0]["seconds"],
             "later_epoch_seconds": sum(later) / len(later) if later else None,
@@ -154,6 +208,9 @@ class RunFolder:
                 **{name: split.count for name, split in splits.items()},
             },
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+            "temperature": calibration.temperature if calibration else None,
+            "calibration_error": after.error if after else None,
+            "reliability": after.as_lists() if after else {},
             "versions": versions(),
             "git": git_state(),
             **extra,

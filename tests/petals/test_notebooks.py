@@ -2,12 +2,14 @@
 
 import base64
 import csv
+import io
 import json
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
+from PIL import Image
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.runs.run_notebook import run_notebook
@@ -21,6 +23,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
+
+
+def jpeg(colour, seed):
+    pixels = np.array(colour) + np.random.default_rng(seed).integers(-60, 60, (32, 32, 3))
+    buffer = io.BytesIO()
+    Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
 
 
 def execute(name, tmp_path, report=False, **given):
@@ -59,10 +68,17 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
                   backbone="SmallNet", weights="none", head_epochs=2, **tuning)  # fmt: skip
     assert lost_figures(run) == []
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
+    names |= {"reliability"}
     names |= {"augmentation", "schedule"} if tuning else set()
     assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
     for part in ("Score of each class", "What is taken for what", "The surest mistakes"):
         assert f"<h2>{part}</h2>" in run.report.read_text()
+    told = execute("04_predict", tmp_path, model=str(run.folder), data=str(dataset))
+    kept = np.load(run.folder / "test_predictions.npz")
+    rows = list(csv.DictReader((told.folder / "predictions.csv").read_text().splitlines()))
+    assert [row["photo"] for row in rows] == kept["ids"].tolist()
+    colours = np.array(["blue", "red", "yellow"])
+    assert [row["class 1"] for row in rows] == colours[kept["probabilities"].argmax(1)].tolist()
 
 
 @pytest.mark.long
@@ -151,3 +167,46 @@ def test_compare_refuses_runs_on_other_photos(write_run, tmp_path):
     write_run("b", ids=np.array([f"x{i}" for i in range(60)]))
     with pytest.raises(RunFailedError, match="same photos"):
         execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"))
+
+
+@pytest.mark.timeout(600)  # three notebooks, on a machine that is busy with tests
+def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits, tmp_path):
+    more, (test,) = tmp_path / "more", tfrecords.shards(dataset, 32, "test")
+    leaked = [tfrecords.Example(e.image, f"x{e.id}", 0) for e in tfrecords.read_shard(test)][:2]
+    new = [tfrecords.Example(jpeg((220, 50, 40), 900 + n), f"new{n}", 1) for n in range(8)]
+    folder = Path(tfrecords.folder(more, 32, "train"))
+    tfrecords.write_shard(folder / tfrecords.shard_name(0, 32, 10), [*leaked, *new])
+    (more / "classes.json").write_text('["blue", "Red", "yellow"]')
+    given = {"data": f"{dataset},{more}", "image_size": 32, "backbone": "SmallNet",
+             "weights": "none", "head_epochs": 1, "folds": 2}  # fmt: skip
+    for fold in range(2):
+        run = run_notebook(NOTEBOOKS / "02_train.ipynb", {**given, "fold": fold}, report=False,
+                           output=tmp_path / f"runs/{fold}", quiet=True)  # fmt: skip
+        metrics = json.loads((run.folder / "metrics.json").read_text())
+        assert metrics["data"]["train"] + metrics["data"]["val"] == 50 + 21 + 8
+        assert metrics["added"][0]["twins"]["test"] == 2
+        assert (run.folder / "twins.csv").read_text().count(",test,") == 2
+    compared = execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"))
+    found = json.loads((compared.folder / "comparison.json").read_text())
+    assert [row["name"] for row in found["runs"]] == ["0 to 1 (2 folds)"]
+    kept = [np.load(tmp_path / f"runs/{fold}/test_predictions.npz") for fold in range(2)]
+    mean = (kept[0]["probabilities"] + kept[1]["probabilities"]).argmax(axis=1)
+    lines = [f"{i},{n}" for i, n in zip(kept[0]["ids"], mean, strict=True)]
+    assert (compared.folder / "submission.csv").read_text().split()[1:] == lines
+
+
+def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
+    run = execute("02_train", tmp_path, data=str(dataset), image_size=32, backbone="SmallNet",
+                  weights="none", head_epochs=1, folds=1)  # fmt: skip
+    metrics = json.loads((run.folder / "metrics.json").read_text())
+    assert metrics["data"]["train"] == 71
+    assert metrics["macro_f1"] is None
+    assert not (run.folder / "val_predictions.npz").exists()
+    assert (run.folder / "submission.csv").is_file()
+    assert "were trained on" in printed(run.folder)
+    assert "none: validation photos" in (run.folder / "model_card.md").read_text()
+
+
+def test_a_fold_out_of_range_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="fold=5 is out of range"):
+        execute("02_train", tmp_path, folds=5, fold=5)

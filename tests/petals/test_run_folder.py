@@ -87,3 +87,14 @@ def test_test_probabilities_are_kept_for_ensembles(tmp_path):
     stored = np.load(tmp_path / "test_predictions.npz")
     assert stored["ids"].tolist() == ["a", "b"]
     assert stored["probabilities"].dtype == np.float32
+
+
+def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
+    run = RunFolder(str(tmp_path / "run"))
+    train, val, test = splits
+    run.write_metrics(
+        None, HISTORY, accelerator=detect("cpu"), source=Source("data", "folder"),
+        splits={"train": train, "val": val, "test": test}, counts=(1, 1), parameters={},
+    )  # fmt: skip
+    metrics = json.loads((run.path / "metrics.json").read_text())
+    assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None

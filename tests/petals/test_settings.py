@@ -25,17 +25,23 @@ FROM_NOTHING = {"fine_tune": "all", "head_epochs": 0}
 
 ACCEPTED = [
     {},
-    {"dropout": 0.0, "label_smoothing": 0.0, "weight_decay": 1e-4, "tta": 3},
-    {"schedule": "exponential", "learning_rate": 0.02, "seed": 7},
+    {"head_epochs": 15, "dropout": 0.0, "label_smoothing": 0.0, "weight_decay": 1e-4, "tta": 3},
+    {"head": "gradient", "schedule": "exponential", "learning_rate": 0.02, "seed": 7},
+    {"head": "logistic", "features": "last", "views": 1, "tta": 1},
+    {"head": "none", **TUNED, "features": "depths"},
+    {**TUNED, "dropout": 0.0, "learning_rate": 1e-3},
     {"epochs": 0},
     {"views": 3},
     {"views": 3, "augment": "strong"},
-    {"tta": 2, "batch_size": 8},
+    {"views": 2, "augment": "none", **TUNED},
     TUNED,
     FROM_NOTHING,
     {**FROM_NOTHING, "augment": "none", "mix": "cutmix", "custom_loop": True, "scale_rate": False},
     {**TUNED, "epochs": 1, "batch_size": 8, "checkpoint_minutes": 0.0, "views": 2},
     {**TUNED, "fine_tune": "last:3", "augment": "none"},
+    {"folds": 5, "fold": 4},
+    {"folds": 1},
+    {"data": "auto,me/more", "test_twins": "use"},
 ]
 
 REFUSED = [
@@ -55,6 +61,32 @@ REFUSED = [
     ({**FROM_NOTHING, "views": 2}, "views=2 would be ignored: views are for the head"),
     ({"views": 4, "augment": "none"}, "views=4 with augment=none"),
     ({**TUNED, "views": 4, "augment": "none"}, "views=4 with augment=none"),
+    ({"folds": 5, "fold": 5}, "fold=5 is out of range: folds=5 has the folds 0 to 4"),
+    ({"fold": 2}, "fold=2 would be ignored: folds=0 divides nothing"),
+    ({"folds": 1, "fold": 1}, "fold=1 would be ignored"),
+    ({"test_twins": "use"}, "test_twins=use would be ignored: data names one source"),
+    ({"views": 2, "augment": "strong"}, "augment=strong would be ignored"),
+    ({"tta": 2, "batch_size": 8}, "batch_size=8 would be ignored"),
+    ({"head": "none"}, "head=none with fine_tune=none trains nothing"),
+    ({"head": "logistic", "head_epochs": 9}, "head_epochs=9 would be ignored: head=logistic"),
+    ({"head": "logistic", "head_epochs": 0}, "head_epochs=0 would be ignored: head=logistic"),
+    ({"head": "gradient", "head_epochs": 0, **TUNED}, "head_epochs=0 trains no head"),
+    ({"head": "none", "head_epochs": 9, **TUNED}, "head_epochs=9 would be ignored: head=none"),
+    ({"head": "none", "views": 3, **TUNED}, "views=3 would be ignored"),
+    ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
+    ({"learning_rate": 0.1, "schedule": "ramp"}, "schedule=ramp, learning_rate=0.1 would be"),
+]
+
+RESOLVED = [
+    ({}, ("logistic", "depths", 30, 2, 2)),
+    (TUNED, ("logistic", "depths", 30, 2, 2)),
+    ({"weights": "none"}, ("logistic", "depths", 30, 2, 2)),
+    ({**TUNED, "weights": "none"}, ("gradient", "last", 30, 1, 1)),
+    ({"head_epochs": 15}, ("gradient", "last", 15, 1, 1)),
+    ({"head": "gradient", "views": 3}, ("gradient", "last", 30, 3, 1)),
+    (FROM_NOTHING, ("none", "last", 0, 1, 1)),
+    ({**TUNED, "head": "none", "tta": 2}, ("none", "last", 0, 1, 2)),
+    ({"features": "last", "tta": 1}, ("logistic", "last", 30, 2, 1)),
 ]
 
 
@@ -64,17 +96,27 @@ def named(given):
 
 @pytest.mark.parametrize("given", ACCEPTED, ids=named)
 def test_what_acts_is_accepted(given):
-    settings.check(DEFAULTS | given)
+    settings.resolve(DEFAULTS | given)
 
 
 @pytest.mark.parametrize(("given", "why"), REFUSED, ids=[named(given) for given, _ in REFUSED])
 def test_what_would_not_act_is_refused_in_one_line(given, why):
     with pytest.raises(SettingError, match=re.escape(why)) as error:
-        settings.check(DEFAULTS | given)
+        settings.resolve(DEFAULTS | given)
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(("given", "expected"), RESOLVED)
+def test_what_is_left_open_is_resolved_by_the_head(given, expected):
+    found = settings.resolve(DEFAULTS | given)
+    names = ("head", "features", "head_epochs", "views", "tta")
+    assert tuple(found[name] for name in names) == expected
+    assert settings.resolve(found) == found  # as a run records them, they can be given again
+
+
 def test_defaults_are_those_of_the_notebook():
+    assert DEFAULTS["head_epochs"] == settings.HEAD_EPOCHS
+    assert {name: DEFAULTS[name] for name in settings.BY_GRADIENT} == settings.BY_GRADIENT
     assert {name: quiet[0] for name, quiet in settings.FINE_TUNING.items()} == {
         name: DEFAULTS[name] for name in settings.FINE_TUNING
     }
@@ -88,7 +130,7 @@ def test_the_check_needs_no_tensorflow():
 def test_the_notebook_checks_before_it_looks_for_an_accelerator():
     cells = [cell for cell in document.read(TRAIN).cells if cell.cell_type == "code"]
     assert document.has_tag(cells[0], "parameters")
-    assert 0 < cells[1].source.find("\ncheck(settings)") < cells[1].source.find("detect(")
+    assert 0 < cells[1].source.find("= resolve(settings)") < cells[1].source.find("detect(")
 
 
 @pytest.mark.parametrize(("scale_rate", "peak"), [(True, 0.04), (False, 0.005)])
@@ -115,13 +157,13 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
     for words in found:
         sweep = specification.read(path, given_in(words))
         for run in sweep.runs:
-            settings.check(run.values)
+            settings.resolve(run.values)
         for run in specification.read(path, kaggle=True).runs:
-            settings.check(run.values)
+            settings.resolve(run.values)
         for name, values in sweep.search.get("space", {}).items():
             ends = values if isinstance(values, list) else [values["low"], values["high"]]
             for value in ends:
-                settings.check(DEFAULTS | dict(sweep.base) | {name: value})
+                settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
 
 
 @pytest.mark.parametrize("name", ["README.md", "Makefile"])
@@ -132,4 +174,4 @@ def test_documented_commands_ask_for_nothing_that_is_ignored(name):
     assert found
     for words in found:
         given = [text for text in given_in(words) if text.partition("=")[0] in KNOWN]
-        settings.check(DEFAULTS | parameters.resolve(KNOWN, given))
+        settings.resolve(DEFAULTS | parameters.resolve(KNOWN, given))

@@ -1,5 +1,6 @@
-"""The three notebooks, pushed to a local Kaggle as a reader would push them."""
+"""The four notebooks, pushed to a local Kaggle as a reader would push them."""
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -10,7 +11,7 @@ from kernelkit.push import plan
 from kernelkit.push.command import push_kernel
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-NAMES = ("01_explore", "02_train", "03_compare")
+NAMES = ("01_explore", "02_train", "03_compare", "04_predict")
 QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2", "batch_size=4")
 
 pytestmark = [
@@ -62,3 +63,17 @@ def test_train_is_rehearsed_and_compare_reads_what_it_left(checkout):
     assert [run["macro_f1"] for run in found["runs"]] == pytest.approx([score])
     assert found["left_out"] == []
     assert (compared / "submission.csv").read_text() == (trained / "submission.csv").read_text()
+
+
+@pytest.mark.long
+def test_a_model_is_taken_from_an_attached_run_with_the_internet_off(checkout):
+    rehearse("02_train", checkout, *QUICK, accelerator="cpu")
+    told = rehearse("04_predict", checkout, accelerator="cpu")
+
+    rows = list(csv.DictReader((told / "predictions.csv").read_text().splitlines()))
+    submitted = list(csv.DictReader((told / "submission.csv").read_text().splitlines()))
+    assert [row["photo"] for row in rows] == [row["id"] for row in submitted]
+    assert len(rows) == 6
+    classes = ["blue", "red", "yellow"]
+    assert [row["class 1"] for row in rows] == [classes[int(r["label"])] for r in submitted]
+    assert (told / "reliability.png").is_file()

@@ -30,7 +30,7 @@ def test_every_name_is_a_benchmark(process):
     for name in benchmark.NAMES:
         run = importlib.import_module(f"benchmarks.{name}").run
         needed = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty]
-        assert {p.name for p in needed} <= {"photos", "weights"}
+        assert {p.name for p in needed} <= {"photos", "weights", "python"}
         assert run.__doc__
 
 
@@ -97,3 +97,37 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
 def test_the_committed_table_is_that_of_the_committed_rows(process):
     tpu = importlib.import_module("benchmarks.tpu")
     assert tpu.table(tpu.read()) in tpu.PAGE.read_text()
+
+
+@pytest.mark.long
+def test_recipes_are_judged_on_photos_that_their_heads_did_not_see(process, tmp_path, monkeypatch):
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    from petals.data import tfrecords
+
+    recipes = importlib.import_module("benchmarks.recipes")
+    monkeypatch.setattr(recipes, "SIZE", 32)
+    monkeypatch.setattr(recipes, "BACKBONE", "SmallNet")
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    for part, count in {"train": 24, "val": 12, "test": 6}.items():
+        examples = []
+        for number in range(count):
+            pixels = rng.integers(0, 120, (32, 32, 3)) + 120 * np.eye(3, dtype=int)[number % 3]
+            buffer = io.BytesIO()
+            Image.fromarray(pixels.astype(np.uint8)).save(buffer, "JPEG")
+            label = None if part == "test" else number % 3
+            examples.append(tfrecords.Example(buffer.getvalue(), f"{part}{number}", label))
+        name = tfrecords.shard_name(0, 32, count)
+        tfrecords.write_shard(Path(tfrecords.folder(tmp_path, 32, part)) / name, examples)
+
+    found = recipes.run(tmp_path, "none")
+
+    assert (found["photos"], found["classes"]) == (36, 3)
+    for name in recipes.RECIPES:
+        assert found[name]["macro_f1"] > 0.5
+        assert found[name]["cost"] > 0
+    assert found["logistic_depths_mirror"]["macro_f1"] > 0.9

@@ -19,8 +19,9 @@ def run(photos: Path) -> dict[str, Any]:
     The yardstick keeps all cores busy with the same decoding, resizing and encoding, and
     neither hashes, sorts nor writes.
     """
+    from petals.data.photo_files import PhotoError
     from petals.prepare.ingest import make_tfrecords
-    from petals.prepare.photos import PhotoError, encode
+    from petals.prepare.photos import encode
 
     paths = [path for path in sorted(photos.glob("*/*")) if path.is_file()]
 

@@ -19,6 +19,7 @@ from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.competitions import Competitions
 from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.kernels import Kernels
+from kernelkit.local_kaggle.services.listings import Listings
 from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.pushes import Pushes
 from kernelkit.local_kaggle.services.quota import QuotaService
@@ -101,12 +102,14 @@ def build_app(state: ServerState) -> ASGIApp:
     quota = QuotaService(state)
     pushes = Pushes(state, quota, datasets)
     competitions = Competitions(state, blobs, kernels, outputs)
+    listings = Listings(state, datasets)
     methods: dict[str, Method] = {}
-    for service in (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions):
+    services = (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions, listings)
+    for service in services:
         methods |= service.methods()
     api = Api(state, accounts, methods)
     stream = LogStream(state, accounts, kernels)
-    storage = Storage(state, outputs, blobs)
+    storage = Storage(state, outputs, blobs, datasets)
     streamed = "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream"
     routes = [
         Route("/api/v1/kernels/logs/stream/{owner}/{slug}", stream.get, methods=["GET"]),

@@ -6,14 +6,14 @@ A line of that cell is a whole declaration:
     accelerator = "auto"   # auto | tpu | gpu | cpu: what to run on
     fine_tune = "none"     # none | all | last:N | block:NAME: what is trained after the head
     epochs = 0             # >= 0: epochs of fine-tuning
-    network = "VGG16"      # in blossom.networks.NETWORKS: what looks at the photos
+    network = "VGG16"      # in blossom.networks.NETWORKS | file:PATH: what looks at the photos
 
 The literal gives the type. What stands before the comment's first colon may give a range
 (`[a, b]`, `[a, b)`, `> a`, `>= a`), the choices (`a | b`), in which N stands for a whole number and
-a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`):
-a tuple, list, set or dict of one of the project's packages, written out in its source, which is
-read and not imported. Papermill only warns of a name that it does not know; here that is an error
-before anything runs.
+a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`,
+with `| a` for what is not among them): a tuple, list, set or dict of one of the project's packages,
+written out in its source, which is read and not imported. Papermill only warns of a name that it
+does not know; here that is an error before anything runs.
 """
 
 from __future__ import annotations
@@ -74,12 +74,15 @@ class Parameter:
     @property
     def constant(self) -> str:
         """The constant that holds the choices, `package.module.NAME`; empty without one."""
-        named = _CONSTANT.fullmatch(self.rule)
+        named = _CONSTANT.fullmatch(self.rule.split(" | ")[0])
         return named[1] if named else ""
 
     def check(self, value: Value) -> Value:
         """`value` in the parameter's type; raises `ParameterError` if it does not fit."""
         value = self._typed(value)
+        others = self.rule.split(" | ")[1:] if self.constant else []
+        if any(_fits(choice.strip(), str(value)) for choice in others):
+            return value
         if self.choices is not None and value not in self.choices:
             message = f"{self.name}={value!r} is not in {self.constant}"
             raise ParameterError(f"{message}: {nearest(value, self.choices)}")

@@ -14,7 +14,7 @@ function matrix(place, { names, counts }) {
   const n = names.length;
   const sums = counts.map((row) => row.reduce((a, b) => a + b, 0));
   const longest = Math.max(...names.map((name) => name.length));
-  const side = Math.min(180, 10 + 6.6 * longest);
+  const side = Math.min(215, 12 + 7.8 * longest); // wide enough for a bold name
   const reading = make("p", { className: "reading", ariaLive: "polite" }, "Point at a cell, or focus the matrix and use the arrow keys.");
   const out = make("button", { type: "button", textContent: "−", ariaLabel: "smaller" });
   const inn = make("button", { type: "button", textContent: "+", ariaLabel: "larger" });

@@ -172,7 +172,7 @@ def in_project(
     return PushContext(folder, report, limits, server, root=project.root)
 
 
-FILLED = ".filled"  # in the catalogue: the commands that were run, a line each
+FILLED = ".filled"  # in the catalogue: the commands that were run, a line each, as `_filling`
 
 
 @contextlib.contextmanager
@@ -185,8 +185,8 @@ def connect(
 ) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run once as it is, in `root`;
-    `tell` gets each line that it writes. Raises
+    `catalogue` is a command that fills the rehearsal's inputs, run in `root`, once for each
+    content of the scripts that the command names; `tell` gets each line that it writes. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
@@ -200,14 +200,24 @@ def connect(
     with unwinding(), LocalKaggle(local) as server, server.attach():
         filled = server.catalogue / FILLED
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
-        if catalogue and catalogue not in known:
+        filling = _filling(catalogue, root)
+        if catalogue and not {catalogue, filling} & set(known):
             python = shlex.quote(sys.executable)
             command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
             fill_catalogue(server.catalogue, command, root, tell)
-            files.write_text(filled, "\n".join([*known, catalogue]) + "\n")
+            files.write_text(filled, "\n".join([*known, filling]) + "\n")
         connection = open_connection(timing.timeouts, timing.retries)
         if not connection.base_url.startswith(server.url + "/"):
             raise KernelkitError(
                 f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
             )
         yield Kaggle(connection, timing.retries)
+
+
+def _filling(catalogue: str, root: Path | None) -> str:
+    """The command, and a hash of the scripts that it names: an edited script is run again."""
+    words = [(root or Path()) / word for word in shlex.split(catalogue)]
+    scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
+    if not scripts:
+        return catalogue
+    return f"{catalogue} # {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"

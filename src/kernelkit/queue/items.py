@@ -24,6 +24,7 @@ from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.metadata import Metadata
 from kernelkit.push.plan import Plan
 from kernelkit.push.preflight import PushRequest
+from kernelkit.terminal import invocation
 
 FOLDER = ".queue"
 WAITING = "waiting"
@@ -91,7 +92,9 @@ class Queue:
         for item in self.items():
             if item.number == number:
                 return item
-        raise ParameterError(f"the queue holds no {number}: see the numbers with `queue list`")
+        raise ParameterError(
+            f"the queue holds no {number}: see the numbers with {invocation.command('queue')} list"
+        )
 
     def __contains__(self, item: QueuedPush) -> bool:
         """Whether the item was not removed."""

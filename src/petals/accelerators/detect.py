@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from petals.accelerators import cluster, keras_backend, tpu
+from petals.accelerators.allocator import keep_freed_memory
 from petals.errors import AcceleratorError, SettingError
 
 REQUESTS = ("auto", "tpu", "gpu", "cpu")
@@ -87,6 +88,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
         raise SettingError(f"accelerator {request!r}: one of {', '.join(REQUESTS)}")
     # Without this, TensorFlow's C++ side prints a screenful about its build in every notebook.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    keep_freed_memory()
     attempts: list[tuple[str, str]] = []
     if (invited := cluster.read()) is not None:
         found = _several_hosts(invited, attempts, request)

@@ -22,7 +22,7 @@ from petals.data.classes import CLASSES
 from petals.data.source import find_source
 from petals.data.splits import Split
 from petals.errors import SettingError
-from petals.settings import check
+from petals.settings import GRADIENT, NONE, resolve
 from petals.training import features, schedules
 from petals.training.compile import compile_model
 from petals.training.head import build_head, head_batch
@@ -74,22 +74,23 @@ def of_run(
     """The programs of a run, the training step first; each is built when it is asked for.
 
     `settings`: all parameters of 02_train; `only`: names, to leave the others out. Raises the
-    errors of `petals.settings.check` and `petals.training.plan.plan_run`.
+    errors of `petals.settings.resolve` and `petals.training.plan.plan_run`.
     """
-    check(settings)
+    settings = resolve(settings)
     num_classes, images = _data(settings)
     plan = plan_run(settings, num_classes, images, device, weights="none")
     makers: dict[str, Callable[[], Program]] = {}
     tunes = settings["fine_tune"] != "none" and settings["epochs"] > 0
     if tunes:
         makers[TRAINING] = partial(_training, plan, num_classes)
-    if tunes or not settings["head_epochs"] or settings["tta"] > 1:
+    if tunes:  # a head alone is applied to stored features
         makers[PREDICTION] = partial(
             _predicting, plan.classifier.model, PREDICTION, plan.batch_size
         )
-    if settings["head_epochs"] > 0:
+    if settings["head"] != NONE:
         batch = features.batch_size(device)
         makers[FEATURES] = partial(_predicting, plan.classifier.features, FEATURES, batch)
+    if settings["head"] == GRADIENT:  # a logistic head is fitted on the host
         makers[HEAD] = partial(_head, plan, num_classes, images * settings["views"])
     for name, make in makers.items():
         if not only or name in only:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from petals.comparison.runs import FinishedRun
+from petals.comparison.finished_run import FinishedRun
 from petals.data import classes, shards
 from petals.data.source import find_source
 from petals.data.splits import Split
@@ -93,8 +93,11 @@ def photos(run: FinishedRun, data: str = "") -> Photos:
     )
     try:
         size = int(run.metrics["data"]["image_size"])
-        source = find_source(data or str(run.parameter("data")), size)
+        source = find_source((data or str(run.parameter("data"))).split(",")[0], size)
         split = Split.find(source.root, size, "val")
+        if run.parameter("folds"):  # any of the labelled images may have validated
+            train = Split.find(source.root, size, "train")
+            split = Split(train.paths + split.paths, size, train.count + split.count)
         absent = set(run.ids.tolist()) - set(shards.labels_and_ids(split)[1].tolist())
         if absent or len(source.class_names) != classes_:
             raise DataError(f"{source} does not hold the photos that the runs were validated on")

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from petals.comparison.runs import FinishedRun
+from petals.comparison.finished_run import FinishedRun
 from petals.tables import Table
 
 AXES: dict[str, tuple[str, ...]] = {
     "image size": ("image_size",),
     "backbone": ("backbone", "fine_tune"),
+    "head": ("head", "features", "head_epochs"),
     "augmentation": ("augment", "mix", "views", "tta"),
     "regularisation": ("dropout", "label_smoothing", "weight_decay"),
     "learning rate": ("schedule", "learning_rate", "scale_rate"),

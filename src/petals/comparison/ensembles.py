@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from petals import storage
-from petals.comparison.runs import FinishedRun
+from petals.comparison.finished_run import FinishedRun, mean_predictions
 from petals.errors import DataError, SettingError
 from petals.evaluation.submission import write_submission
 
@@ -145,24 +144,18 @@ def stacked(runs: Sequence[FinishedRun]) -> np.ndarray:
 def submit(runs: Sequence[FinishedRun], weights: np.ndarray, path: Path) -> None:
     """`submission.csv` of the weighted runs; one run alone gives the file that it wrote itself.
 
+    Of a run over folds the members' probabilities are averaged.
+
     Raises `DataError` when a run keeps no test probabilities, or the runs' test images differ.
     """
     members = [(run, weight) for run, weight in zip(runs, weights, strict=True) if weight > 0]
-    if len(members) == 1:
+    if len(members) == 1 and not members[0][0].members:
         own = members[0][0].path / "submission.csv"
         if not own.is_file():
             raise DataError(f"{members[0][0].name} left no submission.csv")
         storage.write_text(path, own.read_text(encoding="utf-8"))
         return
-    ids = members[0][0].test_predictions()[0]
-    total: Any = 0.0
-    for run, weight in members:
-        own_ids, rows = run.test_predictions()
-        at = {id_: place for place, id_ in enumerate(own_ids.tolist())}
-        if set(at) != set(ids.tolist()):
-            raise DataError(f"{run.name} and {members[0][0].name} predicted different test images")
-        total = total + weight * rows[[at[id_] for id_ in ids.tolist()]]
-    write_submission(path, ids, total)
+    write_submission(path, *mean_predictions(members))
 
 
 def submit_or_best(

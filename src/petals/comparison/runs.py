@@ -8,8 +8,7 @@ import os
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from glob import escape, glob
 from pathlib import Path
 from statistics import fmean
@@ -17,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from petals.comparison import folds, groups
+from petals.comparison.finished_run import FinishedRun, arrays
 from petals.errors import DataError
-from petals.evaluation.metrics import Scores
 from petals.kaggle import mounts, on_kaggle, runs_folder
 from petals.tables import Table
 
@@ -26,55 +26,14 @@ LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz", "history.csv")
 AUTO = "auto"
 
 
-@dataclass(frozen=True)
-class FinishedRun:
-    """A finished run: `metrics` as in metrics.json; history: one dict of floats an epoch.
-
-    ids (n,) str, labels (n,) int64 and probabilities float32 (n, classes) are of the
-    validation set.
-    """
-
-    name: str
-    path: Path
-    metrics: Mapping[str, Any]
-    history: Sequence[Mapping[str, Any]]
-    ids: np.ndarray
-    labels: np.ndarray
-    probabilities: np.ndarray
-
-    @property
-    def macro_f1(self) -> float:
-        """On the validation set, computed from the predictions."""
-        return Scores.of(self.labels, self.probabilities).macro_f1
-
-    @property
-    def right(self) -> np.ndarray:
-        """bool (n,): which validation images were told right."""
-        return self.probabilities.argmax(axis=1) == self.labels
-
-    def parameter(self, name: str) -> Any:
-        """A parameter of the run's notebook; None where it had none of that name."""
-        return self.metrics["parameters"].get(name)
-
-    def test_predictions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Test ids (n,) and probabilities (n, classes); raises `DataError` when not kept."""
-        try:
-            arrays = _arrays(self.path / "test_predictions.npz", ("ids", "probabilities"))
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise DataError(
-                f"{self.name} keeps no test probabilities ({error}): run it again with this "
-                "version of the kit, or submit a single run"
-            ) from None
-        return arrays["ids"].astype(str), arrays["probabilities"]
-
-
 def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     """The runs in all folders that match, best first, and a line on each that cannot be read.
 
     `pattern`: globs of run folders, several with commas between them; `**` reaches any depth.
     "auto" is `runs/*` of the repository, and on Kaggle every attached output that holds a run.
-    Folders without any of a run's files are passed over. Raises `DataError` when no run is
-    left, or when the runs were not validated on the same images.
+    Folders without any of a run's files are passed over, and runs of all folds of one recipe come
+    as one run. Of runs that were not validated on the same images the largest group stays, and
+    the others are among the lines. Raises `DataError` when no run is left.
     """
     if pattern == AUTO:
         here, below = (mounts(), "**") if on_kaggle() else (runs_folder(), "*")
@@ -103,7 +62,8 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
             + "".join(f"\n  {line}" for line in skipped)
             + f"\n  {_how_to_get_one()}"
         )
-    return sorted(aligned(runs), key=lambda run: -run.macro_f1), skipped
+    comparable, others = groups.largest(groups.named(folds.joined(runs)))
+    return sorted(comparable, key=lambda run: -run.macro_f1), skipped + others
 
 
 def _how_to_get_one() -> str:
@@ -124,11 +84,11 @@ def _read(folder: Path, name: str) -> FinishedRun:
     for part in ("parameters", "device", "data"):
         if not isinstance(metrics[part], dict):
             raise ValueError(f"metrics.json has no {part}")
-    arrays = _arrays(folder / "val_predictions.npz", ("ids", "labels", "probabilities"))
+    stored = arrays(folder / "val_predictions.npz", ("ids", "labels", "probabilities"))
     ids, labels, probabilities = (
-        arrays["ids"].astype(str),
-        arrays["labels"],
-        arrays["probabilities"],
+        stored["ids"].astype(str),
+        stored["labels"],
+        stored["probabilities"],
     )
     if probabilities.ndim != 2 or not len(ids) == len(labels) == len(probabilities) > 0:
         raise ValueError("val_predictions.npz holds arrays that do not belong together")
@@ -140,12 +100,6 @@ def _read(folder: Path, name: str) -> FinishedRun:
     return FinishedRun(name, folder, metrics, history, ids, labels.astype(np.int64), probabilities)
 
 
-def _arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
-    # A file that numpy opens itself stays open when it turns out to be damaged
-    with path.open("rb") as file, np.load(file) as stored:
-        return {name: stored[name] for name in names}
-
-
 def _history(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []  # nothing but the curves needs it
@@ -154,37 +108,6 @@ def _history(path: Path) -> list[dict[str, Any]]:
             {k: v if k == "phase" else float(v or "nan") for k, v in row.items() if k}
             for row in csv.DictReader(file)
         ]
-
-
-def aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs with their validation images in the first one's order.
-
-    Raises `DataError` when images or labels differ: scores on different photos say nothing
-    about the runs.
-    """
-    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
-    for run in runs:
-        order = np.argsort(run.ids)
-        key = (tuple(run.ids[order]), tuple(run.labels[order]), run.probabilities.shape[1])
-        groups[key].append(run)
-    if len(groups) > 1:
-        lines = "".join(
-            f"\n  {len(ids):,} images of {classes} classes: {', '.join(r.name for r in group)}"
-            for (ids, _, classes), group in groups.items()
-        )
-        raise DataError(
-            "these runs were not validated on the same photos, so their scores cannot be "
-            f"compared:{lines}\n  name one group, e.g. with runs=a/*,b"
-        )
-    at = {id_: position for position, id_ in enumerate(runs[0].ids.tolist())}
-    done = []
-    for run in runs:
-        order = np.argsort([at[id_] for id_ in run.ids.tolist()])
-        done.append(
-            replace(run, ids=run.ids[order], labels=run.labels[order],
-                    probabilities=run.probabilities[order])
-        )  # fmt: skip
-    return done
 
 
 def ranking(runs: Sequence[FinishedRun]) -> Table:
@@ -213,16 +136,16 @@ def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
     best run, None where metrics.json does not say. What is alike but for the
     device comes together, fastest first.
     """
-    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
+    alike: dict[tuple, list[FinishedRun]] = defaultdict(list)
     for run in runs:
         device = run.metrics["device"]
         what = (str(run.parameter("backbone")), int(run.metrics["data"].get("image_size") or 0),
                 _trained(run))  # fmt: skip
         where = (str(device.get("kind", "?")).upper(), str(device.get("name", "?")),
                  int(device.get("replicas") or 1), str(device.get("dtype", "?")))  # fmt: skip
-        groups[what + where].append(run)
+        alike[what + where].append(run)
     rows = []
-    for (backbone, size, trained, kind, name, replicas, dtype), group in groups.items():
+    for (backbone, size, trained, kind, name, replicas, dtype), group in alike.items():
         best = max(group, key=lambda run: run.macro_f1)
         rows.append({
             "backbone": backbone, "parameters": best.metrics.get("total_params"), "pixels": size,

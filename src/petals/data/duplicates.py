@@ -139,6 +139,36 @@ def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
     return sorted(pairs, key=lambda p: (not p.same_bytes, p.distance))[:MOST_PAIRS]
 
 
+def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.ndarray:
+    """int64 (n,): for each image the position of its nearest twin among the others, -1 for none.
+
+    A twin has the same bytes, or a hash that differs in at most `near` bits and a thumbnail that
+    agrees, as it is or mirrored. Each image has its answer, however many twins there are.
+    """
+    same = {digest: place for place, digest in enumerate(others.digests.tolist())}
+    found = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
+    for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
+        left = np.flatnonzero(found < 0)
+        found[left] = _nearest(thumbnails[left], others, near)
+    return found
+
+
+def _nearest(thumbnails: np.ndarray, others: Fingerprints, near: int) -> np.ndarray:
+    found = np.full(len(thumbnails), -1, np.int64)
+    hashes = _hashes(thumbnails)
+    signs = np.where(others.hashes, np.float32(1), np.float32(-1))
+    for begin in range(0, len(thumbnails), _CHUNK):
+        own = np.where(hashes[begin : begin + _CHUNK], np.float32(1), np.float32(-1))
+        distances = (BITS - own @ signs.T) / 2
+        for row in range(len(own)):
+            close = np.flatnonzero(distances[row] <= near)
+            for place in close[np.argsort(distances[row][close], kind="stable")]:
+                if _alike(thumbnails[begin + row], others.thumbnails[place]):
+                    found[begin + row] = place
+                    break
+    return found
+
+
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
     return float(np.abs(one.astype(np.int16) - other.astype(np.int16)).mean()) <= ALIKE
 

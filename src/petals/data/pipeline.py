@@ -202,9 +202,14 @@ def _options(deterministic: bool) -> tf.data.Options:
 def images(
     split: Split, batch_size: int, view: int = 0, level: str = "light", seed: int = 0
 ) -> tf.data.Dataset:
-    """uint8 batches of a split in order; from view 1 on, augmented by `seed` and view."""
+    """uint8 batches of a split in order: a view of each image.
+
+    View 0 is the image, view 1 its mirror image; the others are augmented by `seed` and view.
+    """
     dataset = ordered(split, batch_size).map(lambda batch: batch["image"])
-    change = augment.augmentation(level) if view else None
+    if view == 1:
+        dataset = dataset.map(augment.mirror, num_parallel_calls=AUTOTUNE)
+    change = augment.augmentation(level) if view > 1 else None
     if change is not None:
         dataset = dataset.enumerate().map(
             lambda step, batch: change(

@@ -61,6 +61,20 @@ def find_source(data: str = "auto", size: int = 192, *, competition: str = COMPE
     return embedded(size)
 
 
+def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
+    """The sources that `data` names with commas between them, each as `find_source` takes it.
+
+    The first is the one that is validated and submitted; others give more to train on. Raises
+    `DataError` for a source that is named twice.
+    """
+    found = [find_source(one.strip(), size) for one in data.split(",")]
+    roots = [Path(source.root).resolve() if source.kind != "bucket" else source.root
+             for source in found]  # fmt: skip
+    if twice := [source for n, source in enumerate(found) if roots[n] in roots[:n]]:
+        raise DataError(f"data names {twice[0]} twice")
+    return found
+
+
 def embedded(size: int) -> Source:
     """The drawn flowers, made once and kept in the cache.
 

@@ -41,11 +41,7 @@ def predict(
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
     for view in range(tta):
-        dataset = (
-            mirrored(split, batch_size)
-            if view == 1
-            else pipeline.images(split, batch_size, view, "light", seed)
-        )
+        dataset = pipeline.images(split, batch_size, view, "light", seed)
         with shards.naming_damaged_files(split.paths):
             rows = model.predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
@@ -54,6 +50,23 @@ def predict(
     return collectives.gather((total / tta).astype(np.float32))
 
 
-def mirrored(split: Split, batch_size: int) -> tf.data.Dataset:
-    """uint8 batches of a split in order, each image mirrored left to right."""
-    return pipeline.images(split, batch_size).map(augment.mirror)
+@collectives.local_devices_only
+def predict_images(
+    model: keras.Model, images: np.ndarray, batch_size: int = 32, *, tta: int = 1, seed: int = 0
+) -> np.ndarray:
+    """float32 (images, classes) probabilities of uint8 (images, size, size, 3).
+
+    `tta` as in `predict`; the lightly augmented views are others than there.
+    """
+    model = collectives.local_copy(model)
+    batch_size += -batch_size % keras_backend.replicas(model)
+    missing = -len(images) % batch_size
+    filled = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])
+    change = augment.augmentation("light")
+    total: Any = 0.0
+    for view in range(tta):
+        seen = filled if view == 0 else filled[:, :, ::-1]
+        if view > 1:
+            seen = change(tf.constant(filled), tf.constant([seed + view, 0], tf.int64)).numpy()
+        total = total + np.asarray(model.predict(seen, batch_size=batch_size, verbose=0))
+    return (total[: len(images)] / tta).astype(np.float32)

@@ -55,6 +55,7 @@ class Backbone:
 
 
 SMALL = "SmallNet"
+HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 SIZES = (128, 160, 192)  # pixels; Keras has weights of MobileNet for these and for 224
 
 
@@ -116,9 +117,13 @@ BACKBONES: dict[str, Backbone] = {
 
 
 def find_backbone(name: str) -> Backbone:
-    """The registry's entry; raises `SettingError` with the nearest name."""
+    """The registry's entry, or a preset's; raises `SettingError` with the nearest name."""
     if name in BACKBONES:
         return BACKBONES[name]
+    if name.startswith(HUB):
+        from petals.models import hub  # whose class builds on the one above
+
+        return hub.find(name)
     near = difflib.get_close_matches(name, BACKBONES, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(BACKBONES)}"
     raise SettingError(f"no backbone {name!r}: {hint}")

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones
+from petals.models import backbones, depths, hub
 from petals.models import weights as weights_
 from petals.models.classifier import HEAD, POOLED, Classifier
 
 
 def build(
-    name: str, size: int, num_classes: int, *, weights: str = "auto", dropout: float = 0.0
+    name: str,
+    size: int,
+    num_classes: int,
+    *,
+    weights: str = "auto",
+    dropout: float = 0.0,
+    hub_config: Mapping[str, Any] | None = None,
+    features: str = "last",
 ) -> Classifier:
     """A classifier on a backbone of the registry.
 
     `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the
-    pooled features. The softmax is float32 under every dtype policy. Raises `SettingError` for an
-    unknown name or a size the backbone cannot take, `WeightsError` for weights.
+    pooled features, which come from the backbone's last layer or from several `depths`;
+    `hub_config`: the network of a preset, where it was saved. The softmax is float32 under every
+    dtype policy. Raises `SettingError` for an unknown name or a size the backbone cannot take,
+    `WeightsError` for weights.
     """
-    entry = backbones.find_backbone(name)
+    entry = hub.find(name, hub_config) if hub_config else backbones.find_backbone(name)
     if not 0 <= dropout < 1:
         raise SettingError(f"dropout {dropout}: at least 0, less than 1")
     try:
@@ -31,8 +44,7 @@ def build(
         raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    maps = network(backbones.PREPROCESSING[entry.preprocessing](images))
-    pooled = keras.layers.GlobalAveragePooling2D(name=POOLED)(maps)
+    pooled = _pooled(network, features, _preprocessed(entry, images))
     dropped = keras.layers.Dropout(dropout, name="dropout")(pooled) if dropout else pooled
     probabilities = keras.layers.Dense(
         num_classes, activation="softmax", dtype="float32", name=HEAD
@@ -43,6 +55,31 @@ def build(
         backbone=network,
         name=name,
     )
+
+
+def _preprocessed(entry: backbones.Backbone, images: Any) -> Any:
+    if isinstance(entry, hub.HubBackbone):
+        scale, offset = entry.rescaling()
+        return keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(images)
+    return backbones.PREPROCESSING[entry.preprocessing](images)
+
+
+def _pooled(network: keras.Model, features: str, pixels: Any) -> Any:
+    """The mean of each channel, at the depths that `features` names, deepest last.
+
+    A vision transformer gives its class token, or the mean of its tokens, whatever `features`.
+    """
+    if len(network.output.shape) != 4:
+        tokens = network(pixels)
+        if getattr(network, "use_class_token", True):  # which it learnt with
+            return keras.layers.Activation("linear", name=POOLED)(tokens[:, 0])
+        return keras.layers.GlobalAveragePooling1D(name=POOLED)(tokens)
+    maps = depths.maps(network, features)
+    if len(maps) == 1:
+        return keras.layers.GlobalAveragePooling2D(name=POOLED)(network(pixels))
+    tapped = keras.Model(network.input, maps, name=network.name)
+    means = [keras.layers.GlobalAveragePooling2D()(one) for one in tapped(pixels)]
+    return keras.layers.Concatenate(name=POOLED)(means)
 
 
 def _share_statistics(network: keras.Model) -> None:
@@ -57,7 +94,7 @@ def _share_statistics(network: keras.Model) -> None:
 
 
 def _identifier(name: str) -> str:
-    return name.lower().replace(".", "_").replace("-", "_")
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool = True) -> None:
@@ -68,14 +105,22 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
     one competition estimate them badly. Raises `SettingError` that names the blocks there are.
     """
-    layers = [layer for layer in classifier.backbone.layers if layer.weights]
-    chosen = _chosen(layers, what)
+    parts = list(_parts(classifier))
+    chosen = _chosen([layer for layer in parts if layer.weights], what)
     classifier.backbone.trainable = True
-    for layer in classifier.backbone.layers:
+    for layer in parts:
         norm = isinstance(layer, keras.layers.BatchNormalization) and freeze_batch_norm
         layer.trainable = layer in chosen and not norm
     if not chosen:
         classifier.backbone.trainable = False
+
+
+def _parts(classifier: Classifier) -> Iterator[keras.layers.Layer]:
+    """The layers that are trained or not; in place of a preset's compound layers their layers."""
+    for layer in classifier.backbone.layers:
+        compound = hub.owns(layer) and not layer._trainable_variables  # none but its layers'
+        inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
+        yield from list(inner) or [layer]
 
 
 def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.Layer]:

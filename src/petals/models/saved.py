@@ -1,12 +1,16 @@
 """A trained classifier as a file that every Keras reads: weights by layer, not by position.
 
 HDF5: attributes `format`, `version`, `model`, `classes`; datasets `backbone/<layer>/<n>` and
-`head/<n>`, float32. The key of a layer is the name that keras.applications gives it. Keras numbers
-the other layers on from model to model, so their key is their order among the layers of a kind.
+`head/<n>`, float32, and `card`, JSON. The key of a layer is the name that keras.applications gives
+it. Keras numbers the other layers on from model to model, so their key is their order among the
+layers of a kind. A head that was trained alone stands there without its backbone, whose weights
+the card tells by their digest. Reading such a file runs no code that it brings: it is numbers and
+JSON.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,22 +22,36 @@ from tensorflow import keras
 
 from petals import storage
 from petals.errors import WeightsError
+from petals.models.card import ModelCard, parse
 
 if TYPE_CHECKING:
     from petals.models.classifier import Classifier
 
 FORMAT = "petals-classifier"
-VERSION = 1  # raise it when the layout changes
+VERSION = 2  # raise it when the layout changes; 1 had no card and always a backbone
+CARD = "card"
 
 
-def save(classifier: Classifier, path: str | Path) -> None:
-    """Write the weights of a classifier in one piece."""
+def save(
+    classifier: Classifier,
+    path: str | Path,
+    card: ModelCard | None = None,
+    *,
+    backbone: bool = True,
+) -> None:
+    """Write the weights of a classifier in one piece, those of its head alone without `backbone`.
+
+    A file without `card` holds what `load` needs, and can't be used by itself.
+    """
     with storage.replacing(path) as part, h5py.File(part, "w") as file:
         classes = classifier.head.units
         file.attrs.update(
             {"format": FORMAT, "version": VERSION, "model": classifier.name, "classes": classes}
         )
-        for key, variable in _variables(classifier.backbone, classifier.head):
+        if card:
+            file[CARD] = card.as_json()
+        network = classifier.backbone if backbone else None
+        for key, variable in _variables(network, classifier.head):
             file[key] = np.asarray(variable.numpy(), np.float32)
 
 
@@ -50,7 +68,35 @@ def load(classifier: Classifier, path: str | Path) -> None:
                 f"{path} knows {classes} classes, this classifier {classifier.head.units}: give "
                 "the file as weights=FILE to load its backbone only"
             )
-        _fill(file, path, classifier.name, _variables(classifier.backbone, classifier.head))
+        network = classifier.backbone if "backbone" in file else None
+        _fill(file, path, classifier.name, _variables(network, classifier.head))
+
+
+def read_card(path: str | Path) -> tuple[ModelCard, bool]:
+    """The card of a model file, and whether the file holds the backbone too.
+
+    Raises `WeightsError` as `load` does, and for a file without a card.
+    """
+    with _opened(Path(path)) as file:
+        if CARD not in file:
+            raise WeightsError(
+                f"{path} has no card, which says what its classes are: make the model again with "
+                "this version of the kit"
+            )
+        try:
+            text = file[CARD].asstr()[()]
+        except (OSError, TypeError, AttributeError):
+            raise WeightsError(f"{path} has a damaged card: make the model again") from None
+        return parse(text, path), "backbone" in file
+
+
+def digest(network: keras.Model) -> str:
+    """A hash of a network's weights, the same under every Keras: 24 hexadecimal digits."""
+    found = hashlib.blake2b(digest_size=12)
+    for key, variable in _variables(network):
+        found.update(key.encode())
+        found.update(np.ascontiguousarray(variable.numpy(), np.float32).data)
+    return found.hexdigest()
 
 
 def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
@@ -59,6 +105,8 @@ def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
     Raises `WeightsError` as `load` does.
     """
     with _opened(Path(path)) as file:
+        if "backbone" not in file:
+            raise WeightsError(f"{path} holds a head alone, and no weights of a backbone")
         _fill(file, path, name, _variables(network))
 
 
@@ -109,10 +157,10 @@ def _fill(file: h5py.File, path: str | Path, name: str, wanted: Iterator[tuple[s
 
 
 def _variables(
-    network: keras.Model, head: keras.layers.Layer | None = None
+    network: keras.Model | None, head: keras.layers.Layer | None = None
 ) -> Iterator[tuple[str, Any]]:
     """(key in the file, variable) of all layers, without the counters that each Keras adds."""
-    layers = [layer for layer in network.layers if layer.weights]
+    layers = [layer for layer in network.layers if layer.weights] if network else []
     keys = dict(zip(map(id, layers), _keys(layers), strict=True))
     for layer in layers:
         for number, variable in enumerate(_floats(layer)):

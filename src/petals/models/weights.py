@@ -11,9 +11,10 @@ from tensorflow import keras
 
 from petals import storage
 from petals.errors import WeightsError
-from petals.kaggle import find_file
-from petals.models import saved
+from petals.kaggle import find_file, mounts, on_kaggle
+from petals.models import hub, saved
 from petals.models.backbones import Backbone, correct_normalization
+from petals.models.card import licence
 
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")
 
@@ -23,12 +24,15 @@ def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
 
     `weights`: "none" leaves the network untrained; "imagenet" lets Keras download the weights or
     take them from its cache; "auto" takes a file with Keras's own name from the Kaggle inputs or
-    the `LOCAL_FOLDERS`, and else downloads; any other value is the path of a file.
+    the `LOCAL_FOLDERS`, and else downloads; any other value is the path of a file, or the name of
+    one among the Kaggle inputs.
     Raises `WeightsError`, whose message says what to do.
     """
+    if isinstance(backbone, hub.HubBackbone) and weights in ("imagenet", "auto"):
+        return backbone.build(size, "imagenet")  # the preset's own weights, whatever they learnt
     network = backbone.build(size)
     if weights not in ("none", "imagenet", "auto"):
-        load_file(network, Path(weights), backbone.name)
+        load_file(network, _given(weights), backbone.name)
     elif weights != "none" and not backbone.weights_file:
         if weights == "imagenet":
             raise WeightsError(f"{backbone.name} has no ImageNet weights: set weights='none'")
@@ -42,14 +46,43 @@ def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
 
 def describe(backbone: Backbone, size: int, weights: str) -> str:
     """A cache key for a weights setting: the digest of a file, or the name of a download."""
-    path = None
-    if weights not in ("none", "imagenet", "auto"):
-        path = Path(weights)
-    elif weights == "auto":
-        path = find_weights_file(backbone, size)
+    path = _file(backbone, size, weights)
     if path is None:
         return f"{backbone.name}-{weights}"
     return f"{backbone.name}-{storage.digest(path)}"
+
+
+def _file(backbone: Backbone, size: int, weights: str) -> Path | None:
+    if weights == "auto":
+        return find_weights_file(backbone, size)
+    return None if weights in ("none", "imagenet") else _given(weights)
+
+
+def _given(weights: str) -> Path:
+    """The file of that path, or of that name in any attached dataset, model or notebook output."""
+    path = Path(weights).expanduser()
+    attached = find_file(weights) if path.name == weights and not path.is_file() else None
+    return attached or path
+
+
+def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
+    """Where a weights setting leads, for the model's card: setting, file and licence."""
+    path = _file(backbone, size, weights)
+    preset = isinstance(backbone, hub.HubBackbone)
+    if not path and not backbone.weights_file and not preset:
+        weights = "none"
+    setting = weights if weights in ("none", "imagenet", "auto") else "file"
+    terms = licence(backbone.name, setting)
+    return {"setting": setting, "file": path.name if path else "", "licence": terms}
+
+
+def stays(backbone: Backbone, size: int, weights: str) -> bool:
+    """Whether a later run finds the same weights in a file, so that a head needs no copy of them.
+
+    What a Kaggle session downloaded is gone with it; what is attached can be attached again.
+    """
+    path = _file(backbone, size, weights)
+    return path is not None and (not on_kaggle() or path.absolute().is_relative_to(mounts()))
 
 
 def find_weights_file(backbone: Backbone, size: int) -> Path | None:

@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -16,9 +15,19 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from petals.comparison.agreement import Agreement, Photos, telling
 from petals.comparison.effects import NOISE, Effect
 from petals.comparison.ensembles import HeldOut
-from petals.comparison.runs import FinishedRun
+from petals.comparison.finished_run import FinishedRun
 from petals.plots.run import gallery
-from petals.plots.style import ACCENT, FAINT, INK, SECOND, new_figure, plain_axis
+from petals.plots.style import (
+    ACCENT,
+    FAINT,
+    INK,
+    SECOND,
+    SMALL,
+    TITLE,
+    look,
+    new_figure,
+    plain_axis,
+)
 
 MOST_CURVES = 12
 
@@ -38,7 +47,7 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
                 axes.barh(at + shift, value, height=0.36, color=colour, edgecolor=ACCENT,
                           linewidth=0.5, label=key[:-3] if key[:-3] not in
                           axes.get_legend_handles_labels()[1] else None)  # fmt: skip
-                axes.annotate(f" {value:.3g} s", (value, at + shift), va="center", fontsize=8)
+                axes.annotate(f" {value:.3g} s", (value, at + shift), va="center", fontsize=SMALL)
     axes.set_yticks(range(len(rows)), labels)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
@@ -46,27 +55,33 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.margins(x=0.12)
     axes.invert_yaxis()
-    plain_axis(axes, "Seconds an epoch", "seconds (log)")
+    known = [row for row in rows if row["later epochs, s"]]
+    fastest = min(known, key=lambda row: row["later epochs, s"], default=None)
+    told = f": least {fastest['later epochs, s']:.3g} s, {fastest['name']}" if fastest else ""
+    plain_axis(axes, f"Seconds an epoch{told}", "seconds (log)")
     axes.grid(axis="y", visible=False)
     if rows:
-        axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
+        axes.legend(
+            frameon=False, fontsize=SMALL, ncols=2, loc="lower right", bbox_to_anchor=(1, 1)
+        )
     return figure
 
 
 def curves(runs: Sequence[FinishedRun]) -> Figure:
     """Validation macro F1 and loss by epoch, the best twelve runs over one another."""
-    figure, (left, right) = new_figure(ncols=2, height=3.4)
     runs = [run for run in runs if run.history][:MOST_CURVES]
+    figure, (left, right) = new_figure(ncols=2, height=3.2 + 0.1 * len(runs))
     for number, run in enumerate(runs):
-        colour = colormaps["viridis"](number / max(1, len(runs) - 1) * 0.9)
         x = np.arange(1, len(run.history) + 1)
         for axes, key in ((left, "val_macro_f1"), (right, "val_loss")):
-            axes.plot(x, [row.get(key, math.nan) for row in run.history], color=colour,
-                      linewidth=1.6, label=run.name)  # fmt: skip
-    plain_axis(left, "Macro F1 on validation", "epoch")
-    plain_axis(right, "Loss on validation", "epoch")
+            values = [row.get(key, math.nan) for row in run.history]
+            axes.plot(x, values, label=run.name, **look(number))
+    best = f": best {runs[0].macro_f1:.3f}" if runs else ""
+    plain_axis(left, f"Macro F1 on validation{best}", "epoch")
+    plain_axis(right, "Loss on validation", "epoch", "nats")
     if runs:
-        left.legend(frameon=False, fontsize=7, loc="lower right")
+        figure.legend(*left.get_legend_handles_labels(), frameon=False, fontsize=SMALL,
+                      loc="outside lower left", ncols=2)  # fmt: skip
     return figure
 
 
@@ -102,16 +117,16 @@ def _effect(axes: Axes, effect: Effect) -> None:
     labels = [setting.replace(", ", "\n") for setting in settings]
     axes.set_xticks(range(len(settings)), labels, **slanted)
     axes.set_xlim(-0.5, len(settings) - 0.5)
-    note = "" if effect.fair else " (other settings differ too)"
-    plain_axis(axes, effect.axis + note, y="macro F1")
-    axes.tick_params(axis="x", labelsize=7)
+    note = " (other settings differ too)"
+    apart = f": up to {effect.largest_difference:.3f} apart" if effect.fair else note
+    plain_axis(axes, effect.axis + apart, y="macro F1")
 
 
 def agreement(
     found: Agreement, pair: tuple[FinishedRun, FinishedRun], width: float = 9.0
 ) -> Figure:
     """One bar: shares of the validation set by which of the two was right."""
-    figure, axes = new_figure(width, 1.3)
+    figure, axes = new_figure(width, 1.6)
     parts = {
         "both right": (found.both, FAINT), f"only {pair[0].name}": (found.only_first, ACCENT),
         f"only {pair[1].name}": (found.only_second, SECOND), "both wrong": (found.neither, INK),
@@ -122,7 +137,10 @@ def agreement(
         left += len(positions)
     axes.set_xlim(0, left)
     axes.axis("off")
-    axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1))
+    axes.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
+    one = len(found.only_first) + len(found.only_second)
+    figure.suptitle(f"Of {left:,} photos {one:,} are right with one of the two only",
+                    x=0.01, ha="left", fontsize=TITLE, color=INK)  # fmt: skip
     return figure
 
 
@@ -153,9 +171,13 @@ def held_out(found: HeldOut) -> Figure:
     for at, values in enumerate(names.values()):
         axes.scatter(values, np.full(len(values), at), s=16, color=SECOND, alpha=0.6)
         axes.vlines(values.mean(), at - 0.3, at + 0.3, color=ACCENT, linewidth=2)
-        axes.annotate(f"{values.mean():.4f}", (values.mean(), at - 0.34), ha="center", fontsize=8)
+        axes.annotate(
+            f"{values.mean():.4f}", (values.mean(), at - 0.34), ha="center", fontsize=SMALL
+        )
     axes.set_yticks(range(len(names)), list(names))
     axes.set_ylim(len(names) - 0.5, -0.75)
-    plain_axis(axes, "Macro F1 on halves of the validation set that fitted nothing", "macro F1")
+    gain = found.mean.mean() - found.single.mean()
+    told = f"On halves that fitted nothing, equal weights give {gain:+.4f} on the best single run"
+    plain_axis(axes, told, "macro F1")
     axes.grid(axis="y", visible=False)
     return figure

@@ -10,7 +10,19 @@ from matplotlib.figure import Figure
 from petals.data.duplicates import Fingerprints, Pair
 from petals.data.shards import sample
 from petals.data.splits import Split
-from petals.plots.style import ACCENT, BAD, FAINT, GOOD, INK, SECOND, WIDTH, new_figure, plain_axis
+from petals.plots.style import (
+    ACCENT,
+    BAD,
+    FAINT,
+    GOOD,
+    INK,
+    PHOTOS,
+    SECOND,
+    SMALL,
+    WIDTH,
+    new_figure,
+    plain_axis,
+)
 
 
 def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) -> Figure:
@@ -31,15 +43,17 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
     away = np.abs(y - x * share) / np.sqrt(np.maximum(x * share, 1))
     for i in np.argsort(-away)[:6]:
         if away[i] > 2 and x[i]:
-            axes.annotate(names[i], (x[i], y[i]), fontsize=7, xytext=(5, 3),
+            axes.annotate(names[i], (x[i], y[i]), fontsize=SMALL, xytext=(5, 3),
                           textcoords="offset points")  # fmt: skip
     if x.max() > 5 * x[x > 0].min():
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1)
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.yaxis.set_major_formatter("{x:.0f}")
-    plain_axis(axes, "Images of each class: validation against training", "in train", "in val")
-    axes.legend(frameon=False, fontsize=8, loc="upper left")
+    far = int(((away > 2) & (x > 0)).sum())
+    told = f"{far} of {len(names)} classes lie further from equal shares than chance allows"
+    plain_axis(axes, told, "training images", "validation images")
+    axes.legend(frameon=False, fontsize=SMALL, loc="upper left")
     return figure
 
 
@@ -53,8 +67,11 @@ def jpeg_sizes(prints: Fingerprints) -> Figure:
         axes.hist(values, bins, density=True, histtype="step", color=colour, linewidth=1.6,
                   label=f"{split}: median {np.median(values):.1f} kB")  # fmt: skip
     axes.set_yticks([])
-    plain_axis(axes, "Size of the JPEGs", "kB an image", "share of images")
-    axes.legend(frameon=False, fontsize=8, loc="upper right")
+    middle = np.median(kilobytes)
+    plain_axis(
+        axes, f"Half of the JPEGs are below {middle:.1f} kB", "kB an image", "share of images"
+    )
+    axes.legend(frameon=False, fontsize=SMALL, loc="upper right")
     return figure
 
 
@@ -65,12 +82,16 @@ def throughput(rates: Mapping[str, float], needed: float) -> Figure:
     colours = [GOOD if value >= needed else BAD for value in values]
     axes.barh(list(rates), values, color=colours, height=0.62)
     for row, value in enumerate(values):
-        axes.annotate(f"{value:,.0f}", (value, row), xytext=(4, 0), va="center", fontsize=8,
+        axes.annotate(f"{value:,.0f}", (value, row), xytext=(4, 0), va="center", fontsize=SMALL,
                       textcoords="offset points")  # fmt: skip
     axes.axvline(needed, color=INK, linewidth=1.1, linestyle="--")
-    axes.annotate(f" needed: {needed:,.0f}", (needed, 1), fontsize=8, va="bottom",
+    axes.annotate(f" needed: {needed:,.0f}", (needed, 1), fontsize=SMALL, va="bottom",
                   xycoords=("data", "axes fraction"))  # fmt: skip
-    plain_axis(axes, "", "images a second")
+    fast = sum(value >= needed for value in values)
+    told = (
+        f"{fast} of {len(values)} pipelines feed the {needed:,.0f} images a second that are needed"
+    )
+    plain_axis(axes, told, "images a second")
     axes.set_xlim(right=1.15 * max(*values, needed))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=FAINT, linewidth=0.8)
@@ -89,7 +110,8 @@ def pairs(
     shown = list(found)[:most]
     columns = max(most, len(shown))
     side = WIDTH / columns
-    figure, grid = new_figure(height=2 * (side + 0.3), nrows=2, ncols=columns, squeeze=False)
+    figure, grid = new_figure(height=2 * (side + 0.35), nrows=2, ncols=columns, squeeze=False)
+    figure.set_label(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")
     for column, pair in enumerate(shown):
@@ -101,6 +123,6 @@ def pairs(
             grid[row][column].imshow(photo.images[0])
             what = names[labels[row]] if labels[row] >= 0 else "no label"
             grid[row][column].set_title(
-                f"{prints.splits[i]}\n{what}", fontsize=6.5, color=colour, pad=2
+                f"{prints.splits[i]}\n{what}", fontsize=7.5, color=colour, pad=2
             )
     return figure

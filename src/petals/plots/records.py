@@ -84,6 +84,18 @@ def thumbnail(image: np.ndarray) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}"
 
 
+def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
+    """CSV of how often the model is right when it is how sure, in tenths of probability."""
+    sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    tenths = np.minimum((sure * 10).astype(int), 9)
+    rows = []
+    for n in range(10):
+        if (own := tenths == n).any():
+            means = f"{sure[own].mean():.1%}", f"{right[own].mean():.1%}"
+            rows.append((f"{n / 10:.0%} to {(n + 1) / 10:.0%}", *means, int(own.sum())))
+    return _csv(("sure of its answer", "on average", "right", "images"), rows)
+
+
 def _photos(split: Split, positions: Sequence[int]) -> list[str]:
     return [thumbnail(i) for i in shards.sample(split, positions).images] if positions else []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from petals.plots.style import (
 )
 
 DOTS = 160  # an inch, sharp on a dense screen
+ACROSS = 20  # letters that fit above a photo
 WEAK = 0.7  # F1 below which a class's bar is marked
 
 
@@ -47,6 +49,7 @@ def gallery(
     """The images, uint8 (n, size, size, 3), in a grid, each under its caption."""
     rows = max(1, math.ceil(len(images) / columns))
     side = WIDTH / columns
+    captions = ["\n".join(map(_wrapped, caption.splitlines())) for caption in captions]
     lines = max((caption.count("\n") + 1 for caption in captions), default=1)
     height = rows * (side + 0.16 * lines + 0.06)
     figure, grid = new_figure(height=height, nrows=rows, ncols=columns, squeeze=False)
@@ -57,8 +60,14 @@ def gallery(
         axes.imshow(image)
         colour = colours[i] if i < len(colours) else INK
         longest = max(map(len, caption.splitlines()), default=0)
-        axes.set_title(caption, fontsize=SMALL * min(1, 24 / max(longest, 1)), color=colour, pad=3)
+        axes.set_title(
+            caption, fontsize=SMALL * min(1, ACROSS / max(longest, 1)), color=colour, pad=3
+        )
     return figure
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, ACROSS, break_long_words=False)
 
 
 def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:

@@ -17,11 +17,12 @@ from PIL import Image
 
 from petals import storage
 from petals.data import classes, tfrecords
+from petals.data.photo_files import PhotoError
 from petals.errors import SettingError
 from petals.prepare import ingest_files, photos
 from petals.prepare.ingest_files import Progress
 from petals.prepare.ingest_summary import Summary, advise
-from petals.prepare.photos import Photo, PhotoError
+from petals.prepare.photos import Photo
 
 SHARDS = 16  # files a split, as the competition has
 FEWEST_IN_A_SHARD = 64
@@ -105,7 +106,7 @@ def _check(sizes: Sequence[int], val: float, test: float, fit: str, shards: int)
 @contextmanager
 def _any_image_size() -> Iterator[None]:
     # Pillow's own limit raises while opening, before the reduced decoding that makes large
-    # photos harmless; photos.TOO_LARGE takes its place.
+    # photos harmless; photo_files.TOO_LARGE takes its place.
     limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
         yield

@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 from petals import storage
+from petals.data.photo_files import PhotoError
 from petals.errors import DataError
 from petals.prepare.ingest_summary import Summary
-from petals.prepare.photos import UNLABELLED, Photo, PhotoError, read
+from petals.prepare.photos import UNLABELLED, Photo, read
 
 COLUMNS = ("file", "label")  # of a CSV of labels; it may have others besides
 TEST_IDS = "test_photos.csv"

@@ -36,7 +36,11 @@ PHASES = ("head", "fine-tune")
 FREE = ("output", "resume", "checkpoint_minutes", "time_limit", "accelerator")
 # Settings that came later, at the value that earlier runs had without knowing: the digest of such
 # a run stays what it was, and its checkpoint is found.
-ADDED = {"scale_rate": True}
+ADDED: Mapping[str, tuple[Any, ...]] = {
+    "scale_rate": (True,),
+    "head": ("gradient", "none"),  # which `head_epochs` told apart
+    "features": ("last",),
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Checkpoints:
         self.settings = {
             name: value
             for name, value in settings.items()
-            if name not in FREE and not (name in ADDED and value == ADDED[name])
+            if name not in FREE and value not in ADDED.get(name, ())
         }
         text = json.dumps(self.settings, sort_keys=True)
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -65,15 +66,16 @@ def extract(
 
     `model` maps uint8 images to features; `key` names its weights (as
     `petals.models.weights.describe` does).
-    View 0 is the image as it is, the others are augmented at `level`. What was computed before
-    for the same data, weights, size and views is read from where it is kept; of processes that want
-    the same at the same time, one computes and the others wait for it. Of several hosts each
-    computes a part of the images on its own devices, and all get the whole.
+    View 0 is the image as it is, view 1 its mirror image, the others are augmented at `level`. What
+    was computed before for the same data, weights, size and views is read from where it is kept; of
+    processes that want the same at the same time, one computes and the others wait for it. Of
+    several hosts each computes a part of the images on its own devices, and all get the whole.
     """
     here = cluster.here()
     own, model = split.part(here.index, here.count), collectives.local_copy(model)
     parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
-    parts += [model.compute_dtype, *([level, seed] if views > 1 else [])]
+    parts += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
+    parts += [level, seed] if views > 2 else []
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = kept_folder() / "features" / f"{name}.npy"
     lock = cache_folder() / "features" / f"{name}.lock"
@@ -82,7 +84,7 @@ def extract(
         values = _stored(path, own.count)
         stored = values is not None
         if values is None:
-            run = frozen(model, batch_size) if on_one_device else _predicting(model)
+            run = _program(model, batch_size) if on_one_device else _predicting(model)
             values = np.stack(
                 [_one_view(run, own, view, level, seed, batch_size, views, progress)
                  for view in range(views)], axis=1)  # fmt: skip
@@ -93,7 +95,7 @@ def extract(
 def extractor(
     classifier: Classifier, device: Accelerator, **settings: Any
 ) -> Callable[..., Features]:
-    """`extract` for a classifier on a device: call it with a split (and `views`)."""
+    """`extract` for a classifier on a device: call it with a split (and `views`, `level`)."""
     alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
     return partial(
         extract,
@@ -179,6 +181,18 @@ def _predicting(model: keras.Model) -> Forward:
         yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
 
     return run
+
+
+_programs: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def _program(model: keras.Model, batch_size: int) -> Forward:
+    """`frozen`, once for the present weights: the splits of a run share it."""
+    key = (batch_size, _digest(model))
+    known = _programs.get(model)
+    if known is None or known[0] != key:
+        known = _programs[model] = (key, frozen(model, batch_size))
+    return known[1]
 
 
 def frozen(model: keras.Model, batch_size: int) -> Forward:

@@ -41,7 +41,7 @@ def train_head(
     `petals.training.callbacks.Epochs` takes (patience, deadline, history, record,
     say). Returns that callback. Of several hosts each does all of it, and host 0's head is taken.
     """
-    _check_labels(classifier, train.labels, val.labels)
+    check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])
     labels = np.repeat(train.labels, train.values.shape[1])
     num_classes = classifier.head.units
@@ -57,10 +57,9 @@ def train_head(
         label_smoothing=label_smoothing,
         steps_per_execution=steps,
     )
-    plain = val.values[:, 0]
     watch = Epochs(
         "head",
-        lambda: _softmax(plain, *head.get_weights()),
+        lambda: _probabilities(val, head.get_weights()),
         val.labels,
         epochs=epochs,
         steps=steps,
@@ -89,7 +88,8 @@ def head_batch(count: int, replicas: int) -> int:
     return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
 
 
-def _check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
+def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
+    """Raise `DataError` for labels outside of the classes that the head knows."""
     known = classifier.head.units
     found = np.concatenate(labels)
     if found.min() < 0 or found.max() >= known:
@@ -100,8 +100,13 @@ def _check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
 
 
 def apply_head(classifier: Classifier, found: Features) -> np.ndarray:
-    """float32 (images, classes) probabilities of stored features, of each image's first view."""
-    return _softmax(found.values[:, 0], *classifier.head.get_weights()).astype(np.float32)
+    """float32 (images, classes) probabilities of stored features, the mean over their views."""
+    return _probabilities(found, classifier.head.get_weights())
+
+
+def _probabilities(found: Features, weights: list[np.ndarray]) -> np.ndarray:
+    views = [_softmax(values, *weights) for values in np.moveaxis(found.values, 1, 0)]
+    return np.asarray(np.mean(views, axis=0, dtype=np.float32))
 
 
 def _softmax(values: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:

@@ -77,6 +77,7 @@ def plan_run(
             num_classes,
             weights=settings["weights"] if weights is None else weights,
             dropout=settings["dropout"],
+            features=settings["features"],
         )
     set_trainable(classifier, settings["fine_tune"])  # layers that are not there are refused here
     set_trainable(classifier, "none")

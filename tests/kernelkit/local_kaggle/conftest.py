@@ -100,7 +100,7 @@ SERVICES = {
     "blobs.BlobApiService": {"StartBlobUpload"},
     "datasets.DatasetApiService": {
         "GetDatasetStatus", "CreateDataset", "CreateDatasetVersion", "ListDatasetFiles",
-        "GetDataset", "DeleteDataset",
+        "GetDataset", "DeleteDataset", "ListDatasets", "DownloadDataset", "GetDatasetMetadata",
     },
     "competitions.CompetitionApiService": {
         "ListDataFiles", "DownloadDataFile", "DownloadDataFiles", "StartSubmissionUpload",

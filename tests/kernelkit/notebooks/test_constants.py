@@ -85,3 +85,12 @@ def test_a_parameter_takes_what_its_constant_holds(garden):
         parameters.resolve(known, ["size=9"])
     anything = parameters.resolve(parameters.declared(cell), ["plant=tulp"])  # as in a session
     assert anything == {"plant": "tulp"}
+
+
+def test_a_parameter_may_take_more_than_its_constant_holds(garden):
+    cell = "plant = 'rose'  # in garden.plants.NAMES | wild:NAME: what grows"
+    known = parameters.declared(cell, garden)
+    assert parameters.resolve(known, ["plant=wild:oats"]) == {"plant": "wild:oats"}
+    for wrong in ("plant=wild:", "plant=oats"):
+        with pytest.raises(ParameterError, match=r"is not in garden\.plants\.NAMES"):
+            parameters.resolve(known, [wrong])

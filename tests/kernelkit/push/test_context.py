@@ -28,3 +28,12 @@ def test_each_command_is_run_once(tmp_path):
 
     found = sorted(path.name for path in (tmp_path / "kaggle/catalogue/competitions").iterdir())
     assert found == ["a", "b"]
+
+
+def test_an_edited_script_fills_again(tmp_path):
+    script = tmp_path / "fill.py"
+    for text in ("a", "a", "b", "b"):
+        script.write_text(f"import sys; open(sys.argv[1] + '/runs', 'a').write({text!r})")
+        with connect(tmp_path / "kaggle", REHEARSAL, "python fill.py {catalogue}", tmp_path):
+            pass
+    assert (tmp_path / "kaggle/catalogue/runs").read_text() == "ab"

@@ -195,7 +195,7 @@ def test_a_notebook_needs_one_parameters_cell(notebook):
 def test_reports_fold_code_and_need_no_network(notebook):
     run = run_notebook(notebook, {"scale": 3}, name="first", quiet=True)
     page = run.report.read_text()
-    assert page.count("<details") == 1  # the parameters are shown as a table instead
+    assert page.count('<details class="code">') == 1  # the parameters are shown by themselves
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
     executed = nbformat.read(run.folder / "run.ipynb", as_version=4)

@@ -55,6 +55,15 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
 
 
 @pytest.mark.long
+def test_only_the_best_runs_keep_a_large_file(sweeps):
+    sweeps.run("grid: {a: [1, 3, 2]}\nkeep_best: {history.csv: 2}")
+    best = {row["id"] for row in table(sweeps) if row["a"] != "1"}
+    assert {path.parent.name for path in sweeps.runs.glob("*/history.csv")} == best
+    with pytest.raises(ParameterError, match="keep_best"):
+        sweeps.run("grid: {a: [1]}\nkeep_best: {history.csv: none}")
+
+
+@pytest.mark.long
 def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
     text = "runs: [{does: fail}, {does: die}, {does: fill}, {does: garble}, {a: 5}]"
 

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from petals.evaluation.prediction import predict
 from petals.models import saved
@@ -109,6 +111,90 @@ def test_the_loop_by_hand_trains_as_fit_does(runtime, dataset, tmp_path):
     for cut, alone in zip(result["cut"], result["alone"], strict=True):
         for name in ("loss", "accuracy", "val_loss"):
             assert cut[name] == pytest.approx(alone[name], rel=1e-5), name
+
+
+_EXPORT = """
+import sys
+from petals.accelerators.detect import detect
+device = detect()
+from petals.models.build import build
+from petals.models.card import ModelCard
+from petals.models.export import export
+with device.scope():
+    classifier = build("SmallNet", 32, 3, weights="none")
+card = ModelCard("SmallNet", 32, ("a", "b", "c"), "tf", {"setting": "none"})
+print(export(classifier, card, sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("runtime", OTHERS)
+def test_a_model_is_exported_from_every_keras(runtime, tmp_path):
+    said = start(["-c", _EXPORT, tmp_path / "out"], runtime, tmp_path / "cache", 200)
+    assert float(said) < 1e-5
+    loaded = tf.saved_model.load(str(tmp_path / "out"))
+    rows = loaded.serve(np.zeros((2, 32, 32, 3), np.uint8)).numpy()
+    assert rows.sum(axis=1) == pytest.approx(1, abs=1e-5)
+
+
+_PRESET = """
+import sys
+from petals.accelerators.detect import detect
+detect("cpu")
+import keras_hub
+network = keras_hub.models.ViTBackbone(
+    image_shape=(32, 32, 3), patch_size=8, num_layers=2, num_heads=2, hidden_dim=16, mlp_dim=32
+)
+network.save_to_preset(sys.argv[1])
+"""
+
+_OUTLIVES = """
+import sys
+from petals.accelerators.detect import detect
+device = detect()
+import numpy as np
+from petals.evaluation.prediction import predict_images
+from petals.models import hub, saved
+from petals.models.build import build, set_trainable
+from petals.models.card import ModelCard
+from petals.models.restore import restore
+name, path = sys.argv[1:]
+with device.scope():
+    classifier = build(name, 32, 3)
+set_trainable(classifier, "last:2")
+trained = {"/".join(v.path.split("/")[1:3]) for v in classifier.backbone.trainable_weights}
+assert len(trained) > 1, trained
+card = ModelCard(name, 32, ("a", "b", "c"), "hub", {"setting": "auto"},
+                 {"hub_config": hub.config_of(classifier.backbone)})
+saved.save(classifier, path, card)
+with device.scope():
+    again, _ = restore(path)
+images = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3)).astype(np.uint8)
+one, other = (predict_images(c.model, images) for c in (classifier, again))
+print(np.abs(one - other).max() < 1e-6, device.replicas, device.backend)
+"""
+
+
+@pytest.mark.skipif(not find_spec("keras_hub"), reason="keras_hub is not installed")
+@pytest.mark.timeout(480)
+@pytest.mark.parametrize("runtime", ["plain", "jax"])
+def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
+    runtime, dataset, tmp_path
+):
+    preset = tmp_path / "vit"
+    start(["-c", _PRESET, preset], "plain", tmp_path / "cache", 120)
+    out = tmp_path / "out"
+    out.mkdir()
+    start([PROGRAM, dataset, out, f"hub:{preset}"], runtime, out / "cache", 230)
+    result = json.loads((out / "result.json").read_text())
+    assert result["device"]["replicas"] == (8 if runtime == "jax" else 1)
+    assert result["features"] == [[50, 1, 16], [21, 1, 16]]
+    assert result["features_agree"] < 1e-4
+    assert result["head_agrees"] < 1e-5
+    assert result["loaded_agrees"] < 1e-6
+    assert np.isfinite([result["first"]["val_loss"], result["augmented"]["val_loss"]]).all()
+    model = tmp_path / "classifier.h5"
+    said = start(["-c", _OUTLIVES, f"hub:{preset}", model], runtime, tmp_path / "cache", 120)
+    assert said.split()[0] == "True"
 
 
 _BUILD = """

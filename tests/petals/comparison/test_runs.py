@@ -123,11 +123,26 @@ def test_without_any_run_it_says_what_to_do(write_run, glob):
         comparison.read(glob)
 
 
-def test_runs_on_other_photos_are_refused(write_run, glob):
+def test_of_runs_on_other_photos_the_largest_group_is_taken(write_run, glob):
+    write_run("alone", ids=[f"x{i}" for i in range(60)])
     write_run("one")
-    write_run("two", ids=[f"x{i}" for i in range(60)])
-    with pytest.raises(DataError, match=r"(?s)same photos.*60 images.*one.*two"):
-        comparison.read(glob)
+    write_run("two")
+    runs, skipped = comparison.read(glob)
+    assert sorted(run.name for run in runs) == ["one", "two"]
+    assert skipped == [
+        "alone: validated on 60 other photos, of 3 classes; to compare these, name them in runs=..."
+    ]
+
+
+def test_runs_are_called_by_what_differs_and_not_by_a_hash(write_run, glob):
+    write_run("0123456789ab", augment="flip", seed=0)
+    write_run("123456789abc", augment="flip", seed=1)
+    write_run("mine", augment="strong", seed=0)
+    names = {run.path.name: run.name for run in comparison.read(glob)[0]}
+    assert names == {
+        "0123456789ab": "augment=flip seed=0", "123456789abc": "augment=flip seed=1",
+        "mine": "mine",
+    }  # fmt: skip
 
 
 def test_another_order_of_the_same_photos_is_put_right(write_run, glob):

@@ -106,3 +106,18 @@ def test_pictures_of_any_size_have_a_hash():
     small, large = (duplicates._thumbnail(picture(1, size=size)) for size in (48, 331))
     assert duplicates._alike(small, large)
     assert (duplicates._hashes(small[None]) != duplicates._hashes(large[None])).sum() <= 5
+
+
+def test_each_image_has_its_twin_among_others_mirrored_or_stored_anew(written):
+    def mirrored(data):
+        buffer = io.BytesIO()
+        image = Image.open(io.BytesIO(data)).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        image.save(buffer, "JPEG", quality=80)
+        return buffer.getvalue()
+
+    main = [(picture(n), 0) for n in range(6)]
+    other = [(picture(9), 0), (picture(4, quality=60), 0), (mirrored(picture(2)), 1),
+             (picture(5), 0), (picture(8), 0), (picture(5, quality=70), 0)]  # fmt: skip
+    splits = written(train=main, val=other)
+    prints = [duplicates.Fingerprints.of({name: splits[name]}) for name in ("val", "train")]
+    assert duplicates.twins_of(*prints).tolist() == [-1, 4, 2, 5, -1, 5]

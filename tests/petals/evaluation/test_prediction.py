@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
+from petals.data import pipeline, shards
 from petals.errors import DataError, SettingError
 from petals.evaluation import prediction
 from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
@@ -67,7 +68,7 @@ def test_prediction_is_complete_and_in_order_whatever_the_batch(splits):
 def test_tta_is_the_mean_over_views(splits):
     model = build("SmallNet", 32, 3, weights="none").model
     plain = prediction.predict(model, splits[2], 8)
-    mirrored = model.predict(prediction.mirrored(splits[2], 8), verbose=0)[:13]
+    mirrored = model.predict(pipeline.images(splits[2], 8, view=1), verbose=0)[:13]
     assert np.allclose(prediction.predict(model, splits[2], 8, tta=2), (plain + mirrored) / 2)
     more = prediction.predict(model, splits[2], 8, tta=4, seed=1)
     assert np.allclose(more.sum(axis=1), 1, atol=1e-5)
@@ -96,3 +97,13 @@ def test_a_submission_of_other_images_is_refused(tmp_path):
     with pytest.raises(DataError, match="occur twice"):
         write_submission(tmp_path / "s.csv", np.array(["a", "a"]), certain([0, 1]))
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_images_in_memory_are_told_as_those_of_a_split(splits):
+    model = build("SmallNet", 32, 3, weights="none").model
+    val = splits[1]
+    images = shards.sample(val, val.count).images
+    for tta in (1, 2):
+        told = prediction.predict_images(model, images, 8, tta=tta)
+        assert np.allclose(told, prediction.predict(model, val, 8, tta=tta), atol=1e-5)
+    assert prediction.predict_images(model, images[:3], 8, tta=3).shape == (3, 3)

@@ -61,8 +61,8 @@ def changed(saved, tmp_path, **attributes):
 
 
 def test_a_newer_version_is_refused(saved, tmp_path):
-    with pytest.raises(WeightsError, match=r"newer petals \(format 2, this one reads 1\)"):
-        saved_module.load(build(), changed(saved, tmp_path, version=2))
+    with pytest.raises(WeightsError, match=r"newer petals \(format 3, this one reads 2\)"):
+        saved_module.load(build(), changed(saved, tmp_path, version=3))
 
 
 def test_a_file_of_something_else(saved, tmp_path):

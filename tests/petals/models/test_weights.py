@@ -53,6 +53,7 @@ def test_auto_finds_it_among_kaggles_inputs(saved, tmp_path, monkeypatch):
     (place / saved[0].name).symlink_to(saved[0])
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
     assert same(weights.load_backbone(MOBILENET, 64, "auto"), saved[1])
+    assert same(weights.load_backbone(MOBILENET, 64, saved[0].name), saved[1])
 
 
 def test_weights_of_another_backbone_are_refused_with_both_counts(saved):
@@ -102,3 +103,21 @@ def test_the_small_network_has_no_imagenet_weights():
     with pytest.raises(WeightsError, match="set weights='none'"):
         weights.load_backbone(BACKBONES["SmallNet"], 64, "imagenet")
     assert weights.load_backbone(BACKBONES["SmallNet"], 64, "auto").count_params() > 0
+
+
+def test_a_file_stays_and_a_download_of_a_session_does_not(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = str(saved[0])
+    assert weights.stays(MOBILENET, 64, path)
+    assert not weights.stays(MOBILENET, 64, "none")
+    assert not weights.stays(MOBILENET, 64, "imagenet")
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    assert not weights.stays(MOBILENET, 64, path)  # in the session's own folders
+    place = tmp_path / "input" / "datasets" / "me" / "weights"
+    place.mkdir(parents=True)
+    (place / saved[0].name).symlink_to(saved[0])
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
+    assert weights.stays(MOBILENET, 64, "auto")
+    assert weights.origin(MOBILENET, 64, "auto") == {
+        "setting": "auto", "file": saved[0].name, "licence": "Apache-2.0",
+    }  # fmt: skip

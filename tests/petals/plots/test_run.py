@@ -79,5 +79,6 @@ def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
     figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
-    assert titles[0] == f"right: {CLASSES[3]} 100%"
-    assert titles[1] == f"true {CLASSES[5]}\nguessed {CLASSES[4]} 100%"
+    assert titles[0].split() == f"right: {CLASSES[3]} 100%".split()
+    assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100%".split()
+    assert all(len(line) <= run.ACROSS for line in titles[1].splitlines())

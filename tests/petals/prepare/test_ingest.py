@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import tfrecords
+from petals.data import photo_files, tfrecords
 from petals.errors import DataError, SettingError, StorageError
 from petals.prepare import ingest, photos
 from petals.prepare.ingest import make_tfrecords
@@ -84,7 +84,7 @@ def odd(photos):
 
 
 def test_odd_photos_are_handled_and_the_rest_named(odd, tmp_path, monkeypatch):
-    monkeypatch.setattr(photos, "OVERSIZED", 48 * 48)
+    monkeypatch.setattr(photo_files, "OVERSIZED", 48 * 48)
     Image.fromarray(np.full((100, 100, 3), 77, np.uint8)).save(odd / "red" / "huge.jpg")
     summary = make_tfrecords(odd, tmp_path / "out", sizes=(32,))
     kinds = {k: n for k, n in summary.kinds.items() if k != "enlarged"}

@@ -111,6 +111,27 @@ def test_views_are_augmented_after_the_first(splits):
     assert not np.allclose(found[:, 1], found[:, 2])
 
 
+def test_the_backbone_is_compiled_once_for_all_splits(splits, monkeypatch):
+    compiled = []
+    original = features.frozen
+    monkeypatch.setattr(features, "frozen", lambda *a: compiled.append(a) or original(*a))
+    model = classifier()
+    for split in splits:
+        extract(model, split)
+    assert len(compiled) == 1
+    before = extract(model, splits[1], seed=1).values
+    model.backbone.set_weights([2 * values for values in model.backbone.get_weights()])
+    assert not np.allclose(before, extract(model, splits[1]).values)  # other weights, another one
+    assert len(compiled) == 2
+
+
+def test_the_second_view_is_the_mirror_image(splits):
+    model = classifier()
+    found = extract(model, splits[1], views=2).values
+    images = shards.sample(splits[1], splits[1].count).images
+    assert np.allclose(found[:, 1], model.features(images[:, :, ::-1]), atol=1e-4)
+
+
 def trained_head(splits, **settings):
     model = classifier()
     train, val = (extract(model, s) for s in splits[:2])
@@ -158,11 +179,11 @@ def test_the_heads_rate_is_the_schedules_own(splits, schedule, peak):
 def test_views_are_augmented_as_asked(splits):
     model, device = classifier(), detect("cpu")
     found = {
-        level: features.extractor(model, device, key="small", level=level)(splits[1], views=2)
+        level: features.extractor(model, device, key="small", level=level)(splits[1], views=3)
         for level in ("flip", "strong")
     }
-    assert np.allclose(found["flip"].values[:, 0], found["strong"].values[:, 0])
-    assert not np.allclose(found["flip"].values[:, 1], found["strong"].values[:, 1])
+    assert np.allclose(found["flip"].values[:, :2], found["strong"].values[:, :2])  # the mirror
+    assert not np.allclose(found["flip"].values[:, 2], found["strong"].values[:, 2])
 
 
 def tune(model, splits, level="flip", epochs=2, **settings):

@@ -19,6 +19,7 @@ from kernelkit.local_kaggle.faults.fault_responses import (
 )
 from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.blobs import Blobs
+from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.wire import ApiError
 from kernelkit.local_kaggle.state import ServerState
@@ -29,8 +30,11 @@ BYTES = "application/octet-stream"
 class Storage:
     """Answers for `/storage/…` and `/upload/…`, which need a signature and no credentials."""
 
-    def __init__(self, state: ServerState, outputs: OutputService, blobs: Blobs) -> None:
+    def __init__(
+        self, state: ServerState, outputs: OutputService, blobs: Blobs, datasets: Datasets
+    ) -> None:
         self._state = state
+        self._datasets = datasets
         self._outputs = outputs
         self._blobs = blobs
 
@@ -116,15 +120,29 @@ class Storage:
         if area == "competitions":
             folder = self._state.catalogue.find("competitions", key)
             return folder / name if folder else None
+        if area == "datasets":
+            return self._of_dataset(key, name)
         return self._archive(key.removesuffix(".zip")) if area == "archives" else None
+
+    def _of_dataset(self, what: str, name: str) -> Path | None:
+        """A `file` or the `archive` of a dataset; `name` is user/owner/slug/file."""
+        user, owner, slug, file = name.split("/", 3)
+        folder = self._datasets.mounted(f"{owner}/{slug}", user)
+        if folder is None or what == "file":
+            return folder / file if folder else None
+        return self._zipped(folder, self._state.root / "archives" / f"{owner}-{slug}.zip")
 
     def _archive(self, competition: str) -> Path | None:
         folder = self._state.catalogue.find("competitions", competition)
         if folder is None:
             return None
-        archives = self._state.root / "archives"
-        archives.mkdir(exist_ok=True)
-        archive, part = archives / f"{competition}.zip", archives / f"{competition}.part"
+        return self._zipped(folder, self._state.root / "archives" / f"{competition}.zip")
+
+    @staticmethod
+    def _zipped(folder: Path, archive: Path) -> Path:
+        """The folder's files in an archive, which is made again when one of them is newer."""
+        archive.parent.mkdir(exist_ok=True)
+        part = archive.with_suffix(".part")
         files = files_below(folder)
         newest = max((path.stat().st_mtime for _, path in files), default=0.0)
         if not archive.is_file() or archive.stat().st_mtime < newest:

@@ -23,10 +23,12 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
 from kernelkit.sweep.backends import wheels
+from kernelkit.sweep.config import best_files
 from kernelkit.sweep.config.specification import Fingerprint, PlannedRun, Specification
 from kernelkit.sweep.report.preview import expected_seconds
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
+from kernelkit.sweep.store.results import numbers
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.processes import launcher
 
@@ -73,6 +75,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
             print(f"{record.state:8} {run.id}  {message}  {record.reason}".rstrip(), flush=True)
             if record.state in (records.DONE, records.STOPPED):
                 _leave_metrics(folder.run_folder(run))
+                _keep_best(carried, folder)
 
         longest = expected_seconds([folder.record(run) for run in runs])
         try:
@@ -82,6 +85,16 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
     _conclude(
         folder, runs, carried["search"]["search"]["trials"] if carried["search"] else len(runs)
     )
+
+
+def _keep_best(carried: Mapping[str, Any], folder: SweepFolder) -> None:
+    """A session's output holds 20 GB: not the models of a whole sweep."""
+    places = [state.parent for state in folder.path.glob(f"*/{records.STATE}")]
+    done = [place for place in places
+            if folder.record(PlannedRun(place.name, {}, {})).state == records.DONE]  # fmt: skip
+    measured = {place: numbers(place).get(carried["score"]) for place in done}
+    scores = {place: score for place, score in measured.items() if score is not None}
+    best_files.prune(scores, carried["keep_best"], minimize=carried["minimize"])
 
 
 def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int:

@@ -61,6 +61,9 @@ class SessionKernel:
             if asked.search
             else [{"id": run.id, "given": dict(run.given)} for run in self.left],
             "search": self._search if asked.search else {},
+            "keep_best": dict(asked.keep_best),
+            "score": asked.score,
+            "minimize": asked.minimize,
             "takes_accelerator": "accelerator" in asked.known,
             "workers": 1,  # a session's accelerator is one process's at a time
             "seconds": 60 * asked.time_limit,

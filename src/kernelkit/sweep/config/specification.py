@@ -12,6 +12,7 @@ time_limit: 10                      # minutes a run may take; 0 = any
 memory: 4                           # GB a run may take; 0 = what the machine bears
 score: accuracy                     # the measure of metrics.json that runs are ranked by
 minimize: false                     # whether a lower score is better
+keep_best: {model.h5: 3}            # files that only the best so many runs keep
 warm: [tensorflow]                  # imported once, before runs are forked off
 kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session; there alone also
                                     # wheels: owner/slug, a dataset with what its image lacks
@@ -33,7 +34,7 @@ from kernelkit.bundle import packages
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
-from kernelkit.sweep.config import points, yaml_file
+from kernelkit.sweep.config import best_files, points, yaml_file
 from kernelkit.sweep.config.points import Values
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
     "seeds": (list, int), "search": dict, "workers": int, "time_limit": (int, float),
     "memory": (int, float), "score": str, "minimize": bool, "warm": list, "kaggle": dict,
-    "wheels": str,
+    "keep_best": dict, "wheels": str,
 }  # fmt: skip
 KAGGLE_KEYS = ("base", "grid", "runs", "exclude", "seeds", "search", "time_limit", "memory",
                "wheels")  # fmt: skip
@@ -94,6 +95,7 @@ class Specification:
     warm: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
     wheels: str = ""
+    keep_best: Mapping[str, int] = field(default_factory=dict)
 
     def run(self, given: Mapping[str, Any]) -> PlannedRun:
         """A run of these values on top of the base; raises `ParameterError` if they do not fit."""
@@ -151,7 +153,7 @@ def _checked(
         workers=_at_least(asked, "workers", 0), time_limit=_at_least(asked, "time_limit", 0),
         memory=_at_least(asked, "memory", 0), score=_score(asked, notebook),
         minimize=bool(asked.get("minimize")), warm=_modules(asked.get("warm", [])), search=search,
-        wheels=asked.get("wheels") or "",
+        wheels=asked.get("wheels") or "", keep_best=_keep_best(asked, notebook),
     )  # fmt: skip
 
 
@@ -164,6 +166,11 @@ def _score(asked: Mapping[str, Any], notebook: Path) -> str:
             "score in [tool.kernelkit.shown] of pyproject.toml"
         )
     return str(score)
+
+
+def _keep_best(asked: Mapping[str, Any], notebook: Path) -> dict[str, int]:
+    own = project.find_project(notebook).keep_best
+    return best_files.checked(own if asked.get("keep_best") is None else asked["keep_best"])
 
 
 def _check_keys(asked: Mapping[str, Any], keys: Sequence[str], what: str) -> None:

@@ -12,6 +12,7 @@ import click
 
 from kernelkit.errors import RunFailedError
 from kernelkit.pages.naming import setting_text
+from kernelkit.sweep.config import best_files
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report import page
 from kernelkit.sweep.report.progress import SweepProgress
@@ -84,8 +85,14 @@ class SweepReport:
         return results.gather(self.folder, self.asked, self.runs)
 
     def write(self) -> ResultTable:
-        """Write results.csv, results.json and index.html; returns the table."""
+        """Write results.csv, results.json and index.html; returns the table.
+
+        Files that only the best runs keep are removed from the others.
+        """
         table = self.table()
+        scores = {self.folder.run_folder(row.run): row.metrics[table.score] for row in table.rows
+                  if row.record.state == records.DONE and table.score in row.metrics}  # fmt: skip
+        best_files.prune(scores, self.asked.keep_best, minimize=table.minimize)
         results.write(self.folder, table)
         page.write(self.folder.path / "index.html", table)
         return table

@@ -1,0 +1,105 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Tell what is on new photos
+#
+# A model outlives the run that trained it. This notebook takes one, from the run's folder at home
+# or from whatever is attached to the kernel, and shows it photos that nobody has labelled: yours,
+# or the competition's test photos, which become a submission. It needs no internet.
+
+# %% tags=["parameters"]
+model = "auto"  # a classifier.h5 or a run's folder; auto = the best of runs/, on Kaggle of inputs
+photos = "auto"  # a folder or glob; auto = photos of attached datasets, else the data's test split
+data = "auto"  # where the test split is: auto, embedded, a folder, gs://..., owner/slug
+weights = "auto"  # auto | imagenet | none | FILE: the backbone's weights, for a head alone
+fit = "crop"  # crop | squash: the middle square of a photo, or the whole of it
+top = 5  # [1, 20]: likeliest classes to tell
+limit = 0  # >= 0: photos at most, for trying things out; 0 = all
+accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
+output = ""  # the folder of the answers; empty = here on Kaggle, runs/latest at home
+
+# %%
+try:
+    from petals.accelerators.detect import detect
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "the package petals did not travel with this notebook. Push it with "
+        "`python tools/push_kernel.py notebooks/04_predict.ipynb`, which packs it in"
+    ) from None
+
+device = detect(accelerator, "float32")
+print(device)
+
+# %%
+from IPython.display import Markdown, display
+
+from petals import classify
+from petals.evaluation.calibration import Reliability
+from petals.evaluation.submission import write_submission
+from petals.models.restore import find_model, restore
+from petals.plots.probabilities import reliability
+from petals.run_folder import RunFolder
+from petals.tables import Table
+
+run = RunFolder(output)
+path = find_model(model)
+with device.scope():
+    classifier, card = restore(path, weights)
+print(f"{path}: {card.backbone}, {len(card.classes)} classes, {card.image_size} pixels")
+Markdown(card.as_markdown())
+
+# %% [markdown]
+# ## How far to trust it
+#
+# Of the answers that a model is 80 % sure of, 80 % should be right. The probabilities below are
+# divided by the temperature that made this so on the validation photos.
+
+# %%
+if card.reliability:
+    on_validation = {"on validation": Reliability.from_lists(card.reliability)}
+    display(run.figure(reliability(on_validation), "reliability"))
+else:
+    print("nothing is known: the model's run had no photos to validate on")
+
+# %% [markdown]
+# ## The photos
+#
+# A test split has to be of the classes and the size that the model was trained for.
+
+# %%
+paths = classify.photos_for(photos, limit)
+test = None if paths else classify.find_test_split(card, path, data, limit)
+answers = (
+    classify.tell(classifier, card, paths, fit)
+    if test is None
+    else classify.tell_split(classifier, card, test)
+)
+print(f"{len(answers.names):,} photos")
+Table.of(answers.rows(top)[:20])
+
+# %%
+run.figure(answers.picture(top), "predictions")
+
+# %% [markdown]
+# ## What is kept
+#
+# `predictions.csv` has the likeliest classes of every photo; a test split has a submission too.
+
+# %%
+answers.write_table(run.path, top)
+if test is not None:
+    write_submission(run.path / "submission.csv", answers.ids, answers.probabilities)
+print(f"everything is in {run}")

@@ -1,0 +1,227 @@
+"""New photos, told by a trained model: a table, a picture, a file.
+
+Begin with `classify`, which `tools/predict.py` and the notebook 04_predict call.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from glob import glob
+from os import cpu_count
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from petals import storage
+from petals.data import photo_files, shards
+from petals.data.source import find_source
+from petals.data.splits import Split
+from petals.errors import DataError, SettingError
+from petals.evaluation.calibration import calibrated
+from petals.evaluation.prediction import predict, predict_images
+from petals.kaggle import mounts
+from petals.models.card import ModelCard
+from petals.models.classifier import Classifier
+from petals.models.export import export
+from petals.models.restore import AUTO, find_model, restore
+from petals.plots import probabilities as probability_plots
+from petals.plots import run as plots
+from petals.tables import Table
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+SHOWN = 24  # photos in the picture
+FITS = ("crop", "squash")
+CHUNK = 512  # photos in memory at a time
+BATCH = 32  # images
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of n photos.
+
+    names (n,) str; probabilities float32 (n, classes), calibrated; images uint8 (few, size,
+    size, 3), the first photos as the model saw them.
+    """
+
+    names: Sequence[str]
+    classes: Sequence[str]
+    probabilities: np.ndarray
+    images: np.ndarray
+
+    def rows(self, top: int = 5) -> list[dict[str, str | float]]:
+        """One dict a photo: photo, class 1, probability 1, class 2, and so on."""
+        found = []
+        for name, row in zip(self.names, self.probabilities, strict=True):
+            cells: dict[str, str | float] = {"photo": name}
+            for place, label in enumerate(np.argsort(-row, kind="stable")[:top], 1):
+                cells[f"class {place}"] = self.classes[label]
+                cells[f"probability {place}"] = round(float(row[label]), 4)
+            found.append(cells)
+        return found
+
+    def picture(self, top: int = 5) -> Figure:
+        """The first photos with their likeliest classes."""
+        return probability_plots.likeliest(
+            self.images, self.names, self.probabilities, self.classes, top
+        )
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The names as an array of texts: of a test split its ids."""
+        return np.array(self.names)
+
+    def write_table(self, folder: Path, top: int = 5) -> None:
+        """`predictions.csv`."""
+        text = io.StringIO()
+        rows = self.rows(top)
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        storage.write_text(folder / "predictions.csv", text.getvalue())
+
+    def write(self, folder: Path, top: int = 5) -> None:
+        """`predictions.csv` and `predictions.png`."""
+        self.write_table(folder, top)
+        plots.save(self.picture(top), folder, "predictions")
+
+
+def classify(
+    model: str,
+    photos: Sequence[str],
+    *,
+    weights: str = AUTO,
+    fit: str = "crop",
+    top: int = 5,
+    output: Path | None = None,
+) -> tuple[Answers, ModelCard]:
+    """Tell what is on photos, with the model of a file or of a run's folder.
+
+    `photos`: files, folders and globs; `weights` as in `petals.models.restore.restore`; `fit`:
+    "crop" for the middle square, "squash" for the whole photo. With `output` the table and the
+    picture are written there. Raises `DataError` for a photo that cannot be read, before anything
+    is predicted or written, and `WeightsError` for a model.
+    """
+    if fit not in FITS:
+        raise SettingError(f"fit {fit!r}: {' or '.join(FITS)}")
+    if top < 1:
+        raise SettingError(f"top {top}: at least 1 class")
+    paths = find_photos(photos)
+    path = find_model(model)
+    classifier, card = restore(path, weights)
+    answers = tell(classifier, card, paths, fit)
+    if output:
+        answers.write(output, top)
+    return answers, card
+
+
+def classify_and_export(
+    model: str,
+    photos: Sequence[str],
+    *,
+    weights: str = AUTO,
+    fit: str = "crop",
+    top: int = 5,
+    output: Path | None = None,
+    export_to: Path | None = None,
+) -> str:
+    """What `tools/predict.py` prints: the table of photos, and what was written.
+
+    As `classify`; with `export_to` the model is exported too, for which no photos are needed.
+    """
+    lines = []
+    if photos or not export_to:
+        answers, _ = classify(model, photos, weights=weights, fit=fit, top=top, output=output)
+        lines.append(str(Table.of(answers.rows(top))))
+        if output:
+            lines.append(f"{output / 'predictions.csv'} and predictions.png")
+    if export_to:
+        difference = export(*restore(find_model(model), weights), export_to)
+        lines.append(f"{export_to}: a SavedModel, whose answers differ by {difference:.1g} at most")
+    return "\n".join(lines)
+
+
+def tell(
+    classifier: Classifier, card: ModelCard, paths: Sequence[Path], fit: str = "crop"
+) -> Answers:
+    """What a restored classifier says of photos; raises `DataError` for one it cannot read."""
+    size = card.image_size
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        bad = [line for line in pool.map(lambda p: _square(p, size, fit)[1], paths) if line]
+        if bad:
+            others = f", and {len(bad) - 1} more like it" if bad[1:] else ""
+            raise DataError(f"{bad[0]}{others}: leave it out, or save it again as a JPEG")
+        shown, rows = [], []
+        for begin in range(0, len(paths), CHUNK):
+            group = paths[begin : begin + CHUNK]
+            images = np.stack([image for image, _ in pool.map(
+                lambda path: _square(path, size, fit), group)])  # fmt: skip
+            shown.append(images[: max(0, SHOWN - begin)])
+            rows.append(predict_images(classifier.model, images, BATCH, tta=card.views))
+    probabilities = calibrated(np.concatenate(rows), card.temperature)
+    names = [str(path) for path in paths]
+    return Answers(names, card.classes, probabilities, np.concatenate(shown))
+
+
+def _square(path: Path, size: int, fit: str) -> tuple[np.ndarray, str]:
+    try:
+        pictures, _ = photo_files.squares(path, [size], fit)
+    except photo_files.PhotoError as error:
+        return np.zeros((size, size, 3), np.uint8), f"{path}: {error}"
+    return np.asarray(pictures[size], np.uint8), ""
+
+
+def find_photos(given: Sequence[str]) -> list[Path]:
+    """The photos that files, folders and globs name, each once, in their order.
+
+    Raises `DataError` for a name that leads to no photo.
+    """
+    found: dict[Path, None] = {}
+    for text in given:
+        path = Path(text).expanduser()
+        if path.is_file():
+            found[path] = None
+            continue
+        inside = path.rglob("*") if path.is_dir() else map(Path, glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute globs
+        photos = [p for p in sorted(inside) if p.is_file() and p.suffix.lower() in SUFFIXES]
+        if not photos:
+            raise DataError(f"no photo at {text}: give files ({', '.join(SUFFIXES)}) or folders")
+        found |= dict.fromkeys(photos)
+    if not found:
+        raise DataError("no photos: give files, folders or globs")
+    return list(found)
+
+
+def photos_for(photos: str, limit: int = 0) -> list[Path]:
+    """What the parameter `photos` of 04_predict means, at most `limit` of them (0 = all).
+
+    "auto" means every photo in attached datasets; none where there are none.
+    """
+    if photos != AUTO:
+        return find_photos(photos.split(","))[: limit or None]
+    place = mounts() / "datasets"
+    inside = sorted(place.rglob("*")) if place.is_dir() else []
+    return [path for path in inside if path.suffix.lower() in SUFFIXES][: limit or None]
+
+
+def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> Split:
+    """The test split of `data` for the model of `path`.
+
+    Raises `WeightsError` where the model knows other classes, `DataError` where the data lacks
+    its image size.
+    """
+    source = find_source(data, card.image_size)
+    card.check(source.class_names, card.image_size, path)
+    return Split.find(source.root, card.image_size, "test", limit)
+
+
+def tell_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
+    """What a restored classifier says of a split, whose ids are the photos' names."""
+    rows = predict(classifier.model, split, BATCH, tta=card.views)
+    _, ids = shards.labels_and_ids(split)
+    shown = shards.sample(split, min(SHOWN, split.count)).images
+    return Answers(ids.tolist(), card.classes, calibrated(rows, card.temperature), shown)

@@ -1,0 +1,71 @@
+"""The runs of all folds of one recipe, joined into one run that was validated on every image."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from petals.comparison.finished_run import FinishedRun
+
+OWN = ("fold", "output")  # parameters in which the runs of one cross-validation differ
+SUMS = ("seconds",)
+MEANS = ("first_epoch_seconds", "later_epoch_seconds", "images_per_second")
+
+
+def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs, with each complete cross-validation among them as one.
+
+    Complete: one run a fold, alike in every other parameter. Where some fold is missing the runs
+    stay as they are; of two runs of one fold the last by name counts.
+    """
+    groups: dict[str, dict[int, FinishedRun]] = defaultdict(dict)
+    alone, found = [], []
+    for run in sorted(runs, key=lambda run: run.name):
+        if (run.parameter("folds") or 0) > 1:
+            recipe = {k: v for k, v in run.metrics["parameters"].items() if k not in OWN}
+            groups[json.dumps(recipe, sort_keys=True)][int(run.parameter("fold"))] = run
+        else:
+            alone.append(run)
+    for members in groups.values():
+        of = int(next(iter(members.values())).parameter("folds"))
+        if set(members) == set(range(of)) and _disjoint(list(members.values())):
+            found.append(_one([members[fold] for fold in range(of)]))
+        else:
+            alone += members.values()
+    return [*found, *alone]
+
+
+def _disjoint(members: Sequence[FinishedRun]) -> bool:
+    ids = [id_ for run in members for id_ in run.ids.tolist()]
+    widths = {run.probabilities.shape[1] for run in members}
+    return len(set(ids)) == len(ids) and len(widths) == 1
+
+
+def _one(members: Sequence[FinishedRun]) -> FinishedRun:
+    first = members[0]
+    metrics: dict[str, Any] = dict(first.metrics)
+    for names, mean in ((SUMS, sum), (MEANS, fmean)):
+        for name in names:
+            values = [run.metrics.get(name) for run in members]
+            known = [value for value in values if value is not None]
+            metrics[name] = mean(known) if len(known) == len(members) else None
+    metrics["parameters"] = {**first.metrics["parameters"], "fold": None}
+    ids, labels, probabilities = (
+        np.concatenate([getattr(run, name) for run in members])
+        for name in ("ids", "labels", "probabilities")
+    )
+    return replace(
+        first, name=f"{_name(members)} ({len(members)} folds)", path=Path(), metrics=metrics,
+        ids=ids, labels=labels, probabilities=probabilities, members=tuple(members),
+    )  # fmt: skip
+
+
+def _name(members: Sequence[FinishedRun]) -> str:
+    return f"{members[0].name} to {members[-1].name}"

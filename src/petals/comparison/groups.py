@@ -1,0 +1,75 @@
+"""Which runs can be set beside one another, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from petals.comparison.finished_run import FinishedRun
+
+MOST_NAMED = 4  # parameters in a name
+_MADE_UP = re.compile(r"[0-9a-f]{12}|.+-\d{4}-\d{6}(-\d+)?")  # a sweep's id, a name with a time
+
+
+def largest(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
+    """The most runs that were validated on the same photos, in one order; a line on each other.
+
+    Scores on different photos say nothing about the runs. Of groups of one size it is the one
+    with more photos.
+    """
+    groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
+    for run in runs:
+        order = np.argsort(run.ids)
+        key = (tuple(run.ids[order]), tuple(run.labels[order]), run.probabilities.shape[1])
+        groups[key].append(run)
+    key = max(groups, key=lambda key: (len(groups[key]), len(key[0])))
+    others = [
+        f"{run.name}: validated on {len(run.ids):,} other photos, of "
+        f"{run.probabilities.shape[1]} classes; to compare these, name them in runs=..."
+        for other in groups if other != key for run in groups[other]
+    ]  # fmt: skip
+    return _aligned(groups[key]), others
+
+
+def _aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs with their validation images in the first one's order."""
+    at = {id_: position for position, id_ in enumerate(runs[0].ids.tolist())}
+    orders = [np.argsort([at[id_] for id_ in run.ids.tolist()]) for run in runs]
+    return [
+        replace(run, ids=run.ids[order], labels=run.labels[order],
+                probabilities=run.probabilities[order])
+        for run, order in zip(runs, orders, strict=True)
+    ]  # fmt: skip
+
+
+def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs, called by what differs between them where a folder's name is a hash or a time.
+
+    A person's name for a run stays, and so does a name that would then come twice.
+    """
+    parameters = dict.fromkeys(name for run in runs for name in run.metrics["parameters"])
+    differ = [name for name in parameters if name != "output"
+              and len({repr(run.parameter(name)) for run in runs}) > 1]  # fmt: skip
+    names = [_name(run, differ) for run in runs]
+    counts = Counter(names)
+    return [
+        replace(run, name=name) if counts[name] == 1 else run
+        for run, name in zip(runs, names, strict=True)
+    ]
+
+
+def _name(run: FinishedRun, differ: Sequence[str]) -> str:
+    if not differ or not _MADE_UP.fullmatch(run.path.resolve().name):
+        return run.name
+    told = " ".join(f"{name}={_text(run.parameter(name))}" for name in differ[:MOST_NAMED])
+    return told + (f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else "")
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

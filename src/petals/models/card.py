@@ -1,0 +1,144 @@
+"""What a model file says of itself: enough to build the model again, and to judge it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from petals.errors import WeightsError
+
+# Of the ImageNet weights that Keras hands out, by the beginning of the backbone's name; as
+# keras.io and the repositories that the weights were ported from say.
+LICENCES = {
+    "VGG": "CC BY 4.0 (VGG, Oxford)",
+    "ResNet": "BSD (Facebook)",
+    "DenseNet": "BSD 3-clause",
+    "Xception": "MIT",
+    "ConvNeXt": "MIT (Facebook)",
+    "InceptionV3": "Apache-2.0",
+    "MobileNet": "Apache-2.0",
+    "EfficientNet": "Apache-2.0",
+}
+
+MOST_VIEWS = 64  # that a card may ask for
+
+
+def licence(backbone: str, setting: str) -> str:
+    """The licence of a backbone's weights, as far as it is known, for the `weights` setting."""
+    if setting == "none":
+        return "none: trained from scratch"
+    found = next((text for name, text in LICENCES.items() if backbone.startswith(name)), "")
+    return found or "unknown: see where the weights come from"
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """The facts about a trained model.
+
+    backbone       its name in the registry, or hub:PRESET
+    image_size     pixels a side that the model takes, as uint8 RGB
+    classes        names in label order
+    preprocessing  how pixels reach the backbone; it is part of the model
+    weights        what the backbone began with: setting, file, digest of the frozen weights
+                   ("" where the file holds the backbone), licence
+    build          further arguments of `petals.models.build.build`
+    temperature    divides the logits; fitted on the validation set
+    scores         of the validation set; calibration error after the temperature
+    reliability    counts, confidence and accuracy of the answers by confidence
+    data           where the model was trained, and on how many images
+    about          parameters, versions and commit of the run
+    """
+
+    backbone: str
+    image_size: int
+    classes: tuple[str, ...]
+    preprocessing: str
+    weights: Mapping[str, str]
+    build: Mapping[str, Any] = field(default_factory=dict)
+    temperature: float = 1.0
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    reliability: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """Macro F1 on the validation set; -1 where there was none."""
+        value = self.scores.get("macro_f1")
+        return -1.0 if value is None else float(value)
+
+    @property
+    def views(self) -> int:
+        """The views of a photo that were averaged when the temperature was fitted."""
+        parameters = self.about.get("parameters")
+        asked = parameters.get("tta") if isinstance(parameters, dict) else 1
+        return asked if isinstance(asked, int) and 1 <= asked <= MOST_VIEWS else 1
+
+    def as_json(self) -> str:
+        """The card as `parse` reads it."""
+        return json.dumps(asdict(self), indent=1)
+
+    def check(self, classes: Sequence[str], size: int, path: object) -> None:
+        """Raise `WeightsError` unless the model of `path` fits these classes and this size."""
+        wanted, own = [_key(name) for name in classes], [_key(name) for name in self.classes]
+        if own != wanted:
+            strange = [name for name, key in zip(self.classes, own, strict=True)
+                       if key not in set(wanted)]  # fmt: skip
+            why = f", {strange[0]!r} among them" if strange else ", in another order"
+            counts = f"{len(own)} classes where the data has {len(wanted)}"
+            raise WeightsError(
+                f"{path} knows {counts if len(own) != len(wanted) else 'other classes'}{why}: "
+                "take a model that was trained on this data's classes"
+            )
+        if size != self.image_size:
+            raise WeightsError(
+                f"{path} takes images of {self.image_size} pixels, not {size}: set "
+                f"image_size={self.image_size}"
+            )
+
+    def as_markdown(self) -> str:
+        """The card for people."""
+        scores = {n.replace("_", " "): v for n, v in self.scores.items() if v is not None}
+        said = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        rows = {
+            "backbone": f"{self.backbone}, {self.image_size} px, preprocessing "
+            f"{self.preprocessing!r} inside",
+            "classes": f"{len(self.classes)}: {', '.join(self.classes)}",
+            "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),
+            "licence of the weights": self.weights.get("licence"),
+            "scores on validation": said or "none: validation photos were trained on",
+            "temperature": f"{self.temperature:.3f}",
+            "data": ", ".join(f"{name} {value}" for name, value in self.data.items()),
+        }
+        lines = [f"| {name} | {value} |" for name, value in rows.items()]
+        return "\n".join(["# Model card", "", "| | |", "|---|---|", *lines, ""])
+
+
+def _key(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def parse(text: str, path: object) -> ModelCard:
+    """The card in a model file; raises `WeightsError` for one that no run wrote."""
+    try:
+        values = json.loads(text)
+        values["classes"] = tuple(values["classes"])
+        card = ModelCard(**values)
+        names = all(isinstance(name, str) and name.isprintable() for name in card.classes)
+        fits = (
+            names and card.classes and isinstance(card.backbone, str)
+            and card.backbone.isprintable()
+            and isinstance(card.image_size, int) and 0 < card.image_size <= 4096
+            and isinstance(card.weights, dict) and isinstance(card.build, dict)
+            and isinstance(card.about, dict) and isinstance(card.scores, dict)
+            and isinstance(card.reliability, dict)
+            and math.isfinite(card.temperature) and card.temperature > 0
+        )  # fmt: skip
+    except (ValueError, TypeError, KeyError):
+        fits = False
+    if not fits:
+        raise WeightsError(f"{path} has a damaged card: make the model again")
+    return card

@@ -1,0 +1,151 @@
+"""Backbones of keras_hub by preset: `backbone=hub:PRESET`, where the package is installed.
+
+PRESET is a folder that holds a preset, the place of an attached model below Kaggle's
+`input/models`, or a name that keras_hub downloads. Only layers of Keras and keras_hub are built
+from a preset's configuration, in Keras's safe mode.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorflow import keras
+
+from petals.errors import SettingError, WeightsError
+from petals.kaggle import find_folders, mounts
+from petals.models.backbones import HUB, Backbone
+
+CONFIG = "config.json"  # what makes a folder a preset
+INSTALL = "pip install keras-hub"
+TRUSTED = ("keras_hub.", "keras.")
+
+
+@dataclass(frozen=True)
+class HubBackbone(Backbone):
+    """A preset of keras_hub: `config` is the network's configuration where a model file has it."""
+
+    config: Mapping[str, Any] | None = None
+
+    @property
+    def preset(self) -> str:
+        """The folder or name, without the prefix."""
+        return self.name.removeprefix(HUB)
+
+    def build(self, size: int, weights: str | None = None) -> keras.Model:
+        """The network, float (n, size, size, 3) to features; `weights`: None or "imagenet".
+
+        Raises `SettingError` without keras_hub, `WeightsError` for a preset that is not there or
+        that takes images of another size.
+        """
+        package = _package()
+        if self.config is not None and weights is None:
+            network = _from_config(dict(self.config), self.name)
+        else:
+            network = self._from_preset(package, size, weights is not None)
+        shape = tuple(network.input_shape[1:3])
+        if shape not in ((size, size), (None, None)):
+            raise WeightsError(
+                f"{self.name} takes images of {shape[0]} pixels, not {size}: set "
+                f"image_size={shape[0]}, or weights=none to begin from nothing"
+            )
+        return network
+
+    def _from_preset(self, package: Any, size: int, weights: bool) -> keras.Model:
+        place = self._place()
+        own_shape = {} if weights else {"image_shape": (size, size, 3)}
+        try:
+            return package.models.Backbone.from_preset(place, load_weights=weights, **own_shape)
+        except Exception as error:  # keras_hub, kagglehub and the network raise kinds of their own
+            if folder_of(self.preset):
+                first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+                raise WeightsError(f"the preset {self.preset!r} cannot be built: {first}") from None
+            raise WeightsError(
+                f"no preset {self.preset!r} ({type(error).__name__}): give a folder that holds "
+                f"{CONFIG}, attach the model to the kernel (model_sources), or allow the download "
+                "of a name that keras_hub has"
+            ) from None
+
+    def _place(self) -> str:
+        found = folder_of(self.preset)
+        if found is None:
+            return self.preset
+        _check(json.loads((found / CONFIG).read_text(encoding="utf-8")), self.name)
+        return str(found)
+
+    def rescaling(self) -> tuple[Any, Any]:
+        """(scale, offset) of pixels 0 to 255 that the weights expect; to -1..1 by default."""
+        try:
+            converter = _package().layers.ImageConverter.from_preset(self._place())
+        except Exception:  # the preset has none
+            return 1 / 127.5, -1.0
+        scale = 1.0 if converter.scale is None else converter.scale
+        return scale, 0.0 if converter.offset is None else converter.offset
+
+
+def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:
+    """The backbone of `hub:PRESET`; raises `SettingError` for no preset or no keras_hub."""
+    if name == HUB:
+        raise SettingError(f"backbone {HUB}: write a preset behind it, like {HUB}FOLDER")
+    _package()
+    return HubBackbone(name, "hub", config=config)
+
+
+def folder_of(preset: str) -> Path | None:
+    """The folder of a preset here or among the attached models; None for a name."""
+    for place in (Path(preset).expanduser(), mounts() / "models" / preset):
+        if (place / CONFIG).is_file():
+            return place
+    return next((p for p in find_folders(Path(preset).name) if (p / CONFIG).is_file()), None)
+
+
+def _package() -> Any:
+    try:
+        import keras_hub
+    except ImportError as error:
+        raise SettingError(
+            f"backbone {HUB}PRESET needs the package keras_hub ({error}): {INSTALL}; Kaggle's "
+            "images hold it already"
+        ) from None
+    return keras_hub
+
+
+def owns(layer: keras.layers.Layer) -> bool:
+    """Whether keras_hub defines the layer: some of those hold a whole network."""
+    return type(layer).__module__.startswith("keras_hub.")
+
+
+def config_of(network: keras.Model) -> dict[str, Any]:
+    """The configuration from which `find` builds the network again, without its preset."""
+    return dict(keras.utils.serialize_keras_object(network))
+
+
+def _from_config(config: dict[str, Any], name: str) -> keras.Model:
+    _check(config, name)
+    try:
+        return keras.utils.deserialize_keras_object(config, safe_mode=True)
+    except Exception as error:  # Keras raises several kinds
+        raise WeightsError(f"{name}: its configuration builds no network ({error})") from None
+
+
+def _check(config: Any, name: str) -> None:
+    """Raise `WeightsError` for a configuration that names classes of other packages."""
+    for module in _modules(config):
+        if not f"{module}.".startswith(TRUSTED):
+            raise WeightsError(
+                f"{name} is made of {module!r}, and only layers of keras and keras_hub are built"
+            )
+
+
+def _modules(config: Any) -> Iterator[str]:
+    if isinstance(config, dict):
+        if isinstance(config.get("module"), str):
+            yield config["module"]
+        for value in config.values():
+            yield from _modules(value)
+    elif isinstance(config, list):
+        for value in config:
+            yield from _modules(value)

@@ -1,0 +1,88 @@
+"""A trained model built again from the file that a run left, wherever that file is now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from petals.errors import WeightsError
+from petals.kaggle import find_file, find_files, mounts, on_kaggle
+from petals.models import saved
+from petals.models.build import build
+from petals.models.card import ModelCard
+from petals.models.classifier import Classifier
+from petals.models.weights import LOCAL_FOLDERS
+
+FILE = "classifier.h5"  # in the folder of a run
+AUTO = "auto"
+
+
+def find_model(model: str = AUTO) -> Path:
+    """The model file that is meant.
+
+    `model`: a file, the folder of a run, or "auto": of all attached datasets, models and
+    notebook outputs on Kaggle, and of all in `runs/` at home, the one with the best macro F1.
+    Raises `WeightsError` that says where it looked.
+    """
+    if model != AUTO:
+        path = Path(model).expanduser()
+        path = path / FILE if path.is_dir() else path
+        if not path.is_file():
+            raise WeightsError(f"no model at {path}: give a run's {FILE}, or the run's folder")
+        return path
+    found = find_files(FILE) if on_kaggle() else sorted(Path("runs").glob(f"**/{FILE}"))
+    scored = [(card.score, path) for path in found if (card := _card(path))]
+    if not scored:
+        where = f"under {mounts()}" if on_kaggle() else "in runs/"
+        raise WeightsError(
+            f"no {FILE} {where}: attach the kernel, dataset or model that holds one "
+            "(kernel_sources, dataset_sources, model_sources), or set model=FILE"
+        )
+    score, best = max(scored, key=lambda pair: pair[0])
+    if len(scored) > 1:
+        print(f"of {len(scored)} models model=auto takes {best} (macro F1 {score:.4f})")
+    return best
+
+
+def _card(path: Path) -> ModelCard | None:
+    try:
+        return saved.read_card(path)[0]
+    except WeightsError as error:
+        print(f"left out: {error}")
+        return None
+
+
+def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCard]:
+    """The classifier of a model file, with its card.
+
+    `weights`: for a head alone, where its backbone's weights are, as in
+    `petals.models.weights.load_backbone`; "auto" looks for the file that the run had first.
+    Raises `WeightsError` for a damaged file, and for weights that are not those that the head
+    was trained on.
+    """
+    card, whole = saved.read_card(path)
+    if not whole and weights == AUTO:
+        weights = _named(card.weights.get("file", "")) or AUTO
+    setting = "none" if whole else weights
+    try:
+        classifier = build(
+            card.backbone, card.image_size, len(card.classes), weights=setting, **card.build
+        )
+    except TypeError as error:
+        raise WeightsError(f"{path} was made by another version of the kit ({error})") from None
+    if not whole and saved.digest(classifier.backbone) != card.weights.get("digest"):
+        wanted = card.weights.get("file") or f"ImageNet weights of {card.backbone}"
+        raise WeightsError(
+            f"the head in {path} was trained on {wanted}, and other weights were found: give that "
+            "file as weights=FILE"
+        )
+    saved.load(classifier, path)
+    return classifier, card
+
+
+def _named(name: str) -> str:
+    """Where a file of that name is, among what is attached and in the local folders."""
+    if not name or Path(name).name != name:
+        return ""
+    local = (Path(folder).expanduser() / name for folder in LOCAL_FOLDERS)
+    found = next((path for path in local if path.is_file()), None) or find_file(name)
+    return str(found or "")

@@ -1,0 +1,184 @@
+"""The first phase as a convex problem: multinomial logistic regression on stored features.
+
+The head that gradients train for some epochs is on its way to an optimum that a solver reaches in
+seconds, and it leaves the strength of regularisation to a guess. Here L-BFGS goes to the end, and
+cross-validation on the training features alone chooses the strength. Features are standardised
+for that; afterwards mean and deviation are folded into the weights, so the head stays one layer.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from petals.accelerators import collectives
+from petals.evaluation.metrics import Scores
+from petals.models.classifier import Classifier
+from petals.training.features import Features
+from petals.training.head import apply_head, check_labels
+
+# The inverse strengths C that are tried, weak after strong, for a view of each photo.
+STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+FOLDS = 5
+# Rows x features x classes, from which on one fold of the five must do, and all cores work: below,
+# threads that wait for one another took eight times the processors' seconds, on a busy machine.
+LARGE = 1e9
+ITERATIONS, TOLERANCE = 300, 1e-5  # of the largest slope; of many classes each has a small one
+ABSENT = -30.0  # the logit of a class that no training photo shows
+LEAST = 1e-7  # the least probability that is counted: log loss has no end
+
+
+@dataclass(frozen=True)
+class LogisticHead:
+    """`strength`: the C that was chosen; `losses`: the log loss held out, by C."""
+
+    strength: float
+    losses: dict[float, float]
+    iterations: int
+    seconds: float
+
+
+@collectives.local_devices_only
+def fit_head(
+    classifier: Classifier,
+    train: Features,
+    val: Features,
+    *,
+    seed: int = 0,
+    deadline: float | None = None,
+    history: list[dict[str, Any]] | None = None,
+    record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+    say: Callable[[str], None] = print,
+) -> LogisticHead:
+    """Fit the softmax head to stored features and put it into the classifier.
+
+    Every view counts as an image of its own, and the views of an image stay together in a fold.
+    `deadline`: a `time.monotonic()` after which no further strength is tried. `history` gets one
+    row, as of one epoch. The solver runs on the host's processors, whatever the device; of several
+    hosts each does all of it, and host 0's head is taken. Raises `DataError` for labels that the
+    head does not know.
+    """
+    begun = time.monotonic()
+    check_labels(classifier, train.labels, val.labels)
+    views, classes = train.values.shape[1], classifier.head.units
+    mean, deviation = _scale(train.values)
+    values = (train.values - mean) / deviation
+    losses = _held_out(values, train.labels, classes, seed, deadline)
+    strength = min(losses, key=losses.__getitem__) if losses else STRENGTHS[len(STRENGTHS) // 2]
+    kernel, bias, iterations = _Regression(values, train.labels, classes).fit(strength)
+    kernel = kernel / deviation[:, None]
+    bias = bias - mean @ kernel
+    weights = [kernel.astype(np.float32), bias.astype(np.float32)]
+    classifier.head.set_weights([collectives.of_first(array) for array in weights])
+    found = LogisticHead(strength, losses, iterations, time.monotonic() - begun)
+    scores = Scores.of(val.labels, apply_head(classifier, val))
+    fitted = Scores.of(train.labels, apply_head(classifier, train))
+    rows = [] if history is None else history
+    rows.append({
+        "phase": "head", "epoch": 1, "loss": fitted.loss, "accuracy": fitted.accuracy,
+        "val_loss": scores.loss, "val_accuracy": scores.accuracy,
+        "val_macro_f1": scores.macro_f1, "learning_rate": 0.0, "seconds": found.seconds,
+        "images_per_second": len(train.labels) * views * max(iterations, 1) / found.seconds,
+    })  # fmt: skip
+    record(rows)
+    tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in losses.items())
+    say(f"  head: log loss held out by C: {tried or 'not measured'}; C {strength:g} is taken")
+    say(
+        f"  head: {iterations} iterations, {found.seconds:.0f} s  loss {fitted.loss:.3f}  "
+        f"val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
+    )
+    return found
+
+
+def _scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(mean, deviation) of each feature; 1 for one that never changes."""
+    rows = values.reshape(-1, values.shape[-1])
+    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+    deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
+    return mean, np.where(deviation > 1e-6, deviation, np.float32(1))
+
+
+def _is_large(values: np.ndarray, classes: int) -> bool:
+    return values.size * classes > LARGE
+
+
+def _held_out(
+    values: np.ndarray, labels: np.ndarray, classes: int, seed: int, deadline: float | None
+) -> dict[float, float]:
+    """{C: mean log loss of images held out}, of those C that were tried.
+
+    From the strongest regularisation on, each fit begins where the one before ended; a fold ends
+    when weaker ones have begun to lose.
+    """
+    folds = stratified_folds(labels, seed)
+    if _is_large(values, classes):
+        folds = folds[:1]
+    sums: dict[float, list[float]] = {}
+    for held in folds:
+        if held.all() or not held.any():
+            continue
+        regression, best = _Regression(values[~held], labels[~held], classes), np.inf
+        for strength in STRENGTHS:
+            if deadline is not None and time.monotonic() > deadline:
+                break
+            kernel, bias, _ = regression.fit(strength)
+            loss = _log_loss(values[held, 0] @ kernel + bias, labels[held])
+            sums.setdefault(strength, []).append(loss)
+            if loss > best * 1.02:
+                break
+            best = min(best, loss)
+    tries = max(map(len, sums.values()), default=0)
+    return {c: float(np.mean(losses)) for c, losses in sums.items() if len(losses) == tries}
+
+
+def stratified_folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
+    """bool (images,) of each fold: what it holds out, of each class about a fifth."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    number = np.empty(len(labels), int)
+    number[order] = np.arange(len(labels)) % FOLDS
+    return [number == fold for fold in range(FOLDS)]
+
+
+class _Regression:
+    """The regression on images (images, views, width); a fit begins where the last one ended."""
+
+    def __init__(self, values: np.ndarray, labels: np.ndarray, classes: int) -> None:
+        self.rows = values.reshape(-1, values.shape[-1])
+        self.labels = np.repeat(labels, values.shape[1])
+        self.views, self.classes = values.shape[1], classes
+        self.solver = LogisticRegression(max_iter=ITERATIONS, tol=TOLERANCE, warm_start=True)
+
+    def fit(self, strength: float) -> tuple[np.ndarray, np.ndarray, int]:
+        """(kernel (width, classes), bias (classes,), iterations) of the optimum for this C."""
+        kernel = np.zeros((self.rows.shape[1], self.classes))
+        bias = np.full(self.classes, ABSENT)
+        known = np.unique(self.labels)
+        if len(known) == 1:
+            bias[known] = 0.0
+            return kernel, bias, 0
+        self.solver.set_params(C=strength / self.views)
+        threads = None if _is_large(self.rows, self.classes) else 1
+        with warnings.catch_warnings(), threadpool_limits(threads):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # so near, the rest changes nothing
+            self.solver.fit(self.rows, self.labels)
+        weights, intercepts = self.solver.coef_, self.solver.intercept_
+        if len(known) == 2:  # of two classes scikit-learn gives the difference
+            weights = np.concatenate([-weights, weights]) / 2
+            intercepts = np.concatenate([-intercepts, intercepts]) / 2
+        kernel[:, known], bias[known] = weights.T, intercepts
+        return kernel, bias, int(np.max(self.solver.n_iter_))
+
+
+def _log_loss(logits: np.ndarray, labels: np.ndarray) -> float:
+    logits = logits - logits.max(axis=1, keepdims=True)
+    chosen = logits[np.arange(len(labels)), labels] - np.log(np.exp(logits).sum(axis=1))
+    return float(-np.maximum(chosen, np.log(LEAST)).mean())

@@ -1,0 +1,65 @@
+"""Lists, searches and whole datasets, as the genuine client asks for them."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def stocked(context):
+    catalogue = context.kaggle.catalogue
+    for name in ("datasets/meadow/soil", "datasets/other/rain", "competitions/harvest",
+                 "models/meadow/roots/keras/base/1"):  # fmt: skip
+        (catalogue / name).mkdir(parents=True, exist_ok=True)
+        (catalogue / name / "a.csv").write_text("a\n1\n")
+    return context
+
+
+@pytest.fixture
+def api(stocked):
+    with stocked.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        yield api
+
+
+def refs(found):
+    return [entry.ref for entry in found]
+
+
+def test_lists_are_searched(api):
+    assert {"meadow/soil", "other/rain"} <= set(refs(api.dataset_list()))
+    assert refs(api.dataset_list(search="soil")) == ["meadow/soil"]
+    assert refs(api.dataset_list(user="other")) == ["other/rain"]
+    assert api.dataset_list(mine=True) in ([], None)
+    found = api.competitions_list(search="harv")
+    assert [entry.title for entry in found.competitions] == ["harvest"]
+    assert refs(api.model_list(owner="meadow")) == ["meadow/roots"]
+
+
+def test_a_dataset_comes_whole_or_by_file(api, tmp_path):
+    api.dataset_download_files("meadow/soil", path=str(tmp_path), quiet=True)
+    with zipfile.ZipFile(tmp_path / "soil.zip") as archive:
+        assert archive.namelist() == ["a.csv"]
+    api.dataset_download_file("other/rain", "a.csv", path=str(tmp_path), quiet=True)
+    assert (tmp_path / "a.csv").read_text() == "a\n1\n"
+    file = api.dataset_metadata("meadow/soil", str(tmp_path))
+    assert "soil" in Path(file).read_text()
+
+
+def test_a_list_comes_in_pages(stocked):
+    answer = stocked.call("ListDatasets", pageSize=1)
+    assert len(answer["datasets"]) == 1
+    rest = stocked.call("ListDatasets", pageSize=9, pageToken=answer["nextPageToken"])
+    assert answer["datasets"][0]["ref"] not in [entry["ref"] for entry in rest["datasets"]]
+
+
+def test_what_is_not_there_is_404(stocked):
+    for method in ("DownloadDataset", "GetDatasetMetadata"):
+        assert stocked.post(method, ownerSlug="no", datasetSlug="body").status_code == 404
+    answer = stocked.post("DownloadDataset", ownerSlug="other", datasetSlug="rain",
+                          fileName="../a.csv")  # fmt: skip
+    assert answer.status_code == 404

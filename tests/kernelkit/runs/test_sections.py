@@ -1,0 +1,78 @@
+"""Which parts a report has follows from the run's files and what the project names."""
+
+import json
+
+import pytest
+
+from kernelkit.errors import PreflightError
+from kernelkit.project import find_project
+from kernelkit.runs import sections
+from kernelkit.shown import Section, Shown
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+def test_bars_come_worst_first_and_say_who_is_below_the_mean(tmp_path):
+    (tmp_path / "f.csv").write_text("class,F1,images\nrose,0.9,5\niris,0.25,1234\n")
+    part = sections.filled(Section("Scores", "f.csv", "bars"), tmp_path)
+    assert [(bar["name"], bar["below"]) for bar in part["bars"]] == [
+        ("iris", True),
+        ("rose", False),
+    ]
+    assert part["bars"][0]["width"] == 25.0
+    assert "The worst is iris with 0.250" in part["finding"]
+    assert "1 of 2 are below it" in part["finding"]
+
+
+def test_a_matrix_says_what_is_taken_for_what(tmp_path):
+    (tmp_path / "m.csv").write_text("true,rose,iris\nrose,5,3\niris,0,2\n")
+    part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
+    assert part["matrix"] == {"names": ["rose", "iris"], "counts": [[5, 3], [0, 2]]}
+    assert "7 of 10 are right (70.0%)" in part["finding"]
+    assert "rose is taken for iris: 3 times" in part["finding"]
+
+
+def test_photos_have_captions_and_alternative_texts(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps([{"photo": PIXEL, "true": "a", "guessed": "b"}]))
+    part = sections.filled(Section("Mistakes", "p.json"), tmp_path)
+    assert part["photos"] == [
+        {"picture": PIXEL, "said": {"true": "a", "guessed": "b"}, "alt": "true a, guessed b"}
+    ]
+
+
+def test_a_table_shows_numbers_and_pictures(tmp_path):
+    (tmp_path / "t.csv").write_text(f"name,count,photo\nrose,1234,{PIXEL.replace(',', ';')}\n")
+    part = sections.filled(Section("Table", "t.csv"), tmp_path)
+    assert [cell["text"] for cell in part["rows"][0]][:2] == ["rose", "1,234"]
+
+
+@pytest.mark.parametrize("text", ["true,a,b\na,1\n", "true,a,b\na,x,y\nb,1,2\n", "", "a,b\n"])
+def test_what_is_damaged_or_missing_is_left_out(tmp_path, text):
+    (tmp_path / "m.csv").write_text(text)
+    assert sections.filled(Section("Damaged", "m.csv", "matrix"), tmp_path) is None
+    (tmp_path / "b.csv").write_text(text.replace("1", "one"))
+    assert sections.filled(Section("Damaged", "b.csv", "bars"), tmp_path) is None
+    (tmp_path / "p.json").write_text('[{"photo": "javascript:alert(1)"}, 3]')
+    assert sections.filled(Section("Photos", "p.json"), tmp_path) is None
+    assert sections.filled(Section("Missing", "none.csv"), tmp_path) is None
+
+
+def test_no_file_outside_of_the_run_is_shown(tmp_path):
+    (tmp_path / "secret.csv").write_text("a,b\nx,1\n")
+    (tmp_path / "run").mkdir()
+    assert sections.filled(Section("Secret", "../secret.csv"), tmp_path / "run") is None
+    (tmp_path / "run" / "link.csv").symlink_to(tmp_path / "secret.csv")
+    assert sections.filled(Section("Secret", "link.csv"), tmp_path / "run") is None
+
+
+def test_the_projects_sections_travel_as_text():
+    shown = Shown("f1", ("model",), {"f1": "F1"}, (Section("Scores", "f.csv", "bars", "seen"),))
+    assert Shown.read(json.loads(shown.as_json())) == shown
+
+
+def test_a_section_of_no_known_kind_is_refused(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        '[[tool.kernelkit.shown.sections]]\ntitle = "a"\nfile = "b"\nkind = "pie"\n'
+    )
+    with pytest.raises(PreflightError, match=r"figure, table, bars, matrix, photos.*pie"):
+        find_project(tmp_path)

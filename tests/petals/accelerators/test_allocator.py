@@ -1,0 +1,40 @@
+"""Whether blocks that were given back are there for the next batch."""
+
+import ctypes
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from petals.accelerators import allocator
+
+PROGRAM = """
+import resource, sys
+import numpy as np
+from petals.accelerators.allocator import keep_freed_memory
+if sys.argv[1] == "kept":
+    assert keep_freed_memory()
+three = lambda: [np.ones(24_000_000, np.uint8) for _ in range(3)]
+three()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(40):
+    three()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults(how):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="thresholds of glibc")
+def test_a_block_that_was_given_back_is_taken_again_without_page_faults():
+    assert faults("kept") < faults("not kept") / 4
+
+
+def test_a_platform_without_thresholds_is_left_alone(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    assert not allocator.keep_freed_memory()

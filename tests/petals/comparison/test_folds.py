@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+from petals.comparison import ensembles, runs
+
+LABELS = np.arange(60) % 3
+IDS = np.array([f"{i:09x}" for i in range(60)])
+
+
+@pytest.fixture
+def write_folds(write_run):
+    """Writes a run for each of `which` of three folds; image i is of fold i % 3."""
+
+    def write(name, which=range(3), **settings):
+        for fold in which:
+            own = np.arange(60) // 3 % 3 == fold
+            write_run(f"{name}-{fold}", labels=LABELS[own], ids=IDS[own].tolist(), folds=3,
+                      fold=fold, **settings)  # fmt: skip
+
+    return write
+
+
+def read(tmp_path):
+    return runs.read(str(tmp_path / "runs" / "*"))[0]
+
+
+def test_out_of_fold_each_image_counts_once(write_folds, tmp_path):
+    write_folds("a")
+    (run,) = read(tmp_path)
+    assert run.name == "a-0 to a-2 (3 folds)"
+    assert sorted(run.ids.tolist()) == sorted(IDS)
+    assert run.parameter("fold") is None
+    assert run.metrics["seconds"] == 30.0
+    assert run.metrics["later_epoch_seconds"] == 2.0
+    assert len(run.members) == 3
+    ranked = dict(zip(runs.ranking([run]).columns, runs.ranking([run]).rows[0], strict=True))
+    assert ranked["run"] == run.name
+
+
+def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path):
+    write_folds("a")
+    (run,) = read(tmp_path)
+    ids, mean = run.test_predictions()
+    kept = [np.load(tmp_path / f"runs/a-{n}/test_predictions.npz")["probabilities"]
+            for n in range(3)]  # fmt: skip
+    assert mean == pytest.approx(np.mean(kept, axis=0), abs=1e-6)
+    assert ensembles.submit_or_best([run], [1.0], tmp_path / "s.csv").endswith("(3 folds)")
+    rows = (tmp_path / "s.csv").read_text().split()[1:]
+    expected = np.mean(kept, axis=0).argmax(axis=1)
+    assert rows == [f"{i},{label}" for i, label in zip(ids, expected, strict=True)]
+
+
+def test_an_ensemble_is_weighted_out_of_fold(write_folds, tmp_path):
+    write_folds("a", skill=0.6)
+    write_folds("b", skill=0.6, backbone="VGG16")
+    found = read(tmp_path)
+    assert len(found) == 2
+    assert (found[0].ids == found[1].ids).all()
+    probabilities = ensembles.stacked(found)
+    assert probabilities.shape == (2, 60, 3)
+    weights = ensembles.hill_climb(probabilities, found[0].labels)
+    ensembles.submit(found, weights, tmp_path / "s.csv")
+    assert len((tmp_path / "s.csv").read_text().split()) == 10
+
+
+def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, tmp_path):
+    write_folds("a", which=[0])
+    write_folds("b", which=[0], backbone="VGG16")
+    assert sorted(run.name for run in read(tmp_path)) == ["a-0", "b-0"]  # on the same photos
+    write_folds("a", which=[1])
+    assert sorted(run.name for run in read(tmp_path)) == ["a-0", "b-0"]
+    (other,) = runs.read(str(tmp_path / "runs" / "*"))[1]
+    assert other.startswith("a-1: validated on ")
+
+
+def test_folds_that_share_an_image_are_not_joined(write_run, tmp_path):
+    for fold in range(2):
+        write_run(f"a-{fold}", folds=2, fold=fold)
+    assert len(read(tmp_path)) == 2

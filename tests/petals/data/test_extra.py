@@ -1,0 +1,133 @@
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from petals.data import shards, tfrecords
+from petals.data.extra import extended, more_to_train_on, write_twins
+from petals.data.source import Source, find_sources
+from petals.data.splits import Split
+from petals.errors import DataError, SettingError
+
+SIZE = 64
+NAMES = ("blue", "red ", "yellow")
+
+
+def picture(seed, quality=90):
+    """A smooth picture of its own: coarse noise, scaled up."""
+    coarse = np.random.default_rng(seed).integers(30, 200, (6, 6, 3)).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(coarse).resize((SIZE, SIZE)).save(buffer, "JPEG", quality=quality)
+    return buffer.getvalue()
+
+
+def write(root, names=None, **splits):
+    """A source of {split: [(seed, label)]}; the seed makes the picture and the id."""
+    for split, rows in splits.items():
+        quality = 90 if names is None else 60  # of another set the same photo has other bytes
+        examples = [tfrecords.Example(picture(seed, quality), f"{seed:09x}", label)
+                    for seed, label in rows]  # fmt: skip
+        path = Path(tfrecords.folder(root, SIZE, split))
+        tfrecords.write_shard(path / tfrecords.shard_name(0, SIZE, len(rows)), examples)
+    (root / "classes.json").write_text(json.dumps(names or NAMES))
+    return Source(str(root), "folder")
+
+
+@pytest.fixture
+def main(tmp_path):
+    source = write(
+        tmp_path / "main", train=[(n, n % 3) for n in range(12)],
+        val=[(n, n % 3) for n in range(12, 18)], test=[(n, None) for n in range(18, 24)],
+    )  # fmt: skip
+    return {part: Split.find(source.root, SIZE, part) for part in ("train", "val", "test")}
+
+
+OTHER = ["Yellow", "red"]  # in another order, and fewer
+ROWS = [(n, n % 2) for n in (*range(100, 110), 18, 19, 12, 0)]  # two of test, one of val and train
+
+
+def add(main, tmp_path, rows=ROWS, names=OTHER, **settings):
+    other = write(tmp_path / "other", names, train=rows[:-3], val=rows[-3:])
+    cache = tmp_path / "cache"
+    return more_to_train_on([other], NAMES, main, cache=cache, **settings)
+
+
+def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
+    (added,) = add(main, tmp_path)
+    assert added.added == 10
+    assert {split: len(pairs) for split, pairs in added.twins.items()} == {
+        "test": 2, "val": 1, "train": 1,
+    }  # fmt: skip
+    assert "10 of 14 photos added; 2 are in test too and left out (000000012, 000000013)" in str(
+        added
+    )
+    train = extended(main["train"], [added])
+    labels, ids = shards.labels_and_ids(train)
+    assert train.count == 22
+    told = dict(zip(ids.tolist(), labels.tolist(), strict=True))
+    assert told[f"{100:09x}"] == 2  # Yellow is the first there and the last here
+    assert told[f"{101:09x}"] == 1
+    assert told[f"{1:09x}"] == 1
+    write_twins(tmp_path / "twins.csv", [added])
+    rows = list(csv.DictReader((tmp_path / "twins.csv").read_text().splitlines()))
+    assert [(row["id"], row["split"]) for row in rows][:2] == [
+        ("000000012", "test"), ("000000013", "test"),
+    ]  # fmt: skip
+
+
+def test_a_limited_split_is_looked_at_whole(main, tmp_path):
+    some = {name: Split(split.paths, SIZE, 2) for name, split in main.items()}
+    (added,) = add(some, tmp_path)
+    assert added.added == 10
+    train = extended(some["train"], [added])
+    _, ids = shards.labels_and_ids(train)
+    assert ids.tolist()[-2:] == [f"{n:09x}" for n in range(2)]
+    assert train.count == 12
+
+
+def test_test_twins_are_used_only_where_that_is_asked_for(main, tmp_path):
+    (added,) = add(main, tmp_path, test_twins="use")
+    assert added.added == 12
+    assert added.used == 2
+    assert "2 are in test too and kept" in str(added)
+    assert added.summary()["test_twins_used"] == 2
+    with pytest.raises(SettingError, match="test_twins 'maybe'"):
+        add(main, tmp_path, test_twins="maybe")
+
+
+def test_a_source_that_is_the_test_set_is_refused(main, tmp_path):
+    rows = [(n, 0) for n in (*range(18, 24), 100, 101, 102)]
+    with pytest.raises(DataError, match="is the test set: 6 of its 9 photos") as error:
+        add(main, tmp_path, rows)
+    assert "\n" not in str(error.value)
+    assert not list((tmp_path / "cache").rglob("*.tfrec"))
+
+
+def test_a_source_of_other_classes_is_refused(main, tmp_path):
+    with pytest.raises(DataError, match="first source lacks: oak, elm") as error:
+        add(main, tmp_path, names=["oak", "elm"])
+    assert "\n" not in str(error.value)
+
+
+def test_what_was_written_is_found_again(main, tmp_path):
+    first = add(main, tmp_path)
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")}
+    assert add(main, tmp_path) == first
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")} == before
+
+
+def test_nothing_is_added_without_other_sources(main, tmp_path):
+    assert more_to_train_on([], NAMES, main, cache=tmp_path) == []
+    assert extended(main["train"], []) is main["train"]
+
+
+def test_a_source_is_named_once(main, tmp_path):
+    write(tmp_path / "other", OTHER, train=ROWS)
+    roots = [source.root for source in find_sources(f"{tmp_path}/main, {tmp_path}/other", SIZE)]
+    assert roots == [f"{tmp_path}/main", f"{tmp_path}/other"]
+    with pytest.raises(DataError, match="twice"):
+        find_sources(f"{tmp_path}/main,{tmp_path}/main", SIZE)

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from petals.data import folds, shards
+from petals.data.splits import Split
+from petals.errors import DataError, SettingError
+
+SIZE = 32
+
+
+@pytest.fixture
+def cut(splits, tmp_path):
+    def cut(count, number):
+        return folds.divided(splits[0], splits[1], count, number, tmp_path)
+
+    return cut
+
+
+def ids(split):
+    return shards.labels_and_ids(split)[1].tolist()
+
+
+def test_out_of_fold_each_image_comes_once(cut, splits):
+    everything = sorted(ids(splits[0]) + ids(splits[1]))
+    validated = []
+    for number in range(5):
+        train, val = cut(5, number)
+        assert sorted(ids(train) + ids(val)) == everything
+        assert train.count + val.count == 71
+        validated += ids(val)
+    assert sorted(validated) == everything
+
+
+def test_the_parts_of_a_class_differ_by_one_image(splits):
+    labels = np.concatenate([shards.labels_and_ids(split)[0] for split in splits[:2]])
+    names = np.concatenate([shards.labels_and_ids(split)[1] for split in splits[:2]])
+    part = folds.assigned(labels, names, 4)
+    for label in range(3):
+        counts = np.bincount(part[labels == label], minlength=4)
+        assert counts.max() - counts.min() <= 1
+    assert np.ptp(np.bincount(part)) <= 1
+    order = np.random.default_rng(0).permutation(len(labels))
+    assert (folds.assigned(labels[order], names[order], 4) == part[order]).all()
+
+
+def test_records_keep_their_label_and_bytes(cut, splits):
+    def told(split):
+        found = shards.sample(split, split.count)
+        return {i: (label, image.sum()) for i, label, image in
+                zip(ids(split), found.labels, found.images, strict=True)}  # fmt: skip
+
+    train, val = cut(3, 1)
+    assert told(train) | told(val) == told(splits[0]) | told(splits[1])
+
+
+def test_the_parts_are_written_once(cut, tmp_path):
+    cut(3, 0)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.tfrec")}
+    cut(3, 2)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.tfrec")} == before
+
+
+def test_together_both_are_trained_on(cut, splits, dataset, tmp_path):
+    train, val = cut(1, 0)
+    assert ids(train) == ids(splits[0]) + ids(splits[1])
+    assert val == splits[1]
+    some = Split.find(str(dataset), SIZE, "train", 10)
+    train, _ = folds.divided(some, splits[1], 1, 0, tmp_path)
+    assert sorted(ids(train)) == sorted(ids(splits[0])[:10] + ids(splits[1]))
+
+
+def test_no_folds_change_nothing(cut, splits):
+    assert cut(0, 0) == splits[:2]
+
+
+def test_a_fold_that_is_not_there(cut, splits, tmp_path):
+    with pytest.raises(SettingError, match="fold=5 is out of range: folds=5 has the folds 0 to 4"):
+        cut(5, 5)
+    with pytest.raises(DataError, match="71 images cannot make 80 folds"):
+        cut(80, 0)
+    assert not list(tmp_path.rglob("*.tfrec"))
+
+
+def test_an_image_in_both_splits_is_refused(splits, tmp_path):
+    with pytest.raises(DataError, match="21 ids occur twice"):
+        folds.divided(splits[1], splits[1], 2, 0, tmp_path)

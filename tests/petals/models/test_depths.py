@@ -1,0 +1,59 @@
+"""Features pooled at several depths, of any backbone and under any Keras."""
+
+import numpy as np
+import pytest
+from tensorflow import keras
+
+from petals.errors import SettingError
+from petals.models import depths, saved
+from petals.models.backbones import BACKBONES
+from petals.models.build import build, set_trainable
+
+
+def names(network, features="depths"):
+    producer = {id(layer.output): layer.name for layer in network.layers}
+    return [producer[id(tensor)] for tensor in depths.maps(network, features)]
+
+
+def test_mobilenets_depths_are_the_ends_of_its_blocks():
+    network = BACKBONES["MobileNet-0.25"].build(64)
+    assert names(network) == [f"conv_pw_{block}_relu" for block in (7, 9, 11, 12, 13)]
+    assert names(network, "last") == ["conv_pw_13_relu"]
+
+
+def test_depths_lie_where_all_paths_meet():
+    images = keras.Input((32, 32, 3))
+    x = keras.layers.Conv2D(4, 3, padding="same")(images)
+    for number in range(6):
+        inside = keras.layers.ReLU(name=f"inside_{number}")(x)
+        inside = keras.layers.Conv2D(4, 3, padding="same")(inside)
+        x = keras.layers.Add(name=f"sum_{number}")([x, inside])
+    network = keras.Model(images, keras.layers.ReLU(name="top")(x))
+    assert names(network) == ["sum_2", "sum_3", "sum_4", "top"]
+
+
+def test_a_classifier_on_depths_is_one_model(tmp_path):
+    one = build("SmallNet", 32, 3, weights="none", features="depths")
+    images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
+    assert one.features.output_shape[-1] == 96 + 256 == one.head.get_weights()[0].shape[0]
+    values = np.asarray(one.features(images))
+    last = build("SmallNet", 32, 3, weights="none")
+    last.backbone.set_weights(one.backbone.get_weights())
+    assert np.allclose(values[:, -256:], last.features(images), atol=1e-5)
+
+    saved.save(one, tmp_path / "classifier.h5")
+    again = build("SmallNet", 32, 3, weights="none", features="depths")
+    saved.load(again, tmp_path / "classifier.h5")
+    assert np.allclose(one.model(images), again.model(images), atol=1e-6)
+
+
+@pytest.mark.parametrize(("what", "trained"), [("none", 2), ("last:2", 3), ("all", 7)])
+def test_what_is_trained_is_chosen_as_ever(what, trained):
+    one = build("SmallNet", 32, 3, weights="none", features="depths")
+    set_trainable(one, what)
+    assert len(one.model.trainable_weights) == trained
+
+
+def test_features_that_are_not_there():
+    with pytest.raises(SettingError, match="features 'first': one of last, depths"):
+        build("SmallNet", 32, 3, weights="none", features="first")

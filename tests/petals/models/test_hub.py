@@ -1,0 +1,50 @@
+import json
+import sys
+
+import pytest
+
+from petals.errors import SettingError, WeightsError
+from petals.models import hub
+from petals.models.backbones import find_backbone
+from petals.models.build import build
+
+VIT = {"module": "keras_hub.src.models.vit", "class_name": "ViTBackbone",
+       "config": {"dtype": {"module": "keras", "class_name": "DTypePolicy"}}}  # fmt: skip
+
+
+@pytest.fixture
+def no_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras_hub", None)
+
+
+def test_without_the_package_one_line_says_what_to_install(no_package):
+    for make in (lambda: find_backbone("hub:vit"), lambda: build("hub:vit", 32, 3)):
+        with pytest.raises(SettingError, match=r"keras_hub .*: pip install keras-hub") as error:
+            make()
+        assert "\n" not in str(error.value)
+
+
+def test_a_preset_has_to_be_named(no_package):
+    with pytest.raises(SettingError, match="write a preset behind it"):
+        find_backbone("hub:")
+
+
+def test_a_preset_is_a_folder_or_an_attached_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
+    own = tmp_path / "own"
+    attached = tmp_path / "input/models/keras/vit/keras/base/2"
+    for folder in (own, attached):
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text("{}")
+    assert hub.folder_of(str(own)) == own
+    assert hub.folder_of("keras/vit/keras/base/2") == attached
+    assert hub.folder_of("vit_base_patch16_224_imagenet") is None
+
+
+@pytest.mark.parametrize("module", ["os", "subprocess", "keras_hubris.x", "kerasx"])
+def test_classes_of_other_packages_are_not_built(module):
+    hub._check(VIT, "hub:vit")
+    bad = json.loads(json.dumps(VIT))
+    bad["config"]["inside"] = [{"module": module, "class_name": "system"}]
+    with pytest.raises(WeightsError, match=f"is made of {module!r}"):
+        hub._check(bad, "hub:vit")

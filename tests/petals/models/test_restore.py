@@ -1,0 +1,169 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from petals import storage
+from petals.errors import StorageError, WeightsError
+from petals.models import saved
+from petals.models import weights as pretrained
+from petals.models.backbones import find_backbone
+from petals.models.build import build
+from petals.models.card import ModelCard, parse
+from petals.models.export import export
+from petals.models.restore import find_model, restore
+
+NAMES = ("blue", "red", "yellow")
+
+
+def card_of(classifier, weights, whole, **changes):
+    origin = pretrained.origin(find_backbone("SmallNet"), 32, weights)
+    origin["digest"] = "" if whole else saved.digest(classifier.backbone)
+    card = ModelCard("SmallNet", 32, NAMES, "tf", origin, temperature=1.5,
+                     scores={"macro_f1": 0.5})  # fmt: skip
+    return dataclasses.replace(card, **changes)
+
+
+@pytest.fixture(scope="module")
+def pretrained_file(tmp_path_factory):
+    """Weights of a backbone in a file, as an attached dataset would hold them."""
+    path = tmp_path_factory.mktemp("weights") / "small.weights.h5"
+    build("SmallNet", 32, 3, weights="none").backbone.save_weights(path)
+    return path
+
+
+def answers(classifier):
+    images = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3)).astype(np.uint8)
+    return np.asarray(classifier.model(images, training=False))
+
+
+def test_a_whole_model_comes_back_with_its_card(tmp_path):
+    classifier = build("SmallNet", 32, 3, weights="none", dropout=0.2)
+    card = card_of(classifier, "none", whole=True)
+    saved.save(classifier, tmp_path / "classifier.h5", card)
+    again, told = restore(find_model(str(tmp_path)))
+    assert told == card
+    assert np.allclose(answers(again), answers(classifier), atol=1e-6)
+
+
+def test_a_head_comes_back_on_the_weights_it_was_trained_on(tmp_path, pretrained_file, monkeypatch):
+    classifier = build("SmallNet", 32, 3, weights=str(pretrained_file))
+    path = tmp_path / "classifier.h5"
+    card = card_of(classifier, str(pretrained_file), whole=False)
+    saved.save(classifier, path, card, backbone=False)
+    whole = tmp_path / "whole.h5"
+    saved.save(classifier, whole)
+    assert path.stat().st_size < whole.stat().st_size / 20
+
+    again, _ = restore(path, str(pretrained_file))
+    assert np.allclose(answers(again), answers(classifier), atol=1e-6)
+
+    # attached under its name, it is found
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(pretrained_file.parent))
+    again, _ = restore(path)
+    assert np.allclose(answers(again), answers(classifier), atol=1e-6)
+
+
+def test_a_head_on_other_weights_is_refused(tmp_path, pretrained_file):
+    classifier = build("SmallNet", 32, 3, weights=str(pretrained_file))
+    path = tmp_path / "classifier.h5"
+    saved.save(classifier, path, card_of(classifier, str(pretrained_file), False), backbone=False)
+    with pytest.raises(WeightsError, match=r"trained on small\.weights\.h5, and other weights"):
+        restore(path, "none")
+    with pytest.raises(WeightsError, match="holds a head alone"):
+        build("SmallNet", 32, 3, weights=str(path))
+
+
+def test_a_file_without_a_card_cannot_be_used_by_itself(tmp_path):
+    saved.save(build("SmallNet", 32, 3, weights="none"), tmp_path / "classifier.h5")
+    with pytest.raises(WeightsError, match="has no card"):
+        restore(tmp_path / "classifier.h5")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"classes": ["a", "\x1b[31mb", "c"]}, {"classes": [1, 2, 3]}, {"classes": []},
+        {"image_size": -1}, {"image_size": "32"}, {"temperature": 0}, {"more": 1},
+        {"temperature": "hot"}, {"weights": "none"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_card_that_no_run_wrote_is_refused(change):
+    card = ModelCard("SmallNet", 32, NAMES, "tf", {"setting": "none"})
+    with pytest.raises(WeightsError, match="has a damaged card") as error:
+        parse(json.dumps(json.loads(card.as_json()) | change), "x.h5")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("tta", "views"), [(4, 4), (0, 1), ("9", 1), (10**6, 1), (None, 1)])
+def test_a_photo_is_seen_as_often_as_the_temperature_was_fitted_for(tta, views):
+    card = ModelCard("SmallNet", 32, NAMES, "tf", {}, about={"parameters": {"tta": tta}})
+    assert card.views == views
+
+
+def test_arguments_that_build_does_not_take_are_refused(tmp_path):
+    classifier = build("SmallNet", 32, 3, weights="none")
+    card = card_of(classifier, "none", True, build={"lambda": "import os"})
+    saved.save(classifier, tmp_path / "classifier.h5", card)
+    with pytest.raises(WeightsError, match="by another version of the kit"):
+        restore(tmp_path / "classifier.h5")
+
+
+@pytest.mark.parametrize(
+    ("classes", "size", "says"),
+    [
+        (("blue", "red"), 32, "3 classes where the data has 2, 'yellow' among them"),
+        (("red", "blue", "yellow"), 32, "other classes, in another order"),
+        (("blue", "red", "green"), 32, "other classes, 'yellow' among them"),
+        (NAMES, 64, "images of 32 pixels, not 64: set image_size=32"),
+    ],
+)
+def test_a_model_of_other_classes_or_size_is_refused(classes, size, says):
+    card = ModelCard("SmallNet", 32, NAMES, "tf", {})
+    card.check(("blue ", "Red", "yellow"), 32, "x.h5")  # the competition's names end in spaces
+    with pytest.raises(WeightsError, match=says) as error:
+        card.check(classes, size, "x.h5")
+    assert "\n" not in str(error.value)
+
+
+def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    classifier = build("SmallNet", 32, 3, weights="none")
+    for name, score in (("a", 0.4), ("b", 0.9), ("c", None)):
+        card = card_of(classifier, "none", True, scores={"macro_f1": score})
+        saved.save(classifier, tmp_path / "runs" / name / "classifier.h5", card)
+    saved.save(classifier, tmp_path / "runs/old/classifier.h5")
+    storage.write_text(tmp_path / "runs/broken/classifier.h5", "no HDF5")
+    assert find_model().parent.name == "b"
+    message = capsys.readouterr().out
+    assert "of 3 models" in message
+    assert message.count("left out: ") == 2
+
+
+def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(WeightsError, match=r"no classifier\.h5 in runs/"):
+        find_model()
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    with pytest.raises(WeightsError, match="model_sources"):
+        find_model()
+    with pytest.raises(WeightsError, match="no model at"):
+        find_model("nowhere")
+
+
+def test_an_export_answers_as_the_model_does(tmp_path):
+    import tensorflow as tf
+
+    classifier = build("SmallNet", 32, 3, weights="none")
+    card = card_of(classifier, "none", True)
+    assert export(classifier, card, tmp_path / "saved_model") < 1e-5
+    images = np.random.default_rng(1).integers(0, 256, (7, 32, 32, 3)).astype(np.uint8)
+    loaded = tf.saved_model.load(str(tmp_path / "saved_model"))
+    served = loaded.serve(images).numpy()
+    assert np.allclose(served, classifier.model(images, training=False), atol=1e-5)
+    assert (tmp_path / "saved_model/labels.txt").read_text().split() == list(NAMES)
+    with pytest.raises(StorageError, match="there already"):
+        export(classifier, card, tmp_path / "saved_model")
+    assert [p.name for p in tmp_path.iterdir()] == ["saved_model"]

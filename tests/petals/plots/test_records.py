@@ -1,0 +1,72 @@
+"""What a report lays out itself, from a run's predictions and photos."""
+
+import base64
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from petals.data import shards
+from petals.data.splits import Split
+from petals.evaluation.metrics import examples
+from petals.plots import records
+
+NAMES = ("rose", "iris", "lily")
+LABELS = np.array([0, 0, 0, 1, 1, 2])
+PROBABILITIES = np.array(
+    [[0.9, 0.1, 0], [0.3, 0.7, 0], [0.2, 0.8, 0], [0, 1, 0], [0.1, 0.9, 0], [0.6, 0.4, 0]]
+)
+
+
+def rows(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_classes_come_worst_first_and_without_empty_ones():
+    found = rows(records.class_scores(LABELS[:5], PROBABILITIES[:5], NAMES))
+    assert [row[0] for row in found] == ["class", "rose", "iris"]
+    assert found[1] == ["rose", "0.5000", "1.0000", "0.3333", "3"]
+
+
+def test_the_matrix_has_names_on_both_sides():
+    found = rows(records.matrix(LABELS, PROBABILITIES, NAMES))
+    assert found[0][1:] == list(NAMES)
+    assert found[1:] == [["rose", "1", "2", "0"], ["iris", "0", "2", "0"], ["lily", "1", "0", "0"]]
+
+
+def test_calibration_sets_how_sure_beside_how_right():
+    found = rows(records.calibration(LABELS, PROBABILITIES))
+    assert found[1] == ["60% to 70%", "60.0%", "0.0%", "1"]
+    assert found[-1] == ["90% to 100%", "93.3%", "100.0%", "3"]
+
+
+def test_examples_are_the_surest():
+    assert examples(LABELS, PROBABILITIES, 0, 1) == (2, 3)
+    assert examples(LABELS, PROBABILITIES, 2, 0) == (5, 0)
+    assert examples(LABELS[1:], PROBABILITIES[1:], 2, 0) == (4, None)
+    with pytest.raises(ValueError, match="empty"):
+        examples(LABELS, PROBABILITIES, 1, 2)
+
+
+def test_a_thumbnail_is_a_small_photo():
+    photo = np.full((400, 400, 3), 200, np.uint8)
+    kind, _, text = records.thumbnail(photo).partition(",")
+    assert kind == "data:image/jpeg;base64"
+    assert Image.open(io.BytesIO(base64.b64decode(text))).size == (records.SIDE, records.SIDE)
+
+
+def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):
+    split = Split.find(str(dataset), 32, "val")
+    labels, _ = shards.labels_and_ids(split)
+    probabilities = np.eye(3)[(labels + (np.arange(len(labels)) < 2)) % 3]
+    pairs = records.confused(split, labels, probabilities, NAMES)
+    assert sum(pair["images"] for pair in pairs) == 2
+    assert pairs[0]["the photo"].startswith("data:image/jpeg;base64,")
+    wrong = records.mistakes(split, labels, probabilities, NAMES)
+    assert len(wrong) == 2
+    assert wrong[0]["true"] != wrong[0]["guessed"]
+    assert records.mistakes(split, labels, np.eye(3)[labels], NAMES) == []
+    json.dumps([pairs, wrong])

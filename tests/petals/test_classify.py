@@ -1,0 +1,89 @@
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from petals.classify import classify, find_photos, photos_for
+from petals.errors import DataError, SettingError
+from petals.models import saved
+from petals.models.build import build
+from petals.models.card import ModelCard
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    classifier = build("SmallNet", 32, 3, weights="none")
+    path = tmp_path_factory.mktemp("model") / "classifier.h5"
+    weights = {"setting": "none", "file": "", "digest": "", "licence": "none"}
+    card = ModelCard("SmallNet", 32, ("blue", "red", "yellow"), "tf", weights, temperature=2.0)
+    saved.save(classifier, path, card)
+    return path
+
+
+def test_a_table_and_a_picture_of_new_photos(model, photos, tmp_path):
+    output = tmp_path / "told"
+    answers, _ = classify(str(model), [str(photos / "red"), str(photos / "blue/03.jpg")],
+                          top=2, output=output)  # fmt: skip
+    assert len(answers.names) == 21
+    assert answers.probabilities.shape == (21, 3)
+    assert answers.probabilities.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    rows = list(csv.DictReader((output / "predictions.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["photo", "class 1", "probability 1", "class 2", "probability 2"]
+    assert float(rows[0]["probability 1"]) >= float(rows[0]["probability 2"])
+    assert rows[-1]["photo"].endswith("03.jpg")
+    assert {path.name for path in output.iterdir()} == {"predictions.csv", "predictions.png"}
+
+
+def test_a_photo_that_cannot_be_read_is_named_before_anything_is_written(model, photos, tmp_path):
+    (photos / "red/05.jpg").write_bytes((photos / "red/05.jpg").read_bytes()[:300])
+    (photos / "red/07.jpg").write_text("no photo")
+    output = tmp_path / "told"
+    with pytest.raises(DataError, match=r"05\.jpg: damaged image.*, and 1 more like it") as error:
+        classify(str(model), [str(photos)], output=output)
+    assert "\n" not in str(error.value)
+    assert not output.exists()
+
+
+def test_names_that_lead_to_no_photo(photos, tmp_path, monkeypatch):
+    assert len(find_photos([str(photos / "*/0*.jpg"), str(photos / "red/00.jpg")])) == 30
+    for given in ([str(tmp_path / "nothing")], []):
+        with pytest.raises(DataError, match="no photo"):
+            find_photos(given)
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
+    assert photos_for("auto") == []
+    place = tmp_path / "input/datasets/me/mine"
+    place.mkdir(parents=True)
+    (place / "a.JPG").symlink_to(photos / "red/00.jpg")
+    assert photos_for("auto") == [place / "a.JPG"]
+
+
+def test_settings_out_of_range(model, photos):
+    with pytest.raises(SettingError, match="fit 'stretch': crop or squash"):
+        classify(str(model), [str(photos)], fit="stretch")
+    with pytest.raises(SettingError, match="top 0"):
+        classify(str(model), [str(photos)], top=0)
+
+
+@pytest.mark.long
+def test_the_tool_prints_the_table_and_exports(model, photos, tmp_path):
+    def tool(*arguments):
+        command = [sys.executable, str(ROOT / "tools/predict.py"), *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, env=os.environ)
+
+    done = tool(model, photos / "red", "--top", 1, "--export", tmp_path / "exported")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["photo", "class", "1", "probability", "1"]
+    assert len(lines) == 22
+    assert (tmp_path / "exported/saved_model.pb").is_file()
+    (photos / "red/07.jpg").write_text("no photo")
+    failed = tool(model, photos / "red")
+    assert failed.returncode == 11
+    assert failed.stderr.strip().splitlines()[-1].startswith("error: ")
+    assert np.char.count(failed.stderr, "Traceback") == 0

@@ -1,0 +1,135 @@
+"""The head as logistic regression: the solver's optimum, folded into one softmax layer."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from petals.errors import DataError
+from petals.evaluation.prediction import predict
+from petals.models.build import build
+from petals.training import features, logistic_head
+from petals.training.compile import set_seed
+from petals.training.features import Features
+from petals.training.head import apply_head
+from petals.training.logistic_head import fit_head
+
+quiet = {"say": lambda line: None}
+
+
+def clouds(classes=3, each=20, width=8, views=1, seed=0, spread=1.0):
+    """Features around a centre for each class, of very different scales."""
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(7).normal(size=(classes, 1, width))
+    labels = np.repeat(np.arange(classes), each)
+    values = centres[labels] + spread * rng.normal(size=(len(labels), views, width))
+    values = 5 + values * 10.0 ** np.linspace(-2, 2, width)
+    ids = np.array([f"{i:04}" for i in range(len(labels))])
+    return Features(values.astype(np.float32), labels, ids)
+
+
+class Head:
+    """What a classifier has of its softmax layer."""
+
+    def __init__(self, units):
+        self.units = units
+        self.head = self
+
+    def set_weights(self, weights):
+        self.weights = weights
+
+    def get_weights(self):
+        return self.weights
+
+
+def fitted(train, val=None, classes=3, **settings):
+    head = Head(classes)
+    found = fit_head(head, train, val or train, **{**quiet, **settings})
+    return head, found
+
+
+@pytest.mark.parametrize("views", [1, 2])
+def test_the_head_is_the_solvers_optimum_on_standardised_features(views):
+    train = clouds(views=views)
+    head, found = fitted(train)
+    rows = train.values.reshape(-1, train.values.shape[-1]).astype(np.float64)
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+    solver = LogisticRegression(C=found.strength / views, max_iter=2000, tol=1e-8)
+    solver.fit((rows - mean) / deviation, np.repeat(train.labels, views))
+    expected = solver.predict_proba((rows - mean) / deviation).reshape(-1, views, 3).mean(axis=1)
+    assert np.allclose(apply_head(head, train), expected, atol=5e-3)
+
+
+def test_the_strength_has_the_least_log_loss_held_out():
+    noisy = clouds(each=15, width=40, spread=4.0)
+    _, found = fitted(noisy)
+    assert found.strength == min(found.losses, key=found.losses.get)
+    assert found.strength < max(logistic_head.STRENGTHS)  # of noise, strong regularisation
+    _, clear = fitted(clouds(each=40, spread=0.3))
+    assert clear.strength > found.strength
+
+
+def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
+    labels = np.repeat(np.arange(4), [10, 5, 20, 1])
+    folds = logistic_head.stratified_folds(labels, seed=3)
+    assert np.sum(folds, axis=0).tolist() == [1] * len(labels)
+    for label, count in ((0, 2), (1, 1), (2, 4)):
+        assert [int((labels[fold] == label).sum()) for fold in folds] == [count] * 5
+
+
+def test_the_model_gives_the_heads_probabilities(splits, monkeypatch, tmp_path):
+    monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
+    set_seed(0)
+    model = build("SmallNet", 32, 3, weights="none", features="depths")
+    train, val = (features.extract(model.features, s, key="x", views=2) for s in splits[:2])
+    rows = []
+    fit_head(model, train, val, history=rows, **quiet)
+    probabilities = predict(model.model, splits[1], 8, tta=2)
+    assert np.allclose(apply_head(model, val), probabilities, atol=1e-4)
+    assert rows[0]["val_macro_f1"] > 0.9
+    assert [row["phase"] for row in rows] == ["head"]
+
+
+@pytest.mark.parametrize("shown", [[0], [0, 2], [0, 1, 2]])
+def test_a_class_without_photos_is_never_the_answer(shown):
+    every = clouds(classes=4)
+    keep = np.isin(every.labels, shown)
+    train = Features(every.values[keep], every.labels[keep], every.ids[keep])
+    head, _ = fitted(train, every, classes=4)
+    probabilities = apply_head(head, every)
+    assert set(probabilities.argmax(axis=1)) == set(shown)
+    assert (probabilities[keep].argmax(axis=1) == train.labels).mean() > 0.8
+
+
+def test_a_handful_of_photos_is_enough():
+    head, found = fitted(clouds(each=1), clouds(seed=1))
+    assert np.isfinite(head.weights[0]).all()
+    assert found.strength in logistic_head.STRENGTHS
+
+
+def test_past_the_deadline_no_strength_is_tried():
+    message = []
+    head, found = fitted(clouds(), deadline=time.monotonic() - 1, say=message.append)
+    assert found.losses == {}
+    assert "not measured" in message[0]
+    assert head.weights[0].shape == (8, 3)
+
+
+def test_many_features_are_judged_by_one_fold(monkeypatch):
+    monkeypatch.setattr(logistic_head, "LARGE", 1)
+    tried = []
+    original = logistic_head._Regression.__init__
+
+    def counting(self, values, labels, classes):
+        tried.append(len(labels))
+        original(self, values, labels, classes)
+
+    monkeypatch.setattr(logistic_head._Regression, "__init__", counting)
+    fitted(clouds())
+    assert tried == [48, 60]
+
+
+def test_labels_that_the_head_does_not_know():
+    with pytest.raises(DataError, match="labels from 0 to 2 where 2 classes are known"):
+        fitted(clouds(), classes=2)

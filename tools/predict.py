@@ -1,0 +1,49 @@
+"""Tell what is on photos, with a model that a run left."""
+
+from __future__ import annotations
+
+import _python  # noqa: F401 - before what a wrong Python lacks
+
+# isort: split
+from pathlib import Path
+
+import click
+
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command(help=__doc__)
+@click.argument("model")
+@click.argument("photos", nargs=-1)
+@click.option("--output", type=click.Path(path_type=Path),
+              help="A folder for predictions.csv and predictions.png.")  # fmt: skip
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True,
+              help="Likeliest classes to tell.")  # fmt: skip
+@click.option("--fit", type=click.Choice(["crop", "squash"]), default="crop", show_default=True,
+              help="Keep the middle square, or squeeze the whole photo into it.")  # fmt: skip
+@click.option("--weights", default="auto", show_default=True,
+              help="For a head alone: the file of its backbone's weights.")  # fmt: skip
+@click.option("--export", "export_to", type=click.Path(path_type=Path),
+              help="A new folder for the model as a TensorFlow SavedModel.")  # fmt: skip
+@reports_errors
+def main(
+    model: str,
+    photos: tuple[str, ...],
+    output: Path | None,
+    top: int,
+    fit: str,
+    weights: str,
+    export_to: Path | None,
+) -> None:
+    """Tell what is on PHOTOS: files, folders or globs.
+
+    MODEL is a run's classifier.h5 or its folder, or auto for the best in runs/.
+    """
+    from petals.classify import classify_and_export
+
+    click.echo(classify_and_export(model, photos, weights=weights, fit=fit, top=top, output=output,
+                                   export_to=export_to))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
