@@ -141,8 +141,9 @@ run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 # ## Fast enough?
 #
 # An accelerator that waits for photos is paid for nothing. "Decoding" does only that; the others
-# are the training pipeline with each level of augmentation, read from the files again in every
-# epoch or, where the decoded photos fit, from memory. Red bars are below what is needed.
+# are the training pipeline, read from the files again in every epoch or, where the decoded photos
+# fit, from memory. An accelerator changes the photos itself; "strong on the CPU" is for training
+# on this machine's CPU, where it does that as well. Red bars are below what is needed.
 
 # %%
 rates = exploration.rates(splits["train"], batch_size, len(names), seconds)

@@ -37,7 +37,7 @@ head_epochs = 30  # >= 0: passes of head=gradient over the stored features; 0 = 
 views = 0  # >= 0: views for the head: photo, mirror image, then as augment says; 0 = what suits
 epochs = 5  # >= 0: passes over the photos while fine-tuning
 batch_size = 32  # >= 1: images for each replica
-augment = "light"  # none | flip | light | strong: change of photos to fine-tune on, and of views
+augment = "light"  # none | flip | crop | light | strong: changes photos to tune on, and views
 mix = "none"  # none | mixup | cutmix: blending photos and their labels
 dropout = 0.3  # [0, 1): share of the features left out while training
 label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
@@ -101,6 +101,7 @@ from petals import kaggle
 from petals.accelerators import compilation
 from petals.data import augment as augmentation
 from petals.data import inspection, pipeline, shards
+from petals.data.augment_layer import in_step
 from petals.data.extra import extended, more_to_train_on, write_twins
 from petals.data.folds import TOGETHER, divided
 from petals.data.source import find_sources
@@ -245,7 +246,8 @@ elif head != "none" and not kept.phase:
 # %%
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
-    look = pipeline.augmented(sample.images[:8], augmentation.augmentation(augment), seed)
+    change = augmentation.augmentation(augment, mix)
+    look = pipeline.augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %%
@@ -257,14 +259,17 @@ if tuning:
 
 # %%
 if tuning:
+    on_device = in_step(classifier.model)  # where the photos are changed
     batches = partial(
         pipeline.training,
         train.part(device.host, device.hosts),
         batch_size_all // device.hosts,
         len(names),
-        augment=augmentation.augmentation(augment),
-        mix=augmentation.mixing(mix),
-        seed=seed + device.host,
+        augment=change,
+        on_device=on_device,
+        seed=seed,
+        host=device.host,
+        hosts=device.hosts,
         deterministic=device.on_cpu,
     )
     tuned = fine_tuning.fine_tune(
@@ -277,6 +282,7 @@ if tuning:
         batch_size=batch_size_all,
         val_labels=val_labels,
         **plan.compiling,
+        augment=change if on_device else None,
         by_hand=custom_loop,
         files=train.paths,
         checkpoints=kept,

@@ -86,7 +86,7 @@ def test_run_folders_of_all_kinds_have_their_place_on_the_page(desk):
     folders += [f"tiny/{path.parent.name}" for path in (desk / "runs/tiny").glob("*/run.ipynb")]
     assert len(folders) == 6
     for folder in folders:
-        assert f'href="{folder}/report.html"' in page
+        assert f'"report": "{folder}/report.html"' in page
     assert "withered" in (desk / "runs/rehearsal-count-petals-v2/report.html").read_text()
 
 

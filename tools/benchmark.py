@@ -17,8 +17,8 @@ import click
 
 from kernelkit.terminal.cli import reports_errors
 
-NAMES = ("pipeline", "ingest", "head", "recipes", "fine_tune", "sweep", "fetch", "compile",
-         "runtimes", "kernelkit", "page", "tpu")  # fmt: skip
+NAMES = ("pipeline", "augment", "ingest", "head", "recipes", "fine_tune", "sweep", "fetch",
+         "compile", "runtimes", "kernelkit", "page", "tpu")  # fmt: skip
 ON_REQUEST = ("tpu",)  # takes hours
 
 

@@ -223,7 +223,7 @@ def versions() -> dict[str, str]:
     """Of what the result depends on."""
     import platform
 
-    keras_version = keras.version() if hasattr(keras, "version") else keras.__version__
+    keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
     return {
         "petals": version(),
         "tensorflow": tf.__version__,

@@ -99,13 +99,19 @@ def _problems(values: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[s
     if views > 2 and values["augment"] == "none":
         yield (
             f"views={views} with augment=none would show the head the same view {views - 1} times: "
-            "set augment to another level, or views to 2 for the photo and its mirror image"
+            "set augment to flip, crop, light or strong, or views to 2 for photo and mirror "
+            "image"
         )
     yield from _folds(values["folds"], values["fold"])
     if values["test_twins"] != "leave_out" and "," not in values["data"]:
         yield (
             f"test_twins={values['test_twins']} would be ignored: data names one source. Name "
             "several with commas between, or leave it out"
+        )
+    if tunes and values["mix"] != "none" and values["batch_size"] % 2:
+        yield (
+            f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "
+            "pairs, so set batch_size to an even number, or leave mix out"
         )
     ignored = [] if tunes else list(_ignored(values))
     if ignored:

@@ -98,3 +98,12 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
     )  # fmt: skip
     metrics = json.loads((run.path / "metrics.json").read_text())
     assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
+
+
+def test_a_legacy_keras_that_tells_no_version_of_its_own_has_its_packages(monkeypatch):
+    from importlib import metadata
+
+    from petals import run_folder
+
+    monkeypatch.setattr(run_folder, "keras", object())
+    assert run_folder.versions()["keras"] == metadata.version("tf_keras")

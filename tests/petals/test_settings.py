@@ -60,6 +60,7 @@ REFUSED = [
     ({"mix": "mixup", "epochs": 2}, "epochs=2, mix=mixup would be ignored"),
     ({**FROM_NOTHING, "views": 2}, "views=2 would be ignored: views are for the head"),
     ({"views": 4, "augment": "none"}, "views=4 with augment=none"),
+    ({**TUNED, "mix": "mixup", "batch_size": 7}, "mix=mixup with batch_size=7: images are mixed"),
     ({**TUNED, "views": 4, "augment": "none"}, "views=4 with augment=none"),
     ({"folds": 5, "fold": 5}, "fold=5 is out of range: folds=5 has the folds 0 to 4"),
     ({"fold": 2}, "fold=2 would be ignored: folds=0 divides nothing"),

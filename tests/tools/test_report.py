@@ -31,7 +31,7 @@ def test_an_index_is_written_and_named(tmp_path):
     done = run(tmp_path, "--index", "--output", tmp_path / "page.html")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(tmp_path / "page.html")
-    assert 'href="a/report.html"' in (tmp_path / "page.html").read_text()
+    assert '"report": "a/report.html"' in (tmp_path / "page.html").read_text()
 
 
 def test_what_is_wrong_has_one_message_and_code_2(tmp_path):

@@ -18,7 +18,7 @@ from typing import Any
 from kernelkit.errors import KernelkitError
 from kernelkit.pages import many_runs
 from kernelkit.pages.many_runs import ShownRun
-from kernelkit.shown import Shown
+from kernelkit.project import Shown
 
 RUNS, EPOCHS = 1_000, 20
 SECONDS = 120  # that the browser may take in all

@@ -32,7 +32,7 @@ function show(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 const duration = (value) => (value < 90 ? value.toFixed(value > 0 && value < 10 ? 1 : 0) + " s" : value < 5400 ? (value / 60).toFixed(1) + " min" : (value / 3600).toFixed(1) + " h");
-const fixed = (value) => (Math.abs(value) < 100 ? value.toFixed(4) : value.toLocaleString("en", { maximumFractionDigits: 0 }));
+const fixed = (value) => (Math.abs(value) < 10 ? value.toFixed(4) : Math.abs(value) < 100 ? value.toFixed(2) : value.toLocaleString("en", { maximumFractionDigits: 0 }));
 
 // Round numbers from low to high, about so many, and how many digits tell them apart.
 function ticks(low, high, about, whole = false) {

@@ -1,7 +1,7 @@
 "use strict";
 // A run's report: its learning curves, its matrices, and contents that show where one is.
 const data = JSON.parse(document.getElementById("data").textContent);
-const LABEL = 16; // pixels of a line of names
+const LABEL = 14; // pixels of a line of names
 const CELLS = [4, 6, 8, 11, 14, 18, 24, 32]; // sides of a cell to choose from, in pixels
 
 for (const place of document.querySelectorAll("[data-chart]")) {

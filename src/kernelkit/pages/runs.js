@@ -210,7 +210,7 @@ function nameCell(row) {
 }
 
 function reports(row) {
-  return make("td", {}, make("span", {}, ...row.runs.filter((run) => run.report).flatMap((run, n) => [
+  return make("td", { className: "links" }, make("span", {}, ...row.runs.filter((run) => run.report).flatMap((run, n) => [
     n ? ", " : row.runs.length > 1 ? "seed " : "",
     make("a", { href: run.report, textContent: row.runs.length > 1 ? show(run.parameters[SEED] ?? n) : "report", ariaLabel: "report of " + run.name }),
   ])));

@@ -107,22 +107,26 @@ def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> di
     """Images a second through each kind of input pipeline, in wall time on this machine.
 
     "decoding" only reads and decodes in order. The others are `petals.data.pipeline.training`:
-    streamed from the files at three levels of augmentation, and, where the decoded images fit into
-    memory, from memory after one pass. Each is measured for about `seconds`.
+    streamed from the files, with what the device is to change drawn, or the change made by this
+    machine's CPU; and, where the decoded images fit into memory, from memory after one pass. Each
+    is measured for about `seconds`.
     """
     batch_size = min(batch_size, split.count)
+    strong = augment.augmentation("strong")
 
-    def streamed(level: str, cache: bool = False) -> tf.data.Dataset:
-        change = augment.augmentation(level)
-        return pipeline.training(split, batch_size, num_classes, augment=change, cache=cache)
+    def training(on_device: bool = True, cache: bool = False) -> tf.data.Dataset:
+        return pipeline.training(
+            split, batch_size, num_classes, augment=strong, on_device=on_device, cache=cache
+        )
 
     found = {"decoding": rate(pipeline.ordered(split, batch_size).repeat(), batch_size, seconds)}
-    for level in ("none", "light", "strong"):
-        found[f"training, {level}"] = rate(streamed(level), batch_size, seconds)
+    found["training"] = rate(training(), batch_size, seconds)
+    found["training, strong on the CPU"] = rate(training(on_device=False), batch_size, seconds)
     if pipeline.fits_in_memory(split):
         one_pass = -(-split.count // batch_size)
-        name = "training from memory, light"
-        found[name] = rate(streamed("light", cache=True), batch_size, seconds, skip=one_pass)
+        found["training from memory"] = rate(
+            training(cache=True), batch_size, seconds, skip=one_pass
+        )
     return found
 
 

@@ -5,18 +5,20 @@ What makes it fast, each against what the competition's tutorial does:
 * records are shuffled while they are still JPEG bytes, a tenth of the size of pixels;
 * a whole batch is parsed by one op and decoded inside one map call, so the cost of moving
   single elements between stages is paid once a batch;
-* pixels stay uint8 all the way to the device: a quarter of the bytes to copy.
+* pixels stay uint8 all the way to the device: a quarter of the bytes to copy;
+* the device augments; the host only draws what is to be done to each image.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 
-from petals.data import augment
+from petals.data.augment import Augmentation, mirror
+from petals.data.augment_layer import CHANGES, IMAGE
 from petals.data.shards import FEATURES
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
@@ -27,9 +29,6 @@ DECODERS = 32  # such calls at a time, at most; each holds its batch in memory
 SHUFFLE = 4096  # records
 CACHE_SHARE = 0.25  # of the machine's memory may hold decoded images
 
-Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-Mix = Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
-
 
 def training(
     split: Split,
@@ -37,8 +36,10 @@ def training(
     num_classes: int,
     *,
     augment: Augmentation | None = None,
-    mix: Mix | None = None,
+    on_device: bool = True,
     seed: int = 0,
+    host: int = 0,
+    hosts: int = 1,
     deterministic: bool = False,
     cache: bool | None = None,
     start: int = 0,
@@ -49,13 +50,24 @@ def training(
     `deterministic` gives the same batches every time, whatever the number of threads. `cache`
     keeps the decoded images in memory after the first pass; None = where they fit easily.
 
+    With `augment`, the images are instead {"image": as they are, "changes": float32 (batch,
+    columns)}, for a model of `petals.data.augment_layer.augmenting`, and labels are mixed where it
+    mixes images; unless `on_device`, the images themselves are changed. What is drawn depends on
+    the seed, the step and the image's number in the batch of all `hosts`, of which this pipeline
+    gives part `host`.
+
     `start`: the batches before this one are left out, to go on with an interrupted training.
     Where their order could not be repeated, the images are shuffled anew instead.
     """
     if batch_size < 1:
         raise SettingError(f"batch_size {batch_size}: at least 1")
-    if not deterministic:
-        seed += start
+    if augment is not None and augment.mix != "none" and batch_size % 2:
+        raise SettingError(
+            f"mix={augment.mix} with batches of {batch_size}: images are mixed in pairs, so the "
+            "batch must be even"
+        )
+    draws = _Draws(augment, seed, batch_size, host, hosts, on_device)
+    seed += host + (0 if deterministic else start)
     past = start * batch_size if deterministic else 0  # images
     if cache or (cache is None and fits_in_memory(split)):
         records = split.records()
@@ -68,7 +80,7 @@ def training(
         records = _shuffled_records(split, seed, deterministic).skip(past)
         dataset = _decoded(records, split.size, batch_size, drop_remainder=True)
     dataset = dataset.enumerate(start).map(
-        lambda step, batch: _finish(step, batch, num_classes, augment, mix, seed),
+        lambda step, batch: draws.add(step, *_labelled(batch, num_classes)),
         num_parallel_calls=AUTOTUNE,
     )
     return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic))
@@ -104,17 +116,37 @@ def fits_in_memory(split: Split) -> bool:
     return split.count * split.size**2 * 3 < CACHE_SHARE * memory
 
 
-def _finish(step, batch, num_classes, augment, mix, seed):
-    images, labels = batch["image"], tf.one_hot(batch["class"], num_classes)
+def _labelled(batch: dict[str, tf.Tensor], num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
     tf.debugging.assert_less(
         batch["class"], tf.constant(num_classes, tf.int64), message="label out of range"
     )
-    key = tf.stack([tf.constant(seed, tf.int64), step])
-    if augment is not None:
-        images = augment(images, key)
-    if mix is not None:
-        images, labels = mix(images, labels, key)
-    return images, labels
+    return batch["image"], tf.one_hot(batch["class"], num_classes)
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Adds to each batch what augmentation is to do to it, or does it."""
+
+    augment: Augmentation | None
+    seed: int
+    batch_size: int  # of this host
+    host: int
+    hosts: int
+    on_device: bool
+
+    def add(
+        self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
+    ) -> tuple[tf.Tensor | dict[str, tf.Tensor], tf.Tensor]:
+        if self.augment is None:
+            return images, labels
+        size, begin = images.shape[1], self.host * self.batch_size
+        key = tf.stack([tf.constant(self.seed, tf.int64), step])
+        changes = self.augment.draw(key, self.batch_size * self.hosts, size)
+        changes = changes[begin : begin + self.batch_size]
+        labels = self.augment.labels(labels, changes, size)
+        if self.on_device:
+            return {IMAGE: images, CHANGES: changes}, labels
+        return self.augment.compiled()(images, changes), labels
 
 
 def ordered(split: Split, batch_size: int) -> tf.data.Dataset:
@@ -162,10 +194,11 @@ def augmented(
     """What augmentation makes of a few images, several times over."""
     if augment is None:
         return [images] * times
-    return [
-        augment(tf.constant(images), tf.constant([seed, time], tf.int64)).numpy()
+    draws = [
+        augment.draw(tf.constant([seed, time], tf.int64), len(images), images.shape[1])
         for time in range(times)
     ]
+    return [augment.apply(tf.constant(images), changes).numpy() for changes in draws]
 
 
 def _decoded(
@@ -199,22 +232,28 @@ def _options(deterministic: bool) -> tf.data.Options:
     return options
 
 
-def images(
-    split: Split, batch_size: int, view: int = 0, level: str = "light", seed: int = 0
-) -> tf.data.Dataset:
-    """uint8 batches of a split in order: a view of each image.
-
-    View 0 is the image, view 1 its mirror image; the others are augmented by `seed` and view.
-    """
+def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.Dataset:
+    """uint8 batches of a split in order, or their mirror images."""
     dataset = ordered(split, batch_size).map(lambda batch: batch["image"])
-    if view == 1:
-        dataset = dataset.map(augment.mirror, num_parallel_calls=AUTOTUNE)
-    change = augment.augmentation(level) if view > 1 else None
-    if change is not None:
-        dataset = dataset.enumerate().map(
-            lambda step, batch: change(
-                batch, tf.stack([tf.constant(seed + 7919 * view, tf.int64), step])
-            ),
-            num_parallel_calls=AUTOTUNE,
-        )
+    if mirrored:
+        dataset = dataset.map(mirror, num_parallel_calls=AUTOTUNE)
     return dataset.prefetch(AUTOTUNE)
+
+
+def views(
+    split: Split,
+    batch_size: int,
+    view: int,
+    augment: Augmentation,
+    seed: int = 0,
+    on_device: bool = True,
+) -> tf.data.Dataset:
+    """Batches of a split in order, augmented by `seed` and `view` as those of `training`."""
+    draws = _Draws(augment, seed + 7919 * view, batch_size, 0, 1, on_device)
+    nothing = tf.zeros([batch_size, 1])
+    return (
+        images(split, batch_size)
+        .enumerate()
+        .map(lambda step, batch: draws.add(step, batch, nothing)[0], num_parallel_calls=AUTOTUNE)
+        .prefetch(AUTOTUNE)
+    )

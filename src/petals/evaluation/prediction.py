@@ -11,6 +11,7 @@ from tensorflow import keras
 
 from petals.accelerators import cluster, collectives, keras_backend
 from petals.data import augment, pipeline, shards
+from petals.data.augment_layer import augmenting, in_step
 from petals.data.splits import Split
 from petals.errors import SettingError
 
@@ -40,10 +41,15 @@ def predict(
     batch_size = max(1, batch_size // here.count)
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
+    light, on_device = augment.Augmentation("light"), in_step(model)
+    changing = augmenting(model, light) if tta > 2 and on_device else model
     for view in range(tta):
-        dataset = pipeline.images(split, batch_size, view, "light", seed)
+        if view < 2:
+            dataset = pipeline.images(split, batch_size, mirrored=view == 1)
+        else:
+            dataset = pipeline.views(split, batch_size, view, light, seed, on_device)
         with shards.naming_damaged_files(split.paths):
-            rows = model.predict(dataset, verbose=0)
+            rows = (changing if view > 1 else model).predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
         if progress:
             progress("predicting", view + 1, tta)
@@ -62,11 +68,12 @@ def predict_images(
     batch_size += -batch_size % keras_backend.replicas(model)
     missing = -len(images) % batch_size
     filled = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])
-    change = augment.augmentation("light")
+    light, size = augment.Augmentation("light"), images.shape[1]
     total: Any = 0.0
     for view in range(tta):
         seen = filled if view == 0 else filled[:, :, ::-1]
         if view > 1:
-            seen = change(tf.constant(filled), tf.constant([seed + view, 0], tf.int64)).numpy()
+            changes = light.draw(tf.constant([seed + view, 0], tf.int64), len(filled), size)
+            seen = light.apply(tf.constant(filled), changes).numpy()
         total = total + np.asarray(model.predict(seen, batch_size=batch_size, verbose=0))
     return (total[: len(images)] / tta).astype(np.float32)

@@ -24,9 +24,10 @@ def fit(
     """What Keras's `fit` does with a compiled model, on one device as on several.
 
     The arguments are those of `keras.Model.fit`: `epochs` is the one after the last. `dataset`
-    gives (images, one-hot labels) in batches of one size, as `petals.data.pipeline.training` and
-    `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that
-    layers add for themselves (regularizers) are left out: no backbone of petals has any.
+    gives (the model's inputs, one-hot labels) in batches of one size, as
+    `petals.data.pipeline.training` and `petals.accelerators.collectives.feed` do; every device
+    takes its share of each. Losses that layers add for themselves (regularizers) are left out: no
+    backbone of petals has any.
     """
     if hasattr(model, "distribute_strategy"):
         from petals.training.custom_loop_tensorflow import TensorFlowSteps

@@ -41,8 +41,8 @@ class JaxSteps:
 
     def step(self, batch: Any) -> tuple[float, float]:
         """Change the state by one batch. Returns its mean loss and accuracy before that."""
-        images, labels = (
-            jax.make_array_from_process_local_data(self._sharded, part.numpy()) for part in batch
+        images, labels = jax.tree.map(
+            lambda part: jax.make_array_from_process_local_data(self._sharded, part.numpy()), batch
         )
         model = self.model
         if model._jax_state_synced:  # at first, and after a callback asked for it
@@ -74,7 +74,7 @@ def _values(model: keras.Model) -> State:
 
 
 def _step(
-    model: keras.Model, state: State, images: jax.Array, labels: jax.Array
+    model: keras.Model, state: State, images: Any, labels: jax.Array
 ) -> tuple[State, jax.Array, jax.Array]:
     """The state after a batch, and the batch's mean loss and accuracy."""
 

@@ -46,7 +46,7 @@ class TensorFlowSteps:
         results = self.strategy.run(self._on_one_replica, args=(images, labels))
         return [self.strategy.reduce("MEAN", result, axis=None) for result in results]
 
-    def _on_one_replica(self, images: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _on_one_replica(self, images: Any, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         weights = self.model.trainable_variables
         with tf.GradientTape() as tape:
             probabilities = self.model(images, training=True)

@@ -25,14 +25,15 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster, collectives
 from petals.accelerators.detect import Accelerator
-from petals.data import pipeline, shards
-from petals.data.pipeline import images
+from petals.data import augment, pipeline, shards
+from petals.data.augment_layer import augmenting, in_step
 from petals.data.splits import Split
 from petals.errors import StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.classifier import Classifier
 
 VERSION = 1  # part of every key: raise it when the computation changes
+VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 TPU_BATCH = 128  # images for each replica, of a GPU too
 
@@ -75,7 +76,7 @@ def extract(
     own, model = split.part(here.index, here.count), collectives.local_copy(model)
     parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
     parts += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
-    parts += [level, seed] if views > 2 else []
+    parts += [level, seed, VIEWS_VERSION] if views > 2 else []
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = kept_folder() / "features" / f"{name}.npy"
     lock = cache_folder() / "features" / f"{name}.lock"
@@ -85,9 +86,18 @@ def extract(
         stored = values is not None
         if values is None:
             run = _program(model, batch_size) if on_one_device else _predicting(model)
+            given = [(run, pipeline.images(own, batch_size, mirrored=view == 1))
+                     for view in range(min(views, 2))]  # fmt: skip
+            if views > 2 and (change := augment.augmentation(level)):
+                on_device = in_step(model) and not on_one_device
+                run = _predicting(augmenting(model, change)) if on_device else run
+                given += [
+                    (run, pipeline.views(own, batch_size, view, change, seed, on_device))
+                    for view in range(2, views)
+                ]
             values = np.stack(
-                [_one_view(run, own, view, level, seed, batch_size, views, progress)
-                 for view in range(views)], axis=1)  # fmt: skip
+                [_one_view(run, dataset, own, view, batch_size, views, progress)
+                 for view, (run, dataset) in enumerate(given)], axis=1)  # fmt: skip
             _keep(path, values)
     return Features(collectives.gather(values), labels, ids, stored)
 
@@ -154,16 +164,13 @@ def _silent(batches: int) -> None:
 
 def _one_view(
     run: Forward,
+    dataset: tf.data.Dataset,
     split: Split,
     view: int,
-    level: str,
-    seed: int,
     batch_size: int,
     views: int,
     progress: Progress | None,
 ) -> np.ndarray:
-    dataset = images(split, batch_size, view, level, seed)
-
     def tell(batches: int) -> None:
         if progress:
             done = min(batches * batch_size, split.count)

@@ -15,6 +15,8 @@ import tensorflow as tf
 
 from petals.accelerators import cluster, collectives, keras_backend
 from petals.data import shards
+from petals.data.augment import Augmentation
+from petals.data.augment_layer import augmenting
 from petals.data.splits import Split
 from petals.errors import SettingError
 from petals.evaluation.prediction import predict
@@ -36,6 +38,7 @@ def fine_tune(
     val_labels: np.ndarray,
     weight_decay: float = 0.0,
     label_smoothing: float = 0.0,
+    augment: Augmentation | None = None,
     by_hand: bool = False,
     files: tuple[str, ...] = (),
     **watching: Any,
@@ -44,6 +47,7 @@ def fine_tune(
 
     `batches(step)`: the endless batches of `petals.data.pipeline.training` from that step on, of
     `batch_size` images over all replicas, of which each of several hosts gives its part;
+    `augment`: what the step does to them first, where the pipeline leaves that to the device;
     `rates`: the learning rate of each step; `files`: the shards it reads, to name a damaged one;
     `watching`: what `petals.training.callbacks.Epochs` takes. With `checkpoints` among it,
     training goes on where the one that was found left off.
@@ -52,7 +56,13 @@ def fine_tune(
     replicas = keras_backend.replicas(model)
     if batch_size % replicas:
         raise SettingError(f"a batch of {batch_size} images cannot be shared by {replicas} devices")
-    compile_model(model, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
+    if augment is not None and augment.mix != "none" and batch_size // replicas % 2:
+        raise SettingError(
+            f"mix={augment.mix} with {batch_size // replicas} images for each device: images are "
+            "mixed in pairs, so batch_size must be even"
+        )
+    trained = model if augment is None else augmenting(model, augment)
+    compile_model(trained, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
     watch = Epochs(
         "fine-tune",
         lambda: predict(model, val, batch_size),
@@ -62,9 +72,9 @@ def fine_tune(
         batch_size=batch_size,
         **watching,
     )
-    watch.resume(model)
-    keras_fit = partial(model.fit, shuffle=False, verbose=0)
-    fit = partial(custom_loop.fit, model) if by_hand else keras_fit
+    watch.resume(trained)
+    keras_fit = partial(trained.fit, shuffle=False, verbose=0)
+    fit = partial(custom_loop.fit, trained) if by_hand else keras_fit
     with cluster.naming_lost_hosts(), shards.naming_damaged_files(files, classifier.head.units):
         for step, end, steps in _stretches(watch.begin, epochs, steps_per_epoch):
             if not watch.stopped:
@@ -75,7 +85,7 @@ def fine_tune(
                     steps_per_epoch=steps,
                     callbacks=[watch],
                 )
-    watch.finish(model)
+    watch.finish(trained)
     return watch
 
 

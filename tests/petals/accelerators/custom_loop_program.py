@@ -71,7 +71,7 @@ def main(dataset: str, out: str) -> None:
 
     def batches(step: int) -> tf.data.Dataset:
         return pipeline.training(
-            train, BATCH, CLASSES, augment=augment.augmentation("flip"), seed=3,
+            train, BATCH, CLASSES, augment=augment.augmentation("flip"), on_device=False, seed=3,
             deterministic=True, start=step,
         )  # fmt: skip
 

@@ -21,8 +21,10 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     device = detect()
 
     import numpy as np
+    from tensorflow import keras
 
     from petals.data import augment, pipeline, shards
+    from petals.data.augment_layer import augmenting, in_step
     from petals.data.splits import Split
     from petals.evaluation.prediction import predict
     from petals.models import saved
@@ -45,16 +47,19 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     steps = train.count // BATCH
 
     def tune(model: Classifier, level: str = "none", **settings) -> dict:
+        change, on_device = augment.augmentation(level), in_step(model.model)
+
         def batches(step):
-            change = augment.augmentation(level)
             return pipeline.training(
-                train, BATCH, CLASSES, augment=change, seed=3, deterministic=True, start=step
-            )
+                train, BATCH, CLASSES, augment=change, on_device=on_device, seed=3,
+                deterministic=True, start=step,
+            )  # fmt: skip
 
         return fine_tune(
             model, batches, val, epochs=1, steps_per_epoch=steps, batch_size=BATCH,
             rates=schedules.rates("constant", 1, steps, learning_rate=2e-3),
-            val_labels=labels, say=lambda line: None, **settings,
+            val_labels=labels, say=lambda line: None, augment=change if on_device else None,
+            **settings,
         ).history[0]  # fmt: skip
 
     model = classifier()
@@ -90,6 +95,19 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         np.save(Path(out) / "reference.npy", predict(changed.model, val, BATCH))
     set_trainable(changed, "all")
     result["augmented"] = tune(changed, "strong", weight_decay=1e-2, label_smoothing=0.1)
+
+    def pictures(on_device: bool) -> np.ndarray:
+        """What the models of three steps see."""
+        change = augment.augmentation("strong", "cutmix")
+        batches = pipeline.training(
+            train, BATCH, CLASSES, augment=change, on_device=on_device, seed=3, deterministic=True
+        ).take(3).map(lambda images, labels: images)  # fmt: skip
+        with device.scope():
+            images = keras.Input((SIZE, SIZE, 3), dtype="uint8")
+            same = keras.Model(images, keras.layers.Lambda(lambda x: x, dtype="uint8")(images))
+        return np.asarray((augmenting(same, change) if on_device else same).predict(batches))
+
+    np.savez(Path(out) / "pictures.npz", device=pictures(True), host=pictures(False))
     (Path(out) / "result.json").write_text(json.dumps(result))
 
 

@@ -78,6 +78,14 @@ def test_the_same_data_and_weights_give_the_same_training(
     assert result["tta"] == [21, 3]
     assert np.isfinite(result["augmented"]["val_loss"])
 
+    # The pictures that a step makes are the same in each, and those that the host makes
+    seen, expected_ones = (np.load(folder / "pictures.npz") for folder in (out, reference))
+    for pictures in (seen["device"], seen["host"], expected_ones["host"]):
+        away = np.abs(pictures.astype(int) - expected_ones["device"])
+        assert pictures.shape == (48, 32, 32, 3)
+        assert away.max() <= 1
+        assert (away > 0).mean() < 1e-3
+
     # What one has saved the other loads
     assert result["loaded_agrees"] < 1e-6
     there, here = np.load(out / "reference.npy"), np.load(reference / "probabilities.npy")

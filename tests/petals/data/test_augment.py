@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -6,6 +10,7 @@ from petals.data import augment
 from petals.errors import SettingError
 
 KEY = tf.constant([3, 5], tf.int64)
+NAMES = [("flip", "none"), ("crop", "none"), ("light", "mixup"), ("strong", "cutmix")]
 
 
 @pytest.fixture(scope="module")
@@ -15,71 +20,184 @@ def images():
     return tf.cast(tf.image.resize(soft, (48, 48)), tf.uint8)
 
 
-@pytest.mark.parametrize("level", ["flip", "light", "strong"])
+def column(drawn, name):
+    return drawn.numpy()[:, augment.COLUMNS.index(name)]
+
+
+def changed(images, strength, monkeypatch, key=KEY, **given):
+    monkeypatch.setitem(augment.LEVELS, "test", strength)
+    change = augment.augmentation("test")
+    drawn = change.draw(key, len(images), images.shape[1])
+    return change.apply(tf.constant(images), drawn, **given).numpy(), drawn
+
+
+@pytest.mark.parametrize("level", ["flip", "crop", "light", "strong"])
 def test_levels_keep_shape_and_dtype_and_change_most_images(images, level):
-    out = augment.augmentation(level)(images, KEY)
+    change = augment.augmentation(level)
+    out = change.apply(images, change.draw(KEY, 16, 48))
     assert (out.dtype, out.shape) == (tf.uint8, images.shape)
-    changed = np.any(out.numpy() != images.numpy(), axis=(1, 2, 3)).mean()
-    assert changed > (0.2 if level == "flip" else 0.9)
+    moved = np.any(out.numpy() != images.numpy(), axis=(1, 2, 3)).mean()
+    assert moved > (0.2 if level == "flip" else 0.9)
 
 
 def test_the_key_decides(images):
-    change = augment.augmentation("strong")
-    assert (change(images, KEY).numpy() == change(images, KEY).numpy()).all()
-    assert (change(images, KEY).numpy() != change(images, KEY + 1).numpy()).any()
+    change = augment.augmentation("strong", "mixup")
+    one, same, other = (change.draw(key, 16, 48).numpy() for key in (KEY, KEY, KEY + 1))
+    assert (one == same).all()
+    assert (one != other).any()
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_each_way_gives_the_same_pictures(images, names):
+    change = augment.augmentation(*names)
+    drawn = change.draw(KEY, 16, 48)
+    expected = change.apply(images, drawn).numpy().astype(int)
+    dense, compiled = change.apply(images, drawn, dense=True), change.compiled()(images, drawn)
+    for other in (dense, compiled):
+        assert np.abs(other.numpy() - expected).max() <= 1
+        assert (other.numpy() != expected).mean() < 1e-3
+    coarse = change.apply(images, drawn, dense=True, dtype="bfloat16").numpy()
+    assert np.abs(coarse - expected).mean() < 1.5
+    assert np.abs(coarse - expected).max() < 12
+
+
+_ON_JAX = """
+import sys
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from petals.data.augment import augmentation
+given = np.load(sys.argv[1])
+found, collectives = {}, ("all-gather", "all-reduce", "all-to-all", "collective-permute")
+for number, names in enumerate(%r):
+    for dense in (False, True):
+        change = augmentation(*names)
+        step = jax.jit(lambda x, y: change.apply(x, y, dense=dense))
+        for devices in (1, 8):
+            mesh = Mesh(np.array(jax.devices()[:devices]), ("batch",))
+            shared = NamedSharding(mesh, PartitionSpec("batch"))
+            data = [jax.device_put(given[n], shared) for n in ("images", f"drawn{number}")]
+            program = step.lower(*data).compile()
+            used = [word for word in collectives if word in program.as_text()]
+            assert not used, used
+            found[f"{number}-{dense}-{devices}"] = np.asarray(program(*data))
+np.savez(sys.argv[2], **found)
+"""
+
+
+@pytest.mark.long
+def test_jax_gives_tensorflows_pictures_on_any_number_of_devices(images, tmp_path):
+    changes = [augment.augmentation(*names) for names in NAMES]
+    drawn = {f"drawn{n}": c.draw(KEY, 16, 48).numpy() for n, c in enumerate(changes)}
+    np.savez(tmp_path / "given.npz", images=images.numpy(), **drawn)
+    flags = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    code = _ON_JAX % (NAMES,)
+    arguments = [str(tmp_path / "given.npz"), str(tmp_path / "found.npz")]
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments], env={**os.environ, **flags}, check=True
+    )
+    with np.load(tmp_path / "found.npz") as found:
+        assert len(found.files) == 4 * len(NAMES)
+        for name in found.files:
+            number = int(name[0])
+            expected = changes[number].apply(images, tf.constant(drawn[f"drawn{number}"])).numpy()
+            away = np.abs(found[name].astype(int) - expected)
+            assert away.max() <= 1, name
+            assert (away > 0).mean() < 1e-3, name
 
 
 def test_none_is_nothing():
     assert augment.augmentation("none") is None
-    assert augment.mixing("none") is None
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(SettingError, match="none, flip, light, strong"):
+    with pytest.raises(SettingError, match="none, flip, crop, light, strong"):
         augment.augmentation("lots")
     with pytest.raises(SettingError, match="none, mixup, cutmix"):
-        augment.mixing("cut")
+        augment.augmentation("none", "cut")
 
 
-def test_flip_mirrors(images):
-    out = augment.flip(images, KEY).numpy()
-    as_it_was = (out == images.numpy()).all(axis=(1, 2, 3))
-    mirrored = (out == images.numpy()[:, :, ::-1]).all(axis=(1, 2, 3))
-    assert (as_it_was ^ mirrored).all()
-    assert as_it_was.any()
-    assert mirrored.any()
+def test_flip_mirrors(images, monkeypatch):
+    out, drawn = changed(images.numpy(), augment.Strength(), monkeypatch)
+    expected = [
+        image[:, ::-1] if flip else image
+        for image, flip in zip(images.numpy(), column(drawn, "flip"), strict=True)
+    ]
+    assert (out == expected).all()
+    assert 0 < column(drawn, "flip").sum() < 16
 
 
-def test_moving_by_nothing_is_nothing(images):
-    still = augment.Strength(shift=1e-9)
-    assert (augment.move(images, KEY, still).numpy() == images.numpy()).mean() > 0.99
+@pytest.mark.parametrize("dense", [False, True])
+def test_moving_by_nothing_only_flips(images, monkeypatch, dense):
+    still = augment.Strength(shift=1e-9, rotation=1e-9)
+    flipped, _ = changed(images.numpy(), augment.Strength(), monkeypatch)
+    out, _ = changed(images.numpy(), still, monkeypatch, dense=dense)
+    assert (out == flipped).mean() > 0.99
 
 
-def test_rotation_turns_about_the_centre():
+def test_rotation_turns_about_the_centre(monkeypatch):
     spot = np.zeros((8, 49, 49, 3), np.uint8)
-    spot[:, 23:26, 23:26] = 255
-    out = augment.move(tf.constant(spot), KEY, augment.Strength(rotation=45)).numpy()
+    spot[:, 22:27, 22:27] = 255
+    out, _ = changed(spot, augment.Strength(rotation=45), monkeypatch)
     assert (out[:, 24, 24] > 200).all()
 
 
-def test_erasing_blanks_a_rectangle(images):
-    out = augment.erase(images, KEY, 1.0).numpy()
-    blank = (out == 128).all(axis=3) & (images.numpy() != 128).any(axis=3)
-    shares = blank.mean(axis=(1, 2))
-    assert (shares > 0.005).all()
-    assert (shares < 0.3).all()
-    for mask in blank:
-        rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-        inside = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        assert inside.mean() > 0.95
+def test_rotation_turns_by_the_angle(monkeypatch):
+    bar = np.zeros((8, 65, 65, 3), np.uint8)
+    bar[:, 31:34, 4:61] = 255
+    monkeypatch.setattr(
+        augment._Draw, "uniform", lambda draw, low, high: tf.fill([draw.count], float(high))
+    )
+    out, _ = changed(bar, augment.Strength(rotation=20), monkeypatch)
+    y, x = np.nonzero(out[0, :, :, 0] > 100)
+    slope = np.polyfit(x, y, 1)[0]
+    assert abs(slope) == pytest.approx(np.tan(np.radians(20)), abs=0.03)
 
 
-@pytest.mark.parametrize("mix", [augment.mixup, augment.cutmix])
+def test_a_crop_is_a_part_of_the_picture_at_full_size(monkeypatch):
+    ramp = np.broadcast_to(np.arange(64, dtype=np.uint8) * 4, (32, 64, 64))
+    ramp = np.stack([ramp, ramp.transpose(0, 2, 1), ramp], axis=3)  # red along x, green along y
+    out, _ = changed(ramp, augment.Strength(crop=0.6), monkeypatch)
+    wide = np.ptp(out[..., 0].astype(float), axis=(1, 2)) / 252
+    high = np.ptp(out[..., 1].astype(float), axis=(1, 2)) / 252
+    assert (wide * high > 0.55).all()
+    assert (wide * high < 0.85).any()
+    assert np.std(wide / high) > 0.05
+    assert np.std(out[:, 32, 32, 0].astype(float)) > 2  # not always the middle
+
+
+@pytest.mark.parametrize("strength", [s for s in augment.LEVELS.values() if s and s.scales])
+def test_no_draw_reaches_further_than_was_allowed_for(strength, monkeypatch):
+    monkeypatch.setitem(augment.LEVELS, "test", strength)
+    size = 96
+    drawn = augment.augmentation("test").draw(KEY, 20_000, size)
+    for axis, bounds in zip("xy", strength.bounds(size), strict=True):
+        half = (size - 1) / 2
+        assert bounds.shear < size
+        if strength.turns:
+            assert np.abs(column(drawn, f"slope_{axis}")).max() * half < bounds.shear
+        far = np.abs(column(drawn, f"scale_{axis}")) * half
+        far = (far + np.abs(column(drawn, f"centre_{axis}"))).max() - half
+        assert far <= bounds.scale + 0.5
+
+
+def test_erasing_blanks_a_rectangle(images, monkeypatch):
+    plain, _ = changed(images.numpy(), augment.Strength(colour=1e-9), monkeypatch)
+    out, drawn = changed(images.numpy(), augment.Strength(colour=1e-9, erasing=1.0), monkeypatch)
+    for number, (one, other) in enumerate(zip(plain, out, strict=True)):
+        top, left, bottom, right = (int(column(drawn, f"erase_{k}")[number]) for k in range(4))
+        assert (other[top:bottom, left:right] == augment.GREY).all()
+        assert 0.005 < (bottom - top) * (right - left) / 48**2 < 0.3
+        other[top:bottom, left:right] = one[top:bottom, left:right]
+        assert (one == other).all()
+
+
+@pytest.mark.parametrize("mix", ["mixup", "cutmix"])
 def test_labels_are_mixed_as_the_pixels_are(mix):
     values = np.arange(0, 256, 16, dtype=np.uint8)
     flat = tf.constant(np.broadcast_to(values[:, None, None, None], (16, 40, 40, 3)))
-    images, labels = mix(flat, tf.eye(16), KEY)
-    labels = labels.numpy()
+    change = augment.augmentation("none", mix)
+    drawn = change.draw(KEY, 16, 40)
+    images, labels = change.apply(flat, drawn), change.labels(tf.eye(16), drawn, 40).numpy()
     assert np.allclose(labels.sum(axis=1), 1, atol=1e-6)
     expected = labels @ values.astype(np.float64)
     assert np.allclose(images.numpy().mean(axis=(1, 2, 3)), expected, atol=1.0)

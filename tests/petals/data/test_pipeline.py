@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from petals.data import augment, inspection, pipeline, shards, tfrecords
 from petals.data.splits import Split
@@ -30,10 +31,10 @@ def test_training_goes_on_for_ever_and_sees_every_image(splits):
 @pytest.mark.parametrize("limit", [0, 20])
 def test_the_same_seed_gives_the_same_batches(dataset, limit):
     split = Split.find(str(dataset), 32, "train", limit)
-    change = augment.augmentation("strong")
+    change = augment.augmentation("strong", "mixup")
 
     def batches(seed):
-        made = pipeline.training(split, 8, 3, augment=change, mix=augment.mixup, seed=seed,
+        made = pipeline.training(split, 8, 3, augment=change, on_device=False, seed=seed,
                                  deterministic=True)  # fmt: skip
         return take(made, 6)
 
@@ -109,6 +110,37 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
         shards.naming_damaged_files(split.paths, num_classes=2),
     ):
         take(pipeline.training(split, 10, 2), 12)
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hosts):
+    change = augment.augmentation("strong")
+
+    def drawn(seed=1, start=0, **part):
+        made = pipeline.training(splits[0], 8 // hosts, 3, augment=change, seed=seed, start=start,
+                                 deterministic=True, **part)  # fmt: skip
+        return np.stack([inputs["changes"].numpy() for inputs, _ in made.take(4)])
+
+    parts = [drawn(host=host, hosts=hosts) for host in range(hosts)]
+    key = [[1, step] for step in range(4)]
+    expected = [change.draw(tf.constant(one, tf.int64), 8, 32).numpy() for one in key]
+    assert (np.concatenate(parts, axis=1) == expected).all()
+    assert (drawn(start=2, hosts=hosts)[:2] == parts[0][2:]).all()
+    assert (drawn(seed=2, hosts=hosts) != parts[0]).any()
+
+
+def test_the_images_are_left_for_the_device_to_change(splits):
+    change = augment.augmentation("strong")
+    given = {"seed": 1, "deterministic": True}
+    plain = pipeline.training(splits[0], 8, 3, **given)
+    left = pipeline.training(splits[0], 8, 3, augment=change, **given)
+    for (images, _), (inputs, _) in zip(plain.take(3), left.take(3), strict=True):
+        assert (inputs["image"].numpy() == images.numpy()).all()
+
+
+def test_images_are_mixed_in_pairs(splits):
+    with pytest.raises(SettingError, match=r"mix=cutmix with batches of 5: .* must be even"):
+        pipeline.training(splits[0], 5, 3, augment=augment.augmentation("none", "cutmix"))
 
 
 def test_settings_out_of_range(splits):

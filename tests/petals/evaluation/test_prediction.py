@@ -68,7 +68,7 @@ def test_prediction_is_complete_and_in_order_whatever_the_batch(splits):
 def test_tta_is_the_mean_over_views(splits):
     model = build("SmallNet", 32, 3, weights="none").model
     plain = prediction.predict(model, splits[2], 8)
-    mirrored = model.predict(pipeline.images(splits[2], 8, view=1), verbose=0)[:13]
+    mirrored = model.predict(pipeline.images(splits[2], 8, mirrored=True), verbose=0)[:13]
     assert np.allclose(prediction.predict(model, splits[2], 8, tta=2), (plain + mirrored) / 2)
     more = prediction.predict(model, splits[2], 8, tta=4, seed=1)
     assert np.allclose(more.sum(axis=1), 1, atol=1e-5)

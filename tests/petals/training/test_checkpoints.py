@@ -54,8 +54,8 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **wat
                                         cache=cache, start=start),
         splits[1], epochs=EPOCHS, steps_per_epoch=STEPS, batch_size=10, val_labels=labels,
         rates=schedules.rates("cosine", EPOCHS, STEPS, learning_rate=3e-3), weight_decay=1e-3,
-        by_hand=by_hand, history=kept.history, checkpoints=kept, checkpoint_minutes=0, say=say,
-        **watching,
+        by_hand=by_hand, augment=change, history=kept.history, checkpoints=kept,
+        checkpoint_minutes=0, say=say, **watching,
     )  # fmt: skip
     return watch.history, model.model.get_weights()
 

@@ -186,21 +186,21 @@ def test_views_are_augmented_as_asked(splits):
     assert not np.allclose(found["flip"].values[:, 2], found["strong"].values[:, 2])
 
 
-def tune(model, splits, level="flip", epochs=2, **settings):
+def tune(model, splits, level="flip", epochs=2, batches=None, **settings):
     set_trainable(model, "all", freeze_batch_norm=False)
     labels, _ = shards.labels_and_ids(splits[1])
     steps = splits[0].count // 10
 
-    def batches(start):
+    def own(start):
         return pipeline.training(splits[0], 10, 3, augment=augment.augmentation(level), seed=1,
-                                 deterministic=True, start=start)  # fmt: skip
+                                 on_device=False, deterministic=True, start=start)  # fmt: skip
 
     arguments = {
         "rates": schedules.rates("cosine", epochs, steps, learning_rate=3e-3),
         "epochs": epochs, "steps_per_epoch": steps, "batch_size": 10, "val_labels": labels,
         "label_smoothing": 0.1, "weight_decay": 1e-3, **quiet, **settings,
     }  # fmt: skip
-    return fine_tune(model, batches, splits[1], **arguments)
+    return fine_tune(model, batches or own, splits[1], **arguments)
 
 
 @pytest.mark.long
@@ -267,6 +267,31 @@ def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch)
     monkeypatch.setattr(keras_backend, "replicas", lambda model: 8)
     with pytest.raises(SettingError, match="10 images cannot be shared by 8 devices"):
         tune(classifier(), splits)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand):
+    change, histories = augment.augmentation("light", "mixup"), []
+    for on_device in (False, True):
+        set_seed(5)
+        model = classifier()
+
+        def batches(start, on_device=on_device):
+            return pipeline.training(splits[0], 10, 3, augment=change, on_device=on_device, seed=1,
+                                     deterministic=True, start=start)  # fmt: skip
+
+        found = tune(model, splits, batches=batches, by_hand=by_hand,
+                     augment=change if on_device else None)  # fmt: skip
+        histories.append(found.history)
+    for one, other in zip(*histories, strict=True):
+        assert one["loss"] == pytest.approx(other["loss"], rel=1e-3)
+        assert one["val_loss"] == pytest.approx(other["val_loss"], rel=1e-2)
+
+
+def test_a_device_mixes_pairs(splits):
+    change = augment.augmentation("none", "cutmix")
+    with pytest.raises(SettingError, match=r"5 images for each device: .* must be even"):
+        tune(classifier(), splits, augment=change, batch_size=5)
 
 
 def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):

@@ -8,7 +8,8 @@ from petals.errors import SettingError
 from petals.training.plan import plan_run
 
 SETTINGS = {
-    "backbone": "SmallNet", "image_size": 64, "weights": "none", "dropout": 0.2, "batch_size": 4,
+    "backbone": "SmallNet", "image_size": 64, "weights": "none", "features": "last",
+    "dropout": 0.2, "batch_size": 4,
     "fine_tune": "all", "epochs": 2, "schedule": "constant", "learning_rate": 1e-3,
     "scale_rate": True, "weight_decay": 0.1, "label_smoothing": 0.2,
 }  # fmt: skip
