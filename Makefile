@@ -70,7 +70,7 @@ test-parity: .venv-parity/installed ## what runs in a session, on the versions o
 	$(PARITY) -m pytest -n 2 -m "long or not long" -p no:cacheprovider $(PARITY_TESTS)
 
 test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; first time 3 GB)
-	$(BIN)/python -m pytest -m tpu tests
+	$(BIN)/python -m pytest -m tpu tests/shipped
 
 fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv

@@ -100,10 +100,18 @@ print(json.dumps(shapes))
 """
 
 
-@pytest.fixture(scope="module")
-def shapes(python):
-    """The batches of each program as a rehearsal's devices would get them."""
-    values = values_of(PROJECT, NOTEBOOK, SMALL)
+@pytest.fixture
+def settings(competition):
+    """A short run on a few pictures of three classes, eight of them a step."""
+    few = {"image_size": 192, "data": str(competition), "epochs": 1, "head_epochs": 1,
+           "batch_size": 1, "augment": "none", "head": "gradient"}  # fmt: skip
+    return SMALL | few
+
+
+@pytest.fixture
+def shapes(python, settings):
+    """The batches of each program of the check, at the sizes of a rehearsal."""
+    values = values_of(PROJECT, NOTEBOOK, settings)
     request = json.dumps({"parameters": values, "chips": TPU.request()})
     done = subprocess.run(
         [python, "-c", LOWER], input=request, capture_output=True, text=True,
@@ -113,41 +121,44 @@ def shapes(python):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.tpu
-def test_a_batch_that_eight_does_not_divide_says_so(shapes):
-    assert shapes["refused"] == (
-        "prediction: a batch of 12 images cannot be shared by 8 devices: give a multiple of 8"
-    )
+STEP = re.compile(r"Compiling jit\((\w+_step)\) with global shapes and types (.*?)\. Argument")
+ARRAY = re.compile(r"ShapedArray\((\w+)\[([\d,]*)\]")
 
 
-NAMES = {"float32": "float32", "uint8": "uint8"}
-REHEARSED = re.compile(r"Compiling jit\((\w+)\) with global shapes and types \[(.*?)\]\. ")
-LARGE = re.compile(r"(?:ShapedArray\()?(\w+)\[([\d,]+)\]")
-
-
-@pytest.mark.tpu
-def test_each_program_of_a_rehearsal_has_its_counterpart(shapes, competition, tmp_path):
-    """A rehearsal on eight CPU devices logs what JAX compiles: the steps are those of the check."""
-    parameters = ["image_size=192", f"data={competition}", "epochs=1", "head_epochs=1",
-                  "batch_size=1", "augment=none"]  # fmt: skip
-    given = [f"{name}={value}" for name, value in SMALL.items() if name != "image_size"]
-    arguments = [part for one in [*given, *parameters] for part in ("-p", one)]
+def rehearsed(settings, folder):
+    """{(function, batches)} of what JAX compiles for eight CPU devices in a run of 02_train."""
+    parameters = [part for name, value in settings.items() for part in ("-p", f"{name}={value}")]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools/run_notebook.py"), str(NOTEBOOK), *arguments,
-         "--output", str(tmp_path / "run"), "--no-report"],
+        [sys.executable, str(ROOT / "tools/run_notebook.py"), str(NOTEBOOK), *parameters,
+         "--output", str(folder), "--no-report"],
         capture_output=True, text=True, cwd=ROOT,
         env={**os.environ, "KAGGLE_REHEARSAL": "tpu", "JAX_PLATFORMS": "cpu",
              "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_LOG_COMPILES": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    steps = {
-        name for name, _ in REHEARSED.findall(done.stdout + done.stderr) if name.endswith("_step")
-    }
-    # Keras calls the head's step and the fine-tuning's alike, and both predictions.
-    assert steps == {"train_step", "predict_step"}
-    assert set(shapes) - {"refused"} == {
-        "training step", "prediction", "feature extraction", "head's training step",
+    log = "".join(path.read_text() for path in folder.rglob("*.ipynb"))
+    found = set()
+    for name, arrays in STEP.findall(log):
+        shapes = [(tuple(map(int, filter(None, dimensions.split(",")))), dtype)
+                  for dtype, dimensions in ARRAY.findall(arrays)]  # fmt: skip
+        found.add((name, tuple(shapes[-2:] if name == "train_step" else shapes[-1:])))
+    return found
+
+
+@pytest.mark.tpu
+@pytest.mark.timeout(900)
+def test_each_program_of_a_rehearsal_has_its_counterpart(shapes, settings, tmp_path):
+    refused = shapes.pop("refused")
+    assert refused == (
+        "prediction: a batch of 12 images cannot be shared by 8 devices: give a multiple of 8"
+    )
+    checked = {
+        ("train_step" if "training" in name else "predict_step",
+         tuple((tuple(shape), dtype) for shape, dtype in batches))
+        for name, batches in shapes.items()
     }  # fmt: skip
+    assert len(checked) == 4
+    assert rehearsed(settings, tmp_path / "run") == checked
 
 
 @pytest.mark.tpu

@@ -19,11 +19,11 @@ from kernelkit.terminal.cli import reports_errors
 @options.quiet
 @reports_errors
 def command(notebook: Path, parameters: tuple[str, ...], **given: object) -> None:
-    """Compile a run's programs for a TPU, which need not be there: do they fit, how fast at best.
+    """Compile a run's programs for a TPU that is not there.
 
-    The compiler is the TPU's own, in an environment that is made on first use. No TPU is looked
-    for. A bound is what the chips' peaks allow, not a measurement. A second check of the same
-    takes a second.
+    Does the run fit, what fills the memory, how fast can it be at best? The compiler is the TPU's
+    own, in an environment that is made on first use; no TPU is looked for. A bound is what the
+    chips' peaks allow, not a measurement. A second check of the same takes a second.
     """
     from kernelkit.tpu.check import check_tpu
 

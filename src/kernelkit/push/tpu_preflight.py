@@ -52,16 +52,20 @@ def _last_time(context: PushContext, planned: Plan, machine: TpuMachine) -> Plan
     project = planned.request.project
     values = kept.told_machine(planned.request.parameters)
     found = kept.find(project, kept.key(project, values, machine, ()), machine)
+    since = ""
+    if found is None:
+        found = kept.find(project, kept.last_key(values, machine), machine)
+        since = ", before the sources changed"
     if found is None:
         context.report(
             "tpu", "this program was not checked with the TPU's compiler: "
             f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
         )  # fmt: skip
-    elif found.fits:
-        context.report("tpu", f"checked on {found.date}: it fits a {machine.name}")
-    else:
-        refused = next(program for program in found.programs if not program.fits)
-        said = next(refused.lines()).removesuffix(" The compiler says:")
-        text = f"checked with the TPU's compiler on {found.date}: {said}"
-        return replace(planned, findings=(*planned.findings, warning(text)))
-    return planned
+        return planned
+    checked = f"checked with the TPU's compiler on {found.date}{since}"
+    refused = next((program for program in found.programs if not program.fits), None)
+    if refused is None:
+        context.report("tpu", f"{checked}: it fits a {machine.name}")
+        return planned
+    reason = next(refused.lines()).removesuffix(" The compiler says:")
+    return replace(planned, findings=(*planned.findings, warning(f"{checked}: {reason}")))

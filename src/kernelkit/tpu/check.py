@@ -88,6 +88,8 @@ def compiled(
     facts = compile_programs(project, python, request, report)
     found = TpuCheck(tuple(CompiledProgram(one, machine) for one in facts), time.time())
     kept.keep(project, name, found)
+    if not programs:
+        kept.keep(project, kept.last_key(values, machine), found)
     return found
 
 

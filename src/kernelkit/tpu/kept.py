@@ -63,6 +63,12 @@ def key(
     return digest.hexdigest()[:32]
 
 
+def last_key(values: Mapping[str, Any], machine: TpuMachine) -> str:
+    """The name of the last check of a run with these parameters, whatever the sources were."""
+    asked = json.dumps([dict(values), machine.name], sort_keys=True, default=str)
+    return f"last-{hashlib.sha256(asked.encode()).hexdigest()[:32]}"
+
+
 def folder(project: Project) -> Path:
     """Where results are kept."""
     return project.root / RUNS / FOLDER

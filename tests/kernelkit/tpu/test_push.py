@@ -52,6 +52,9 @@ def test_without_it_the_preflight_tells_of_the_last_check(garden):
         check_tpu(garden.notebook, ["batch_size=48"], quiet=True)
     assert "does not fit: it needs 24.00 GiB a chip" in pushed(garden, "batch_size=48")
     assert len(garden.asked()) == 2
+    (garden.package / "petals.py").write_text("F1 = 0.76\n")
+    assert "before the sources changed: it fits a v5e-8" in pushed(garden)
+    assert "sources changed: training step: does not fit" in pushed(garden, "batch_size=48")
 
 
 def test_another_machine_has_nothing_to_check(garden):
