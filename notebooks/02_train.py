@@ -453,7 +453,7 @@ run.figure(plots.curves(history), "curves")
 # First look at the curves above, one point an epoch. The left panel shows the loss, the right one
 # the scores. Validation loss that still falls at the end means that more epochs may help.
 # Validation loss that rises while the training loss falls means that the network learns the photos
-# by heart.
+# by heart. A head that a solver fitted is a single point.
 #
 # ### Why macro F1 and not accuracy
 #
