@@ -173,16 +173,13 @@ run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 # The accelerator trains on one batch while the host prepares the next. If the host is slower, the
 # accelerator waits, and its hours are lost. `needed` is the number of images a second that an
 # accelerator takes; the default is that of MobileNetV2 at 331 pixels on a TPU v3-8. A larger
-# network takes fewer. TensorFlow's [guide](https://www.tensorflow.org/guide/data_performance)
-# explains what makes a pipeline fast.
-
-# %% [markdown]
-# ## Fast enough?
+# network takes fewer. TensorFlow's
+# [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #
-# An accelerator that waits for photos is paid for nothing. "Decoding" does only that; the others
-# are the training pipeline, read from the files again in every epoch or, where the decoded photos
-# fit, from memory. An accelerator changes the photos itself; "strong on the CPU" is for training
-# on this machine's CPU, where it does that as well. Red bars are below what is needed.
+# "Decoding" decodes the JPEGs and does nothing else. The other bars are the training pipeline. It
+# reads the files again in every epoch or, where the decoded photos fit, takes them from memory. An
+# accelerator changes the photos itself (*augmentation*); "strong on the CPU" is for training on
+# this machine's CPU, which then does that as well. Red bars are below what is needed.
 
 # %%
 rates = exploration.rates(splits["train"], batch_size, len(names), seconds)

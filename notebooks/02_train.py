@@ -190,39 +190,12 @@ print(device)
 # sizes; `image_size` chooses one.
 
 # %%
-from functools import partial
-
-import numpy as np
-from IPython.display import display
-
 from petals import kaggle
 from petals.accelerators import compilation
-from petals.data import augment as augmentation
-from petals.data import pipeline, shards
-from petals.data.augment_layer import in_step
-from petals.data.dataset import find_dataset
-from petals.data.folds import TOGETHER
-from petals.evaluation import prediction
-from petals.evaluation.calibration import Calibration
-from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
-from petals.evaluation.submission import write_submission
-from petals.models import weights as pretrained
-from petals.models.backbones import find_backbone
-from petals.models.build import parameter_counts
-from petals.plots import run as plots
-from petals.plots.probabilities import reliability
-from petals.progress import Progress
 from petals.run_folder import RunFolder
-from petals.training import callbacks, precision
-from petals.training import features as stored_features
-from petals.training import fine_tune as fine_tuning
-from petals.training.checkpoints import Checkpoints
+from petals.training import precision
 from petals.training.compile import set_seed
-from petals.training.first_phase import train_first_phase
-from petals.training.head import apply_head
-from petals.training.plan import plan_run
 
-# %%
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
 if dtype == "auto" and fine_tune == "none":
@@ -232,11 +205,17 @@ if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
 # %%
+from petals.data.dataset import find_dataset
+from petals.progress import Progress
+
 photos = find_dataset(settings, run.path, Progress())
 train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)
 
 # %%
+from petals.data import shards
+from petals.plots import run as plots
+
 sample = shards.sample(train, 24)
 captions = [names[label] for label in sample.labels]
 run.write_gallery(sample.images, captions)
@@ -265,6 +244,8 @@ run.figure(plots.class_balance(balance, names), "classes")
 # you can read on.
 
 # %%
+from petals.training.checkpoints import Checkpoints
+
 facts = {"images": train.fingerprint(), "precision": device.dtype}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
@@ -311,6 +292,9 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 # for a TPU before there is one.
 
 # %%
+from petals.models.build import parameter_counts
+from petals.training.plan import plan_run
+
 plan = plan_run(settings, len(names), train.count, device)
 classifier, batch_size_all, steps = plan.classifier, plan.batch_size, plan.steps
 total, trainable = parameter_counts(classifier.model)
@@ -348,11 +332,21 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # epoch is drawn below. The second phase explains what a schedule of the rate is for.
 
 # %%
+from petals.models import weights as pretrained
+from petals.models.backbones import find_backbone
+from petals.training import features as stored_features
+from petals.training.first_phase import train_first_phase
+
 extract = stored_features.extractor(
     classifier, device, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
 stopped = train_first_phase(classifier, extract, train, val, settings, kept, **watching)
+
+# %%
+import numpy as np
+from IPython.display import display
+
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
     display(run.figure(plots.schedule(np.array(head_rates), 1), "head_schedule"))
@@ -394,6 +388,9 @@ if head == "gradient" and head_rates:
 # A run may also span several machines. Each of them then reads its own part of the photos.
 
 # %%
+from petals.data import augment as augmentation
+from petals.data import pipeline
+
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     change = augmentation.augmentation(augment, mix)
@@ -422,39 +419,32 @@ if tuning:
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %%
+from functools import partial
+
+from petals.data.augment_layer import in_step
+
 if tuning:
     on_device = in_step(classifier.model)  # where the photos are changed
     batches = partial(
-        pipeline.training,
-        train.part(device.host, device.hosts),
-        batch_size_all // device.hosts,
-        len(names),
-        augment=change,
-        on_device=on_device,
-        seed=seed,
-        host=device.host,
-        hosts=device.hosts,
-        deterministic=device.on_cpu,
-    )
+        pipeline.training, train.part(device.host, device.hosts), batch_size_all // device.hosts,
+        len(names), augment=change, on_device=on_device, seed=seed, host=device.host,
+        hosts=device.hosts, deterministic=device.on_cpu,
+    )  # fmt: skip
+
+# %%
+from petals.training import fine_tune as fine_tuning
+
+if tuning:
     tuned = fine_tuning.fine_tune(
-        classifier,
-        lambda step: batches(start=step),
-        val,
-        rates=rates,
-        epochs=epochs,
-        steps_per_epoch=steps,
-        batch_size=batch_size_all,
-        val_labels=val_labels,
-        **plan.compiling,
-        augment=change if on_device else None,
-        by_hand=custom_loop,
-        files=train.paths,
-        checkpoints=kept,
-        checkpoint_minutes=checkpoint_minutes,
-        **watching,
-    )
+        classifier, lambda step: batches(start=step), val,
+        rates=rates, epochs=epochs, steps_per_epoch=steps, batch_size=batch_size_all,
+        val_labels=val_labels, **plan.compiling, augment=change if on_device else None,
+        by_hand=custom_loop, files=train.paths, checkpoints=kept,
+        checkpoint_minutes=checkpoint_minutes, **watching,
+    )  # fmt: skip
     stopped = tuned.stopped
 
+# %%
 run.figure(plots.curves(history), "curves")
 
 # %% [markdown]
@@ -482,13 +472,20 @@ run.figure(plots.curves(history), "curves")
 # settings by it, the winner's score is a little too good; the score on the leaderboard shows by
 # how much.
 
-
 # %%
+from petals.evaluation import prediction
+from petals.training.head import apply_head
+
+
 def predict(split):
     if fine_tune == "none":  # the backbone's features have not changed
         return apply_head(classifier, extract(split, views=tta))
     return prediction.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
 
+
+# %%
+from petals.data.folds import TOGETHER
+from petals.evaluation.metrics import Scores
 
 probabilities = predict(val)
 scores = Scores.of(val_labels, probabilities)
@@ -510,6 +507,9 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 # score. `04_predict` uses it.
 
 # %%
+from petals.evaluation.calibration import Calibration
+from petals.plots.probabilities import reliability
+
 calibration = Calibration.of(val_labels, probabilities)
 print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
@@ -529,6 +529,8 @@ run.figure(reliability(as_told), "reliability")
 #   flowers that are small in the picture. No training setting cures a wrong label.
 
 # %%
+from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
+
 rows = per_class(val_labels, probabilities, names)
 run.figure(plots.class_scores(rows), "class_scores")
 
@@ -555,13 +557,13 @@ run.figure(
 # notebook's outputs on Kaggle.
 
 # %%
+from petals.evaluation.submission import write_submission
+
 test_probabilities = predict(test)
 _, test_ids = shards.labels_and_ids(test)
 run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
-
-# %%
 metrics = run.write_metrics(
     scores if validated else None, history,
     accelerator=device, source=photos.source, splits=photos.splits, counts=(total, trainable),
@@ -571,6 +573,8 @@ metrics = run.write_metrics(
 )  # fmt: skip
 
 # %%
+from petals.training import callbacks
+
 known = find_backbone(backbone), image_size, weights
 head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
 run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)

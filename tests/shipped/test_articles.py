@@ -10,7 +10,6 @@ from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
-SHORT = ("01_explore", "03_compare")
 ASKED = (
     "What a TPU is", "Why JAX", "What a replica is", "Where the photos are",
     "Why the photos are in shards", "What transfer learning keeps", "Why the features are",
@@ -28,7 +27,7 @@ def prose(name):
     return "\n\n".join(cell.source for cell in cells(name, "markdown"))
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_code_cell_is_longer_than_fifteen_lines(name):
     code = [cell.source for cell in cells(name, "code") if not has_tag(cell, PARAMETERS_TAG)]
 
