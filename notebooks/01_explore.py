@@ -16,9 +16,14 @@
 # %% [markdown]
 # # Explore the data
 #
-# Before a network learns anything: which flowers are there, how many of each, are the files
-# whole, do photos occur twice, and can this machine read them as fast as an accelerator
-# takes them? The cell below is all there is to change.
+# Look at the photos before you train on them. This notebook answers seven questions: which files
+# there are, whether they are whole, what the flowers look like, how many photos each class has,
+# whether photos occur twice, how large the JPEGs are, and whether this machine reads photos as
+# fast as an accelerator takes them. It trains nothing and needs no accelerator.
+#
+# The cell below holds all settings. It runs at home on flowers that the kit draws
+# (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), and on Kaggle on the photos
+# of [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
@@ -39,6 +44,7 @@ except ModuleNotFoundError:
         "`python tools/push_kernel.py notebooks/01_explore.ipynb`, which packs it in"
     ) from None
 
+# %%
 from IPython.display import display
 
 from petals import storage
@@ -56,10 +62,13 @@ splits = exploration.splits(source.root, image_size, limit)
 print(f"{source}: {len(names)} classes")
 
 # %% [markdown]
-# ## What there is
+# ## Which files there are
 #
-# Counts are those in the files' names. A TPU is fed best by tens of files of tens of megabytes,
-# so that many can be read at once.
+# The photos come as *shards*: [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord)
+# files with hundreds of JPEGs each. The number of photos is part of a file's name, so the table
+# needs to open none of them. A TPU is fed best by tens to hundreds of files of 10 to 100 MB,
+# because then many files are read at the same time. `02_train` learns from the split *train*,
+# measures on *val*, and writes a submission for *test*, which has no labels.
 
 # %%
 exploration.holdings(source.root)
@@ -67,8 +76,10 @@ exploration.holdings(source.root)
 # %% [markdown]
 # ## Are the files whole?
 #
-# Every record is read and every image decoded: counts against the files' names, labels out of
-# range, images that do not decode or have another size, ids that occur twice.
+# This cell reads every record and decodes every image. It reports counts that differ from the
+# file's name, labels out of range, images that do not decode or have another size, and ids that
+# occur twice. One damaged image stops a training run in the middle, so it is better to know now.
+# `02_train` with `on_corrupt="skip"` leaves damaged images out.
 
 # %%
 health = [
@@ -83,9 +94,11 @@ else:
     print("nothing is wrong")
 
 # %% [markdown]
-# ## The flowers
+# ## What the flowers look like
 #
-# One photo of each class in the order of the labels; eight where there are few classes.
+# One photo of each class, in the order of the labels (eight of each where there are few classes).
+# Look for classes that you could not tell apart yourself: the network will have trouble with the
+# same ones.
 
 # %%
 labels = exploration.labels(splits, len(names))
@@ -96,10 +109,16 @@ captions = [names[label] for label in photos.labels]
 run.figure(plots.gallery(photos.images, captions), "gallery")
 
 # %% [markdown]
-# ## Balance
+# ## How many photos each class has
 #
-# Macro F1 counts every class alike, so the small ones weigh more than their photos do. And a
-# validation set is only a fair judge where its shares are those of the training set.
+# The competition's score, macro F1, is the mean of one score for each class. So a class with 18
+# photos counts as much as one with 782, and each of its photos counts more. Classes with few
+# photos are the first to look at when a model is bad.
+#
+# The second figure compares shares in *train* with shares in *val*. A class far from the diagonal
+# is more common in one of them than in the other, and then the validation score does not say what
+# the model learnt. The lines above the figure name the classes whose shares differ by more than
+# chance explains (two standard errors).
 
 # %%
 balance = exploration.balance(labels, names)
@@ -118,9 +137,13 @@ if "val" in labels:
 # %% [markdown]
 # ## Photos that occur twice
 #
-# The same bytes, or hashes of 64 bits (is each of 8 × 8 greys brighter than its neighbour?)
-# that differ in few bits while the thumbnails agree too. Twins across train and validation
-# flatter the score; twins under two labels can only be learnt wrong.
+# A photo in both *train* and *val* makes the validation score look better than it is: the model
+# was shown the answer. A photo under two labels can only be learnt wrong.
+#
+# Two photos count as twins if their bytes are equal, or if their *hashes* differ in at most `near`
+# bits and their thumbnails look alike too. The hash has 64 bits: the photo is reduced to 8 rows of
+# 9 greys, and each bit says whether a grey is brighter than the one beside it. This finds copies
+# that were resized or compressed anew. It does not find crops.
 
 # %%
 prints = duplicates.Fingerprints.of(splits, Progress())
@@ -134,16 +157,29 @@ twins = sorted(pairs, key=lambda pair: (not duplicates.disagree(prints, pair), p
 if twins:
     display(run.figure(explore.pairs(prints, twins, splits, names), "twins"))
 
+# %% [markdown]
+# ## How large the JPEGs are
+#
+# The size of a JPEG says how much detail it holds. Very small ones are often drawings, blank
+# pictures or enlarged thumbnails.
+
 # %%
 run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 
 # %% [markdown]
-# ## Fast enough?
+# ## Can this machine feed an accelerator?
 #
-# An accelerator that waits for photos is paid for nothing. "Decoding" does only that; the others
-# are the training pipeline, read from the files again in every epoch or, where the decoded photos
-# fit, from memory. An accelerator changes the photos itself; "strong on the CPU" is for training
-# on this machine's CPU, where it does that as well. Red bars are below what is needed.
+# The *input pipeline* reads shards, decodes JPEGs and puts photos into batches, on the host's CPU.
+# The accelerator trains on one batch while the host prepares the next. If the host is slower, the
+# accelerator waits, and its hours are lost. `needed` is the number of images a second that an
+# accelerator takes; the default is that of MobileNetV2 at 331 pixels on a TPU v3-8. A larger
+# network takes fewer. TensorFlow's
+# [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
+#
+# "Decoding" decodes the JPEGs and does nothing else. The other bars are the training pipeline. It
+# reads the files again in every epoch or, where the decoded photos fit, takes them from memory. An
+# accelerator changes the photos itself (*augmentation*); "strong on the CPU" is for training on
+# this machine's CPU, which then does that as well. Red bars are below what is needed.
 
 # %%
 rates = exploration.rates(splits["train"], batch_size, len(names), seconds)
@@ -158,7 +194,8 @@ print(f"too slow for {needed:,.0f}/s: {', '.join(slow)}" if slow else "each way 
 # %% [markdown]
 # ## What is kept
 #
-# The figures, and `exploration.json` with the numbers.
+# The run's folder has all figures, and `exploration.json` with the numbers. `02_train` is the next
+# notebook to run.
 
 # %%
 storage.write_json(

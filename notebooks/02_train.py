@@ -16,11 +16,17 @@
 # %% [markdown]
 # # Train a flower classifier
 #
-# From TFRecords to macro F1 and a submission. A backbone that has seen ImageNet looks at every
-# photo once; a small head learns to tell the flowers apart from what it saw; then, if asked, the
-# whole network is fine-tuned. The same notebook runs on a laptop and on Kaggle's TPU: the cell
-# below is all there is to change, from here, from the command line
-# (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`) or at a push.
+# This notebook trains a network that tells 104 kinds of flower apart, for Kaggle's competition
+# [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started). It reads photos,
+# trains in one or two phases, measures macro F1 on photos that it was not trained on, and writes a
+# submission. You need to know Keras, and nothing about TPUs. The same cells run on a laptop, on
+# GPUs and on Kaggle's TPU.
+#
+# The cell below holds all settings. Change them there, on the command line
+# (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`), or when you push the notebook
+# to Kaggle (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed. A
+# setting that would have no effect is refused before anything runs. The functions that the cells
+# call are in `src/petals`; `docs/architecture.md` shows where.
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
@@ -57,6 +63,62 @@ resume = "auto"  # auto | never | PATH: whether to go on from a checkpoint
 checkpoint_minutes = 5.0  # >= 0: between checkpoints within an epoch of fine-tuning
 output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
+# %% [markdown]
+# ## What a TPU is to a notebook
+#
+# A [TPU](https://www.kaggle.com/docs/tpu) is a chip that Google builds for multiplying large
+# matrices. A notebook uses it as it uses a GPU: the Keras model is the same, and `fit` is the
+# same. The TPU's chips sit in a machine called the *host*. On Kaggle the host runs this notebook,
+# reads the files, decodes the JPEGs and hands the chips one batch after the other. Three things
+# differ from a CPU:
+#
+# - **It compiles before it computes.** The compiler [XLA](https://openxla.org/xla) turns a whole
+#   training step into one program for the chip. That takes minutes for a large network, so the
+#   first step is slow and all later ones are fast. A program fits one shape of batch, so every
+#   batch has the same number of photos.
+# - **It is several chips.** Kaggle's TPU v5e-8 has eight, with 16 GB of memory each. They share
+#   each batch.
+# - **It computes in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16),** a float of 16 bits.
+#   The weights stay in float32, and so does the softmax, whose small differences 16 bits would
+#   lose. Keras calls this policy `mixed_bfloat16`.
+#
+# Kaggle lends a TPU for 20 hours a week and at most nine hours at a time, often after a wait in a
+# queue. You choose it as the notebook's accelerator; a push with `tools/push_kernel.py` asks for
+# it by itself.
+#
+# ### Why JAX on one TPU and TPUStrategy on another
+#
+# Keras 3 hands the computing to a *backend*: TensorFlow, JAX or PyTorch. On Kaggle's v5e-8 the
+# installed TensorFlow cannot see the TPU, and the installed [JAX](https://docs.jax.dev) can. So
+# there this notebook runs Keras on JAX and shares each batch with
+# [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/). The input pipeline
+# stays `tf.data`. A layer of your own works there if it is written with `keras.ops`. A TensorFlow
+# that sees the TPU, `tensorflow-tpu`, would have to be installed in every session, with the
+# internet on. On TPU machines where TensorFlow does see the TPU (older ones such as the v3-8, or
+# those with the package `tensorflow-tpu`) it uses
+# [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu), which needs Keras 2, the
+# package `tf_keras`: Keras 3 does not work under it.
+#
+# Many older notebooks contain `try: TPUClusterResolver() except ValueError:`. On a v5e-8 that cell
+# falls back on the CPU without a message, and the TPU hours are spent for nothing. `detect`,
+# below, tries JAX, then `TPUStrategy`, then GPUs, then the CPU, and prints what it tried. With
+# `accelerator="tpu"` it stops within a minute where there is no TPU.
+#
+# ### What a replica is
+#
+# A *replica* is one copy of the model on one chip or GPU. In each step every replica gets an equal
+# part of the batch and computes its gradients. The gradients are averaged, and all copies make the
+# same update. So the replicas stay equal, and eight of them with `batch_size=32` train as one
+# device with a batch of 256 does. `batch_size` is the number of photos for *one* replica, because
+# one chip's memory limits it.
+#
+# With eight replicas an epoch has an eighth of the steps: the competition's 12,753 photos make 49
+# batches of 256, and 398 batches of 32. To get as far in fewer steps, each step has to be longer.
+# So fine-tuning multiplies the learning rate by the number of replicas, as [Goyal et al.
+# (2017)](https://arxiv.org/abs/1706.02677) did, with a short warm-up at the start. They tried this
+# rule with SGD on ImageNet. For AdamW, which this notebook uses, it is a rule of thumb;
+# `scale_rate=False` switches it off. A laptop has one replica, and nothing is multiplied.
+
 # %%
 try:
     from petals.settings import resolve
@@ -66,6 +128,7 @@ except ModuleNotFoundError:
         "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
     ) from None
 
+# %%
 settings = {
     "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
     "backbone": backbone, "weights": weights,
@@ -79,53 +142,59 @@ settings = {
     "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
 }  # fmt: skip
 settings = resolve(settings)  # a parameter that would not act is refused here
-head, head_epochs, views, tta = (settings[n] for n in ("head", "head_epochs", "views", "tta"))
+head, tta = settings["head"], settings["tta"]
 
+# %%
 from petals.accelerators.detect import detect
 
 device = detect(accelerator, dtype)
 print(device)
 
 # %% [markdown]
-# ## The photos
+# ## Where the photos are
 #
-# Shards are found on Kaggle's mounts, in a bucket or in a folder; away from Kaggle, flowers that
-# the kit draws itself stand in for photos.
+# Kaggle *mounts* the data that is attached to a notebook: the data appears as a folder that can be
+# read and not written, today `/kaggle/input/competitions/tpu-getting-started`. A `gs://` path
+# names a folder in Google Cloud Storage, which is read over the network. Which of the two a run
+# needs depends on the machine that reads:
+#
+# | machine | reads from | why |
+# |---|---|---|
+# | Kaggle: TPU v5e-8, GPU, CPU | the mount | the notebook is on the machine with the chips |
+# | an older TPU node, in the network | `gs://` | the node reads, and has no mounts |
+# | a machine in Google's cloud | a folder or `gs://` | both can be reached |
+# | your own computer | a folder | `data/` of the repository is found by itself |
+#
+# `data="auto"` looks for the competition's mount, then for other mounts, then for a bucket (the
+# one that the variable `PETALS_GCS_PATH` names, or Kaggle's copy where a TPU node is in use), then
+# for `data/`. Where there is none of them and this is not Kaggle, it takes 104 kinds of flower
+# that the kit draws. They need no download, and every part of this notebook can be tried on them.
+# The line below names what was found.
+#
+# ### Why the photos are in shards
+#
+# The competition divides its photos into three splits: *train* to learn from, *val* to measure on,
+# and *test*, whose labels only Kaggle has. The photos are not single JPEG files: each split is cut
+# into 16 *shards*, and each shard is a
+# [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord) file with hundreds of JPEGs,
+# their labels and their ids, one after the other. Thousands of single files would each have to be
+# opened, over a network often slowly. One large file could be read by one reader only. Of several
+# shards many are read at once and in mixed order, which also shuffles the photos. Kaggle advises
+# tens to hundreds of files of 10 to 100 MB each. This matters on a TPU because the chips wait
+# whenever the host is slower than they are; `01_explore` measures how fast the host reads, and
+# TensorFlow's [guide to input pipelines](https://www.tensorflow.org/guide/data_performance)
+# explains how.
+#
+# `00-192x192-798.tfrec` is the first shard with photos of 192 x 192 pixels, and holds 798 of them.
+# So the number of steps is known before anything is read. The competition has its photos in four
+# sizes; `image_size` chooses one.
 
 # %%
-from functools import partial
-
-from IPython.display import display
-
 from petals import kaggle
 from petals.accelerators import compilation
-from petals.data import augment as augmentation
-from petals.data import inspection, pipeline, shards
-from petals.data.augment_layer import in_step
-from petals.data.extra import extended, more_to_train_on, write_twins
-from petals.data.folds import TOGETHER, divided
-from petals.data.source import find_sources
-from petals.data.splits import Split
-from petals.evaluation import prediction
-from petals.evaluation.calibration import Calibration
-from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
-from petals.evaluation.submission import write_submission
-from petals.kaggle import cache_folder
-from petals.models import weights as pretrained
-from petals.models.backbones import find_backbone
-from petals.models.build import parameter_counts
-from petals.plots import run as plots
-from petals.plots.probabilities import reliability
-from petals.progress import Progress
 from petals.run_folder import RunFolder
-from petals.training import callbacks, precision
-from petals.training import features as stored_features
-from petals.training import fine_tune as fine_tuning
-from petals.training.checkpoints import Checkpoints
+from petals.training import precision
 from petals.training.compile import set_seed
-from petals.training.head import apply_head, train_head
-from petals.training.logistic_head import fit_head
-from petals.training.plan import plan_run
 
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
@@ -135,32 +204,27 @@ set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
-source, *others = find_sources(data, image_size)
-names = source.class_names
-train, val, test = (
-    Split.find(source.root, image_size, part, limit) for part in ("train", "val", "test")
-)
-skipped = 0
-if on_corrupt == "skip":
-    (train, val, test), skipped = inspection.intact((train, val, test), cache_folder())
-whole = {"train": train, "val": val, "test": test}
-added = more_to_train_on(
-    others, names, whole, test_twins=test_twins, cache=cache_folder(), progress=Progress()
-)
-train, val = divided(train, val, folds, fold, cache_folder())
-train = extended(train, added)
-if added:
-    print(*added, sep="\n")
-    write_twins(run.path / "twins.csv", added)
-print(
-    f"{source}: {len(names)} classes; {train.count:,} train, {val.count:,} val, {test.count:,} test"
-)
+# %%
+from petals.data.dataset import find_dataset
+from petals.progress import Progress
+
+photos = find_dataset(settings, run.path, Progress())
+train, val, test, names = photos.train, photos.val, photos.test, photos.names
+print(photos)
 
 # %%
+from petals.data import shards
+from petals.plots import run as plots
+
 sample = shards.sample(train, 24)
 captions = [names[label] for label in sample.labels]
 run.write_gallery(sample.images, captions)
 run.figure(plots.gallery(sample.images, captions), "gallery")
+
+# %% [markdown]
+# The classes are not equally common: in the competition the rarest has 18 photos to train on and
+# the commonest 782. The bars below are sorted by that number. In a good split the validation
+# photos have the same shares.
 
 # %%
 train_labels, _ = shards.labels_and_ids(train)
@@ -169,86 +233,183 @@ balance = {"train": train_labels, "val": val_labels}
 run.figure(plots.class_balance(balance, names), "classes")
 
 # %% [markdown]
-# ## Where it was cut off
+# ## If a session ends early
 #
-# A run that was interrupted goes on from its last checkpoint, found here or in the output of an
-# earlier session that is attached as an input. With the same settings it ends with the same
-# scores as one left alone.
+# Kaggle ends a TPU session after nine hours, whether training is over or not. Training here stops
+# in time before that. The run still scores what it has and writes a submission, and it leaves a
+# *checkpoint*: a file with what training needs to go on. The next cell looks for one in this run's
+# folder and in the output of earlier sessions that are attached as inputs
+# (`tools/push_kernel.py --continue` attaches them). A run that finds one goes on from there, and
+# ends with the scores of a run that was never interrupted. A run that finds none starts anew, and
+# you can read on.
 
 # %%
+from petals.training.checkpoints import Checkpoints
+
 facts = {"images": train.fingerprint(), "precision": device.dtype}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
-history, stopped = kept.history, ""
+history = kept.history
 run.seconds_before = kept.seconds
 watching = {"deadline": deadline, "history": history, "record": run.write_history}
 
 # %% [markdown]
-# ## The model
+# ## What transfer learning keeps and what it changes
 #
-# Pixels go in as they are, 0 to 255: what the backbone expects of them is part of the model. From
-# the same plan `tools/tpu_check.py` compiles this run's programs for a TPU before there is one.
+# About 120 photos a class are too few to train a large network from random weights. So the
+# notebook takes a network that was trained on [ImageNet](https://www.image-net.org), over a
+# million photos of 1,000 kinds of things, and uses what it learnt there. Keras's [guide to
+# transfer learning](https://keras.io/guides/transfer_learning/) shows the same method. With
+# `weights="auto"` the weights come from a file that is attached to the notebook or lies in
+# `weights/`, and else from the internet.
+#
+# - **It keeps** the *backbone*: all layers but the last, with their weights and with the
+#   preprocessing they were trained with. The backbone turns a photo into *features*, some hundreds
+#   or thousands of numbers that say which shapes, textures and colours are in it.
+# - **It replaces** the last layer, which knew ImageNet's classes, by a new one for the flowers.
+#   This *head* is a single `Dense` layer with a softmax.
+# - **It changes** in the first phase the head alone. The backbone is *frozen*:
+#   `trainable = False`. In the second phase, which `fine_tune` switches on, training changes the
+#   backbone as well.
+#
+# With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels, 104 classes and
+# `features="last"` the model is:
+#
+# | part | from | to | parameters | trained in |
+# |---|---|---|---|---|
+# | backbone, with its preprocessing | 192 × 192 × 3 | 6 × 6 × 1,280 | 4,049,571 | phase two |
+# | average over the 6 × 6 places | 6 × 6 × 1,280 | 1,280 | 0 | – |
+# | dropout, while training | 1,280 | 1,280 | 0 | – |
+# | head: 1,280 × 104 weights and 104 biases | 1,280 | 104 | 133,224 | both phases |
+#
+# So the head is 3 % of 4.2 million parameters. The default for most runs is `features="depths"`:
+# the head also gets averages from up to four earlier layers, and so has more weights. Older
+# notebooks often take [VGG16](https://arxiv.org/abs/1409.1556) and flatten its output; the average
+# used here needs far fewer weights.
+#
+# The next cell builds the model and prints its summary. Pixels go in as they are, 0 to 255: what
+# the backbone expects of them is part of the model. `tools/tpu_check.py` compiles the same model
+# for a TPU before there is one.
 
 # %%
+from petals.models.build import parameter_counts
+from petals.training.plan import plan_run
+
 plan = plan_run(settings, len(names), train.count, device)
 classifier, batch_size_all, steps = plan.classifier, plan.batch_size, plan.steps
 total, trainable = parameter_counts(classifier.model)
+classifier.model.summary()
 print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 
 # %% [markdown]
 # ## First phase: the head
 #
-# While the backbone is frozen it gives the same features of a photo every time. So they are
-# computed once and stored, and the head learns from them: one pass over the photos instead of one
-# an epoch. By default that is logistic regression, solved to its optimum; `head="gradient"` trains
-# the same layer step by step, as the second phase trains the whole network.
+# ### Why the features are computed once
+#
+# Training usually runs the whole network on every photo in every epoch. While the backbone is
+# frozen that is a waste: the same photo gives the same features every time. So this notebook runs
+# the backbone over the photos once, stores the features, and trains the head on them. On two CPU
+# cores, with MobileNet-0.75 and 3,670 photos of five flowers, this took 10.1 seconds and reached a
+# macro F1 of .901 (with `head="gradient"`). Running the backbone in every epoch took 101 seconds
+# and reached .887.
+#
+# There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
+# features each time. `views` is the way between: it stores the features of several versions of
+# each photo. Features are kept on disk, and the next run with the same photos, backbone and size
+# finds them.
+#
+# ### How the head is trained
+#
+# With fixed features the head is a [logistic
+# regression](https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression): a
+# `Dense` layer with a softmax and cross-entropy. This problem has one optimum, and a solver on the
+# host's CPU finds it. There are no epochs and no learning rate to choose, and cross-validation on
+# the training photos chooses the regularisation. By default the head gets features from several
+# depths of the backbone, and sees each photo and its mirror image.
+#
+# `head="gradient"` trains the same layer with AdamW for `head_epochs` epochs, as `fit` would. Then
+# `dropout`, `label_smoothing`, `weight_decay` and a learning rate act on it, and the rate of each
+# epoch is drawn below. The second phase explains what a schedule of the rate is for.
 
 # %%
+from petals.models import weights as pretrained
+from petals.models.backbones import find_backbone
+from petals.training import features as stored_features
+from petals.training.first_phase import train_first_phase
+
 extract = stored_features.extractor(
     classifier, device, seed=seed, progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
 )  # fmt: skip
-if kept.phase == "head":
-    classifier.head.set_weights(kept.found.arrays)
-elif head != "none" and not kept.phase:
-    train_features = extract(train, views=views, level=augment)
-    val_features = extract(val, views=tta)
-    if train_features.stored and val_features.stored:
-        print("  the features were there from an earlier run")
-    head_steps = 1
-    if head == "logistic":
-        fit_head(classifier, train_features, val_features, seed=seed, **watching)
-    else:
-        alone = fine_tune == "none"
-        trained = train_head(
-            classifier,
-            train_features,
-            val_features,
-            epochs=head_epochs,
-            schedule=schedule if alone else "cosine",
-            learning_rate=learning_rate if alone else 0.0,
-            weight_decay=weight_decay,
-            label_smoothing=label_smoothing,
-            dropout=dropout,
-            seed=seed,
-            **watching,
-        )
-        stopped, head_steps = trained.stopped, trained.steps * head_epochs
-    if not stopped:
-        kept.save("head", head_steps, classifier.head.get_weights(), history=history)
+stopped = train_first_phase(classifier, extract, train, val, settings, kept, **watching)
+
+# %%
+import numpy as np
+from IPython.display import display
+
+head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
+if head == "gradient" and head_rates:
+    display(run.figure(plots.schedule(np.array(head_rates), 1), "head_schedule"))
 
 # %% [markdown]
 # ## Second phase: fine-tuning
 #
-# Now the backbone may change as well, gently, on photos that never look the same twice. Of several
-# hosts each reads its own part of them.
+# The features were made for ImageNet's classes. *Fine-tuning* trains the backbone too, so that its
+# features fit flowers. `fine_tune="all"` trains all of it, `"last:40"` its last 40 layers that
+# have weights, `"block:NAME"` the layers whose names begin with NAME. With `"none"`, the default,
+# the cells of this section do nothing, and you can read on at "How good is it?".
+#
+# Fine-tuning has three risks:
+#
+# - **It can destroy what the backbone knows.** A new head has random weights and sends large,
+#   random gradients back, and a high learning rate overwrites good weights within a few steps. So
+#   the head is trained first, the learning rate is small, and it starts lower still.
+# - **It can learn the photos by heart.** The network has millions of parameters and a few thousand
+#   photos. The sign of it is a training loss that falls while the validation loss rises.
+#   Augmentation works against it, since it shows each photo a little different in every epoch; the
+#   figure below has originals above and changed versions under them. `mix` blends two photos and
+#   their labels ([mixup](https://arxiv.org/abs/1710.09412),
+#   [CutMix](https://arxiv.org/abs/1905.04899)). `dropout`,
+#   [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay` work against it too.
+# - **It costs time and memory.** Every step runs the backbone forward and backward. A batch that
+#   does not fit into the chip's memory ends with the error `RESOURCE_EXHAUSTED`; take a smaller
+#   `batch_size` then. `tools/tpu_check.py` asks the TPU's compiler beforehand whether a run fits.
+#
+# ### Why BatchNorm stays frozen
+#
+# A [BatchNorm](https://arxiv.org/abs/1502.03167) layer subtracts a mean and divides by a
+# deviation. In training Keras takes both from the current batch and also updates the stored
+# values. Those stored values come from ImageNet's million photos, and the layers behind were
+# trained to expect them. Batches of a few dozen photos estimate them badly. So BatchNorm layers
+# keep their values: in Keras a BatchNorm layer with `trainable = False` runs in inference mode, as
+# the [guide](https://keras.io/guides/transfer_learning/) explains. A network without pretrained
+# weights (`weights="none"`) has no values to keep, and its BatchNorm layers are trained.
+#
+# A run may also span several machines. Each of them then reads its own part of the photos.
 
 # %%
+from petals.data import augment as augmentation
+from petals.data import pipeline
+
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     change = augmentation.augmentation(augment, mix)
     look = pipeline.augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
+
+# %% [markdown]
+# ### The learning rate over time
+#
+# A *schedule* gives every step its learning rate. The figure shows exactly the rates that the
+# optimizer will use. The default, `"cosine"`, rises in a short *warm-up* and then falls along half
+# a cosine towards zero ([Loshchilov & Hutter, 2017](https://arxiv.org/abs/1608.03983)). The
+# warm-up protects the weights while [AdamW](https://arxiv.org/abs/1711.05101) has seen too few
+# gradients to know their size. The fall lets the network settle: long steps find a good region,
+# short steps find the best place in it.
+#
+# `"ramp"` is the schedule of Kaggle's tutorial: up for five epochs, then down by a fifth an epoch.
+# `"exponential"` falls to a hundredth, `"constant"` does not change. In `docs/sweeps.md` the first
+# three scored alike and `"constant"` scored lowest.
 
 # %%
 if tuning:
@@ -258,53 +419,73 @@ if tuning:
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %%
+from functools import partial
+
+from petals.data.augment_layer import in_step
+
 if tuning:
     on_device = in_step(classifier.model)  # where the photos are changed
     batches = partial(
-        pipeline.training,
-        train.part(device.host, device.hosts),
-        batch_size_all // device.hosts,
-        len(names),
-        augment=change,
-        on_device=on_device,
-        seed=seed,
-        host=device.host,
-        hosts=device.hosts,
-        deterministic=device.on_cpu,
-    )
+        pipeline.training, train.part(device.host, device.hosts), batch_size_all // device.hosts,
+        len(names), augment=change, on_device=on_device, seed=seed, host=device.host,
+        hosts=device.hosts, deterministic=device.on_cpu,
+    )  # fmt: skip
+
+# %%
+from petals.training import fine_tune as fine_tuning
+
+if tuning:
     tuned = fine_tuning.fine_tune(
-        classifier,
-        lambda step: batches(start=step),
-        val,
-        rates=rates,
-        epochs=epochs,
-        steps_per_epoch=steps,
-        batch_size=batch_size_all,
-        val_labels=val_labels,
-        **plan.compiling,
-        augment=change if on_device else None,
-        by_hand=custom_loop,
-        files=train.paths,
-        checkpoints=kept,
-        checkpoint_minutes=checkpoint_minutes,
-        **watching,
-    )
+        classifier, lambda step: batches(start=step), val,
+        rates=rates, epochs=epochs, steps_per_epoch=steps, batch_size=batch_size_all,
+        val_labels=val_labels, **plan.compiling, augment=change if on_device else None,
+        by_hand=custom_loop, files=train.paths, checkpoints=kept,
+        checkpoint_minutes=checkpoint_minutes, **watching,
+    )  # fmt: skip
     stopped = tuned.stopped
 
+# %%
 run.figure(plots.curves(history), "curves")
 
 # %% [markdown]
 # ## How good is it?
 #
-# Macro F1 is the mean of the classes' F1: a rare flower counts as much as a common one.
-
+# First look at the curves above, one point an epoch. The left panel shows the loss, the right one
+# the scores. Validation loss that still falls at the end means that more epochs may help.
+# Validation loss that rises while the training loss falls means that the network learns the photos
+# by heart.
+#
+# ### Why macro F1 and not accuracy
+#
+# *Accuracy* is the share of photos that were answered right, so common classes decide it. *F1* of
+# a class is the harmonic mean of its precision (how many of the answers "rose" are roses) and its
+# recall (how many roses were found). [*Macro
+# F1*](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.f1_score.html) is the
+# plain mean over the classes: a rare flower counts as much as a common one.
+#
+# An example with two classes, 90 roses and 10 tulips: a model that always answers "rose" has an
+# accuracy of 0.90. Its F1 is 0.947 for roses and 0 for tulips, so its macro F1 is 0.474. The
+# competition ranks by macro F1, and so does this notebook. With 104 classes, each class that is
+# never found costs almost 0.01.
+#
+# The score is of the validation photos, which were not trained on. If you choose among many
+# settings by it, the winner's score is a little too good; the score on the leaderboard shows by
+# how much.
 
 # %%
+from petals.evaluation import prediction
+from petals.training.head import apply_head
+
+
 def predict(split):
     if fine_tune == "none":  # the backbone's features have not changed
         return apply_head(classifier, extract(split, views=tta))
     return prediction.predict(classifier.model, split, batch_size_all, tta=tta, seed=seed)
 
+
+# %%
+from petals.data.folds import TOGETHER
+from petals.evaluation.metrics import Scores
 
 probabilities = predict(val)
 scores = Scores.of(val_labels, probabilities)
@@ -316,13 +497,40 @@ else:
     print("the photos below were trained on: these figures say nothing of new ones")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 
+# %% [markdown]
+# ### How sure the model is
+#
+# Of the answers that a model gives with 80 % probability, 80 % should be right. Networks are often
+# too sure ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). The figure shows how it is here,
+# and how it is after the correction: one number, the *temperature*, found on the validation
+# photos, by which the model's outputs before the softmax are divided. It changes no answer and no
+# score. `04_predict` uses it.
+
 # %%
+from petals.evaluation.calibration import Calibration
+from petals.plots.probabilities import reliability
+
 calibration = Calibration.of(val_labels, probabilities)
 print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
 run.figure(reliability(as_told), "reliability")
 
+# %% [markdown]
+# ## Which mistakes to look at
+#
+# - **The worst classes.** The first figure sorts the classes by F1, worst first. Look at how many
+#   photos a bad class has: with few of them its F1 jumps from run to run.
+# - **The pairs.** In the matrix a row is the true class and a column the answer. Right answers are
+#   on the diagonal and pale; mistakes are darker. The list below it has the commonest ones. Two
+#   classes taken for each other look alike at this image size, or one of them has a wrong name in
+#   the data.
+# - **The sure ones.** The photos after that are mistakes of which the model was sure, then right
+#   answers of which it was not. Sure mistakes are often wrong labels, photos of two flowers, or
+#   flowers that are small in the picture. No training setting cures a wrong label.
+
 # %%
+from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
+
 rows = per_class(val_labels, probabilities, names)
 run.figure(plots.class_scores(rows), "class_scores")
 
@@ -334,9 +542,9 @@ for truth, guess, times in most_confused(val_labels, probabilities, names):
 
 # %%
 chosen = instructive(val_labels, probabilities, most=24)
-photos = shards.sample(val, chosen)
+shown = shards.sample(val, chosen)
 run.figure(
-    plots.predictions(photos.images, photos.labels, probabilities[chosen], names),
+    plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 
@@ -344,28 +552,29 @@ run.figure(
 # ## The submission and what is kept
 #
 # Everything is in the run's folder: scores, history, predictions, figures, `submission.csv`, and
-# the model with its card, which `04_predict` and `tools/predict.py` show new photos to.
+# the model with its card, which `04_predict` and `tools/predict.py` show new photos to. To enter
+# the submission into the competition, push with `--submit MESSAGE`, or choose the file among the
+# notebook's outputs on Kaggle.
 
 # %%
+from petals.evaluation.submission import write_submission
+
 test_probabilities = predict(test)
 _, test_ids = shards.labels_and_ids(test)
 run.write_test_predictions(test_ids, test_probabilities)
-sample_submission = None if limit or skipped else f"{source.root}/sample_submission.csv"
+sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
 metrics = run.write_metrics(
-    scores if validated else None,
-    history,
-    accelerator=device,
-    source=source,
-    splits={"train": train, "val": val, "test": test},
-    counts=(total, trainable),
-    skipped=skipped,
-    stopped=stopped,
-    resumed=kept.resumed,
-    added=[addition.summary() for addition in added],
+    scores if validated else None, history,
+    accelerator=device, source=photos.source, splits=photos.splits, counts=(total, trainable),
+    skipped=photos.skipped, added=[addition.summary() for addition in photos.added],
+    stopped=stopped, resumed=kept.resumed, parameters=settings,
     calibration=calibration if validated else None,
-    parameters=settings,
-)
+)  # fmt: skip
+
+# %%
+from petals.training import callbacks
+
 known = find_backbone(backbone), image_size, weights
 head_only = not tuning and pretrained.stays(*known)  # the backbone is in a file that stays
 run.write_model(classifier, names, pretrained.origin(*known), metrics, whole=not head_only)
@@ -373,3 +582,45 @@ if stopped != callbacks.OUT_OF_TIME:  # else the next session goes on
     kept.clear()
 said = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"
 print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
+
+# %% [markdown]
+# ## What to expect
+#
+# Measured with version 0.1.0 of this kit, `head="gradient"`, on two CPU cores without an
+# accelerator; `docs/measured.md` has more:
+#
+# | photos | what was trained | macro F1 | time |
+# |---|---|---|---|
+# | 104 kinds of drawn flowers | `SmallNet`, new, all of it (`make run`) | .924 | 79 s |
+# | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10.1 s for the head |
+# | the same, features stored before | the same head | | 1.5 s |
+# | the same photos | the same, then fine-tuned | .913 | 166 s with the report |
+# | photos, 99 kinds, 192 px | head on MobileNet-0.75 | .906 | not recorded |
+# | the same photos | the same, then `last:40`, 7 epochs, `strong`, `tta=2` | .930 | not recorded |
+#
+# Five kinds of flower are easier to tell apart than 104, so do not compare rows with each other.
+# Repeats of one recipe with other seeds differ by about ± .008. **On a TPU or a GPU nothing has
+# been measured yet**: the code has been rehearsed on CPU devices that stand in for them. What you
+# can count on is that the first step on a TPU takes minutes, for the compiler. A run stores its
+# compiled programs in `compiled/`; a later run that has them attached does not compile them again.
+
+# %% [markdown]
+# ## What to try next
+#
+# Change one setting at a time and repeat with two or three values of `seed`. A gain below .008 is
+# noise.
+#
+# 1. `image_size=331` or `512`: more pixels show finer parts of a flower. Time and memory grow with
+#    them.
+# 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
+# 3. `fine_tune="all"` with `epochs=6` or more, and `augment="strong"` when the training loss falls
+#    far below the validation loss.
+# 4. `tta=4`: the probabilities of four versions of each photo are averaged; two is the default.
+# 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`. The folder
+#    has a sweep for most of the choices above.
+# 6. `03_compare`: two or more runs averaged often score better than the best of them.
+# 7. `folds=5` with `fold=0` to `4`: five runs, each validated on another fifth of the labelled
+#    photos. `03_compare` joins them.
+# 8. Your own photos, one folder a class, or more photos to train on: `docs/photos.md`.
+# 9. `custom_loop=True` runs fine-tuning through a training loop that you can read and change, in
+#    `src/petals/training/custom_loop.py`.

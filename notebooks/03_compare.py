@@ -16,9 +16,15 @@
 # %% [markdown]
 # # Compare runs
 #
-# Any set of run folders side by side: which device was fastest, which setting helped, where two
-# models disagree, whether several together know more than the best one alone, and a submission
-# from whichever that is. What the runs cannot show is said rather than guessed.
+# Every run of `02_train` leaves a folder with its scores, its settings and its predictions. This
+# notebook reads any number of these folders and sets them side by side: which scored best, what
+# each device cost, which setting helped, where two models disagree, and whether several models
+# together are better than the best one. At the end it writes a submission from whichever won. What
+# the runs cannot show, it says.
+#
+# The cell below holds all settings. At home it compares what is in `runs/`; on Kaggle it compares
+# the outputs of the notebooks that are attached as inputs. All runs have to be validated on the
+# same photos.
 
 # %% tags=["parameters"]
 runs = "auto"  # globs of run folders with commas between; auto = runs/*, on Kaggle all attached
@@ -37,6 +43,13 @@ except ModuleNotFoundError:
         "`python tools/push_kernel.py notebooks/03_compare.ipynb`, which packs it in"
     ) from None
 
+# %% [markdown]
+# ## Which runs there are
+#
+# The table has the best run first. A folder that cannot be read is left out, and a line says why.
+# The runs of all folds of one recipe (`folds=5`, `fold=0` to `4`) are joined into one run.
+
+# %%
 from IPython.display import display
 
 from petals import storage
@@ -54,18 +67,21 @@ comparison.ranking(found)
 # %% [markdown]
 # ## How they learnt
 #
-# An epoch over stored features takes a fraction of a second, one of fine-tuning minutes, so the
-# curves share an axis of epochs but not of time.
+# Each line is one run, epoch by epoch, for the best twelve runs. The curves share an axis of
+# epochs, and not of time: an epoch over stored features takes a fraction of a second, an epoch of
+# fine-tuning can take minutes. A curve that still rises at its end belongs to a run that was too
+# short.
 
 # %%
 folder.figure(compare.curves(found), "curves")
 
 # %% [markdown]
-# ## Backbones on CPU, GPU, TPU
+# ## What each backbone costs on each device
 #
-# How large each backbone is, how much of it was trained, what that scored at best and what it
-# cost. The first epoch holds the compiling of the program and the filling of caches; the later
-# ones are what training costs. Times can only be compared between rows that trained the same.
+# One row for each device, backbone, image size and trained part: how large the backbone is, how
+# many of its parameters were trained, the best score, and the seconds an epoch took. The first
+# epoch is slower, because it compiles the program and fills the caches; the later epochs are what
+# training costs. Compare times only between rows that trained the same part at the same size.
 
 # %%
 devices = comparison.devices(found)
@@ -80,9 +96,14 @@ folder.figure(compare.epoch_times(devices), "devices")
 # %% [markdown]
 # ## What each setting does
 #
-# Image size, backbone, augmentation, regularisation and learning rate. A comparison counts where
-# runs differ in one of them and in nothing else but the seed; repeats of one recipe differ by
-# about ± 0.008 of macro F1 (the grey bands), so that smaller effects are noise.
+# Two runs show what a setting does only if they differ in this setting and in nothing else.
+# (Another seed is not another setting.) The next cells look for such runs along five axes: image
+# size, backbone, augmentation, regularisation and learning rate.
+#
+# A run that is repeated with another seed scores a little differently. In public notebooks for
+# this competition, repeats differed by about ± 0.008 of macro F1, the grey bands in the figure. A
+# smaller difference shows nothing. A larger one is a hint, and counts once each setting was
+# repeated three times.
 
 # %%
 measured = {axis: effects.effect(found, axis) for axis in effects.AXES}
@@ -98,7 +119,12 @@ if told:
 # %% [markdown]
 # ## Two models side by side
 #
-# The best run, and the one that is right most often where the best is wrong.
+# The first model is the best run. The second is the run that is right most often where the best
+# one is wrong, so the two may complement each other. The cell counts the photos on which both are
+# right, one is, or neither is. It also prints a probability: if both models were equally good, a
+# split as uneven as this one would come about with this probability ([McNemar's
+# test](https://en.wikipedia.org/wiki/McNemar%27s_test)). If it is above 0.05, do not call the
+# first model better than the second.
 
 # %%
 pair = agreement.most_complementary(found) if len(found) > 1 else None
@@ -109,6 +135,10 @@ else:
     print(f"1: {pair[0].name}\n2: {pair[1].name}")
     print(f"probability of so uneven a split by chance: {agreed.chance:.2g}")
     display(folder.figure(compare.agreement(agreed, pair), "agreement"))
+
+# %% [markdown]
+# Photos that only one model recognises show what it has learnt and the other has not. Photos that
+# neither recognises are worth a close look: some have a wrong label.
 
 # %%
 photos = agreement.photos(found[0], data)
@@ -122,11 +152,17 @@ if pair and not photos.missing:
             display(folder.figure(figure, name))
 
 # %% [markdown]
-# ## Together
+# ## Several models together
 #
-# Probabilities averaged with weights that suit the validation set always look good on it. So
-# weights, and the choice of the best run as well, are made on one half of it and judged on the
-# other, many times over; the gain that is left is the one to expect.
+# An *ensemble* averages the probabilities of several models. Models that make different mistakes
+# correct one another. The weights are found by [ensemble
+# selection](https://doi.org/10.1145/1015330.1015432): it begins with the best model and again and
+# again adds the model that raises the score most.
+#
+# Weights that were chosen on the validation set look good on that set, even if they are not. So
+# the set is cut in two halves: one half chooses the weights and the best single run, the other
+# half measures both. This is repeated `repeats` times with other halves. The gain below is what
+# you can expect on new photos.
 
 # %%
 members = found[: ensembles.MOST]
@@ -150,8 +186,10 @@ else:
 # %% [markdown]
 # ## The submission
 #
-# From the best run ("single"), all runs alike ("mean") or with the weights above ("weighted").
-# "auto" takes the better of the two ensembles where it won in at least nine of ten halvings.
+# `submit` says what the submission is made from: the best run (`"single"`), all runs with equal
+# weights (`"mean"`) or all runs with the weights above (`"weighted"`). `"auto"` takes the better
+# of the two ensembles if it beat the best run in at least nine of ten repeats, and the best run if
+# not.
 
 # %%
 choice = submit if submit != "auto" else judged.choice if judged else "single"
@@ -159,6 +197,11 @@ path = folder.path / "submission.csv"
 chosen = ensembles.weights_for(choice, weights)
 said = ensembles.submit_or_best(members, chosen, path, insist=submit != "auto")
 print(f"{choice}: {said}")
+
+# %% [markdown]
+# ## What is kept
+#
+# The folder has all figures, `submission.csv`, and `comparison.json` with the numbers.
 
 # %%
 storage.write_json(

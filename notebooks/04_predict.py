@@ -54,6 +54,7 @@ from petals.plots.probabilities import reliability
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
+# %%
 run = RunFolder(output)
 path = find_model(model)
 with device.scope():

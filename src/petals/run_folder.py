@@ -137,14 +137,12 @@ class RunFolder:
         metrics: Mapping[str, Any],
         *,
         whole: bool,
-        arguments: Mapping[str, Any] | None = None,
     ) -> ModelCard:
         """`classifier.h5` and its card, `model_card.md`: the model that outlives its run.
 
         `weights`: as `petals.models.weights.origin` gives it; `metrics`: as `write_metrics`
         returns it; `whole`: with the backbone, or where that was left as it came its head alone
-        with the digest of the backbone's weights; `arguments`: further ones of
-        `petals.models.build.build`.
+        with the digest of the backbone's weights.
         """
         scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
         card = ModelCard(
@@ -153,7 +151,7 @@ class RunFolder:
             tuple(classes),
             find_backbone(classifier.name).preprocessing,
             {**weights, "digest": "" if whole else saved.digest(classifier.backbone)},
-            {**(arguments or {}), **self._network_of(classifier)},
+            self._network_of(classifier, metrics["parameters"]),
             metrics["temperature"] or 1.0,
             scores,
             metrics["reliability"],
@@ -165,10 +163,12 @@ class RunFolder:
         return card
 
     @staticmethod
-    def _network_of(classifier: Classifier) -> dict[str, Any]:
-        # A preset may be gone when its model is used
-        is_preset = classifier.name.startswith(HUB)
-        return {"hub_config": config_of(classifier.backbone)} if is_preset else {}
+    def _network_of(classifier: Classifier, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of `petals.models.build.build` that make the same network again."""
+        found: dict[str, Any] = {"features": parameters.get("features", "last")}
+        if classifier.name.startswith(HUB):  # a preset may be gone when its model is used
+            found["hub_config"] = config_of(classifier.backbone)
+        return found
 
     def write_metrics(
         self,

@@ -68,7 +68,7 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
                   backbone="SmallNet", weights="none", head_epochs=2, **tuning)  # fmt: skip
     assert lost_figures(run) == []
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
-    names |= {"reliability"}
+    names |= {"reliability", "head_schedule"}
     names |= {"augmentation", "schedule"} if tuning else set()
     assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
     for part in ("Score of each class", "What is taken for what", "The surest mistakes"):

@@ -9,6 +9,8 @@ from petals.accelerators.detect import detect
 from petals.data.source import Source
 from petals.errors import PetalsError, StorageError
 from petals.evaluation.metrics import Scores
+from petals.models.build import build
+from petals.models.restore import find_model, restore
 from petals.run_folder import RunFolder
 
 HISTORY = [
@@ -107,3 +109,19 @@ def test_a_legacy_keras_that_tells_no_version_of_its_own_has_its_packages(monkey
 
     monkeypatch.setattr(run_folder, "keras", object())
     assert run_folder.versions()["keras"] == metadata.version("tf_keras")
+
+
+@pytest.mark.parametrize("features", ["last", "depths"])
+def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, features):
+    classifier = build("SmallNet", 32, 3, weights="none", features=features)
+    run = RunFolder(str(tmp_path / "run"))
+    metrics = {"macro_f1": 0.5, "accuracy": 0.5, "calibration_error": None, "temperature": None,
+               "reliability": {}, "data": {"image_size": 32}, "versions": {}, "git": {},
+               "parameters": {"features": features}}  # fmt: skip
+    weights = {"setting": "none", "file": "", "licence": "none"}
+    run.write_model(classifier, ("a", "b", "c"), weights, metrics, whole=True)
+    again, card = restore(find_model(str(run.path)))
+    assert card.build == {"features": features}
+    images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3)).astype(np.uint8)
+    own, other = (np.asarray(c.model(images, training=False)) for c in (classifier, again))
+    assert np.allclose(own, other, atol=1e-6)

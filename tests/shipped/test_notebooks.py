@@ -12,10 +12,10 @@ from kernelkit.push.command import push_kernel
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAMES = ("01_explore", "02_train", "03_compare", "04_predict")
-QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2", "batch_size=4")
+QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2")
 
 pytestmark = [
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

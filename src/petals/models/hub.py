@@ -103,6 +103,11 @@ def folder_of(preset: str) -> Path | None:
 
 
 def _package() -> Any:
+    if str(getattr(keras, "__version__", "")).startswith("2."):
+        raise SettingError(
+            f"backbone {HUB}PRESET needs Keras 3, and this run has tf_keras: use the TPU through "
+            "JAX, or take a backbone of the registry"
+        )
     try:
         import keras_hub
     except ImportError as error:

@@ -14,6 +14,7 @@ from petals.models.weights import LOCAL_FOLDERS
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"
+HOME = ("*", "*/*")  # folders of runs, and of sweeps; deeper lie the outputs of rehearsals
 
 
 def find_model(model: str = AUTO) -> Path:
@@ -29,7 +30,8 @@ def find_model(model: str = AUTO) -> Path:
         if not path.is_file():
             raise WeightsError(f"no model at {path}: give a run's {FILE}, or the run's folder")
         return path
-    found = find_files(FILE) if on_kaggle() else sorted(Path("runs").glob(f"**/{FILE}"))
+    here = [path for depth in HOME for path in sorted(Path("runs").glob(f"{depth}/{FILE}"))]
+    found = find_files(FILE) if on_kaggle() else here
     scored = [(card.score, path) for path in found if (card := _card(path))]
     if not scored:
         where = f"under {mounts()}" if on_kaggle() else "in runs/"

@@ -1,5 +1,6 @@
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,12 @@ def test_without_the_package_one_line_says_what_to_install(no_package):
         with pytest.raises(SettingError, match=r"keras_hub .*: pip install keras-hub") as error:
             make()
         assert "\n" not in str(error.value)
+
+
+def test_under_tf_keras_it_is_refused(monkeypatch):
+    monkeypatch.setattr(hub, "keras", SimpleNamespace(__version__="2.21.0"))
+    with pytest.raises(SettingError, match="needs Keras 3, and this run has tf_keras"):
+        find_backbone("hub:vit")
 
 
 def test_a_preset_has_to_be_named(no_package):

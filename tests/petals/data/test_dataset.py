@@ -1,0 +1,79 @@
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from petals.data import dataset as dataset_
+from petals.data import shards, tfrecords
+from petals.errors import SettingError
+
+DEFAULTS = {
+    "image_size": 32, "limit": 0, "on_corrupt": "stop", "test_twins": "leave_out", "folds": 0,
+    "fold": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def find(dataset, tmp_path):
+    def find(**changed):
+        settings = {**DEFAULTS, "data": str(dataset), **changed}
+        return dataset_.find_dataset(settings, tmp_path / "run")
+
+    return find
+
+
+def test_the_three_splits_and_how_they_are_told(find, dataset):
+    found = find()
+
+    assert {name: split.count for name, split in found.splits.items()} == {
+        "train": 50, "val": 21, "test": 13,
+    }  # fmt: skip
+    assert str(found) == f"folder {dataset}: 3 classes; 50 train, 21 val, 13 test"
+    assert found.sample_submission == f"{dataset}/sample_submission.csv"
+
+
+def test_a_part_of_the_photos_has_no_sample_to_agree_with(find):
+    found = find(limit=5)
+
+    assert found.train.count == found.test.count == 5
+    assert found.sample_submission is None
+
+
+def test_damaged_images_are_counted_and_left_out(find, dataset, tmp_path):
+    root = shutil.copytree(dataset, tmp_path / "damaged")
+    shard = Path(tfrecords.shards(root, 32, "train")[0])
+    examples = list(tfrecords.read_shard(shard))
+    examples[1].__dict__["image"] = b"no jpeg"
+    tfrecords.write_shard(shard, examples)
+
+    found = find(data=str(root), on_corrupt="skip")
+
+    assert (found.skipped, found.train.count) == (1, 49)
+    assert found.sample_submission is None
+
+
+def test_a_fold_is_cut_from_both_labelled_splits(find):
+    found = find(folds=3, fold=1)
+
+    assert found.train.count + found.val.count == 71
+    with pytest.raises(SettingError, match="out of range"):
+        find(folds=3, fold=3)
+
+
+def test_what_another_source_adds_is_told_and_its_twins_are_written(find, dataset, tmp_path):
+    other = tmp_path / "other"
+    labels = ["blue", "red", "yellow"]
+    examples = list(tfrecords.read_shard(tfrecords.shards(dataset, 32, "val")[0]))[:3]
+    folder = Path(tfrecords.folder(other, 32, "train"))
+    tfrecords.write_shard(folder / tfrecords.shard_name(0, 32, 3), examples)
+    (other / "classes.json").write_text(json.dumps(labels))
+
+    found = find(data=f"{dataset},{other}")
+
+    assert str(found).startswith(f"folder {other}: 0 of 3 photos added; 3 are in val too")
+    assert found.added[0].summary()["twins"]["val"] == 3
+    with (tmp_path / "run" / dataset_.TWINS).open() as file:
+        twins = [row["twin"] for row in csv.DictReader(file)]
+    assert set(twins) <= set(shards.labels_and_ids(found.val)[1].tolist())

@@ -1,0 +1,104 @@
+"""The first phase by its settings: which head, from what, and what is kept of it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from petals.training import first_phase
+from petals.training.features import Features
+
+SETTINGS = {
+    "head": "logistic", "head_epochs": 2, "views": 2, "tta": 1, "augment": "light", "seed": 0,
+    "fine_tune": "none", "schedule": "constant", "learning_rate": 0.05, "dropout": 0.0,
+    "label_smoothing": 0.0, "weight_decay": 0.0,
+}  # fmt: skip
+
+
+class Head:
+    units = 3
+    weights = None
+
+    def set_weights(self, weights):
+        self.weights = weights
+
+    def get_weights(self):
+        return self.weights
+
+
+class Kept:
+    """Checkpoints that hold what they are given."""
+
+    def __init__(self, phase="", arrays=()):
+        self.phase, self.saved = phase, []
+        self.found = SimpleNamespace(arrays=arrays) if phase else None
+
+    def save(self, phase, step, arrays, **facts):
+        self.saved.append((phase, step, len(facts["history"])))
+
+
+def extract(split, **asked):
+    labels = np.repeat(np.arange(3), 30)
+    rng = np.random.default_rng(1)
+    values = np.eye(3)[labels][:, None] + 0.1 * rng.normal(size=(90, asked["views"], 3))
+    extract.asked.append((split, asked))
+    return Features(values.astype(np.float32), labels, np.array([str(i) for i in range(90)]))
+
+
+@pytest.fixture
+def run():
+    extract.asked = []
+
+    def run(kept, **changed):
+        classifier, history = SimpleNamespace(head=Head()), []
+        stopped = first_phase.train_first_phase(
+            classifier, extract, "train", "val", {**SETTINGS, **changed}, kept,
+            history=history, record=lambda rows: None, say=lambda line: None,
+        )  # fmt: skip
+        return classifier.head, history, stopped
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("head", "epochs", "steps"), [("logistic", 1, 1), ("gradient", 2, 4)], ids=lambda v: str(v)
+)
+def test_the_head_that_the_settings_name_is_trained_and_kept(run, head, epochs, steps):
+    kept = Kept()
+    trained, history, stopped = run(kept, head=head)
+
+    assert stopped == ""
+    assert len(history) == epochs
+    assert history[-1]["val_macro_f1"] > 0.7
+    assert [array.shape for array in trained.weights] == [(3, 3), (3,)]
+    assert kept.saved == [("head", steps, epochs)]
+    assert extract.asked == [("train", {"views": 2, "level": "light"}), ("val", {"views": 1})]
+
+
+def test_a_head_of_a_checkpoint_is_taken_and_not_trained_again(run):
+    arrays = [np.ones((3, 3)), np.zeros(3)]
+    kept = Kept("head", arrays)
+    trained, history, stopped = run(kept)
+
+    assert (history, stopped, kept.saved, extract.asked) == ([], "", [], [])
+    assert trained.weights == arrays
+
+
+@pytest.mark.parametrize(
+    ("kept", "changed"),
+    [(Kept("fine-tune"), {}), (Kept(), {"head": "none"})],
+    ids=["later", "none"],
+)
+def test_nothing_is_trained_where_the_head_is_past_or_not_asked_for(run, kept, changed):
+    trained, history, _ = run(kept, **changed)
+
+    assert trained.weights is None
+    assert history == extract.asked == []
+
+
+def test_before_fine_tuning_the_head_has_a_schedule_of_its_own():
+    alone = first_phase.by_gradients(SETTINGS)
+    first = first_phase.by_gradients({**SETTINGS, "fine_tune": "all"})
+
+    assert (alone["schedule"], alone["learning_rate"]) == ("constant", 0.05)
+    assert first == {name: SETTINGS[name] for name in first_phase.GRADIENT}
