@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kernelkit.push import plan
 from kernelkit.sweep.command import sweep
@@ -13,8 +14,9 @@ from kernelkit.sweep.config import specification
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 WEIGHTS = "someone/weights"
-# As little as a run can be, on the machine that starts fastest.
-SMALL = ("limit=8", "head_epochs=1", "epochs=1", "batch_size=4", "tta=1", "accelerator=cpu")
+# As little as a run can be; what only fine-tuning knows is left out where there is none.
+SMALL = {"limit": 8, "tta": 1}
+SMALL_TUNING = {"epochs": 1, "batch_size": 4}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -40,20 +42,35 @@ def weights(tmp_path_factory):
     return save
 
 
+def small(values):
+    """A run's values with as little work as it can have, on the machine that starts fastest."""
+    fewer = SMALL | (SMALL_TUNING if values.get("fine_tune", "none") != "none" else {})
+    if values.get("head_epochs", 0) > 0:
+        fewer["head_epochs"] = 1
+    return {"accelerator": "cpu", **values, **fewer}
+
+
 def two_runs(file):
-    """Overrides that leave a sweep two runs: two values of its first axis, one of each other.
+    """Leave a sweep's file two of its runs on Kaggle, the first and the last, made small.
 
     A search is told to make two.
     """
+    asked = yaml.safe_load(file.read_text())
     runs = specification.read(file, kaggle=True).runs
-    if not runs:
-        file.write_text(file.read_text().replace("trials: 20", "trials: 2"))
-        return []
-    varying = [n for n in runs[0].values if len({str(run.values[n]) for run in runs}) > 1]
-    first, *others = [name for name in varying if name != "seed"]
-    pair = list(dict.fromkeys(run.values[first] for run in runs))[:2]
-    fixed = [f"{name}={runs[-1].values[name]}" for name in [*others, "seed"] if name in varying]
-    return [f"{first}=[{pair[0]}, {pair[1]}]", *fixed]
+    for part in (asked, asked.setdefault("kaggle", {})):
+        for key in ("grid", "runs", "seeds", "exclude"):
+            part.pop(key, None)
+    if runs:
+        asked["base"], asked["kaggle"]["base"] = {}, {}
+        asked["runs"] = [small(dict(runs[at].values)) for at in (0, -1)]
+    else:
+        for part in (asked, asked["kaggle"]):
+            part["search"]["trials"] = 2
+        asked["base"] = small(asked["base"] | asked["kaggle"].pop("base", {}))
+        asked["base"]["accelerator"] = "cpu"
+    file.write_text(yaml.safe_dump(asked, sort_keys=False))
+    given = asked.get("runs") or [asked["base"]]
+    return [values["backbone"] for values in given]
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
@@ -72,11 +89,8 @@ def rehearse(checkout, name, *parameters):
     stream = io.StringIO()
     file = checkout.root / "notebooks" / "sweeps" / f"{name}.yaml"
     folder = checkout.runs / name
-    given = {parameter.partition("=")[0] for parameter in parameters}
     try:
-        small = [pair for pair in SMALL if pair.partition("=")[0] not in given]
-        sweep(file, [*parameters, *small], output=folder, kaggle=True, local=True, report=False,
-              stream=stream)  # fmt: skip
+        sweep(file, parameters, output=folder, kaggle=True, local=True, report=False, stream=stream)
     finally:
         print(stream.getvalue())
     with (folder / "results.csv").open(newline="") as lines:
@@ -85,8 +99,9 @@ def rehearse(checkout, name, *parameters):
 
 @pytest.mark.timeout(300)
 def test_one_sweep_goes_to_the_local_kaggle_and_back(checkout):
-    small = ("backbone=SmallNet", "weights=none", "image_size=192", "fine_tune=last:1")
-    rows = rehearse(checkout, "schedule", "schedule=cosine", "seed=0", *small)
+    least = ("backbone=SmallNet", "weights=none", "image_size=192", "fine_tune=last:1", "limit=8",
+             "head_epochs=1", "epochs=1", "batch_size=4", "accelerator=cpu")  # fmt: skip
+    rows = rehearse(checkout, "schedule", "schedule=cosine", "seed=0", *least)
 
     assert [row["state"] for row in rows] == ["done"]
     assert all(0 <= float(row["macro_f1"]) <= 1 for row in rows)
@@ -96,11 +111,9 @@ def test_one_sweep_goes_to_the_local_kaggle_and_back(checkout):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_two_runs_of_every_sweep_reach_their_end(file, checkout, weights):
-    overrides = two_runs(checkout.root / "notebooks" / "sweeps" / file.name)
-    asked = specification.read(file, overrides, kaggle=True)
-    runs = asked.runs or [asked.run({})]
-    checkout.attach(weights({run.values["backbone"] for run in runs}), WEIGHTS)
+    backbones = two_runs(checkout.root / "notebooks" / "sweeps" / file.name)
+    checkout.attach(weights(set(backbones)), WEIGHTS)
 
-    rows = rehearse(checkout, file.stem, *overrides)
+    rows = rehearse(checkout, file.stem)
 
     assert [row["state"] for row in rows] == ["done", "done"]

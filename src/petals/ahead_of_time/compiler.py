@@ -82,13 +82,14 @@ class Compiler:
 
         Raises `SettingError` for a batch that the devices cannot share.
         """
-        for array in program.batch:
+        import jax
+
+        for array in jax.tree.leaves(program.batch):
             if array.shape[0] % self.devices:
                 raise SettingError(
                     f"{program.name}: a batch of {array.shape[0]} images cannot be shared by "
                     f"{self.devices} devices: give a multiple of {self.devices}"
                 )
-        jax = self._jax
         _note_shardings(program.model, self._whole)
         state = self._placed(program.structure, self._whole)
         batch = self._placed(program.batch, self._shared)

@@ -12,12 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from jax import ShapeDtypeStruct as Shape
 from tensorflow import keras
 
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import POLICIES, Accelerator
+from petals.data.augment import COLUMNS, augmentation
+from petals.data.augment_layer import CHANGES, IMAGE, augmenting
 from petals.data.classes import CLASSES
 from petals.data.source import find_source
 from petals.data.splits import Split
@@ -47,7 +50,7 @@ class Program:
     model: keras.Model
     structure: Any
     state: Mapping[str, Sequence[Shape]]
-    batch: tuple[Shape, ...]
+    batch: tuple[Any, ...]
     images: int
     trainable: tuple[int, ...] = ()  # numbers in each variable that is trained
     steps: int = 0  # calls an epoch, where the program trains
@@ -117,8 +120,12 @@ def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
 def _training(plan: RunPlan, num_classes: int) -> Program:
     plan.unfreeze()
     model, size = plan.classifier.model, plan.settings["image_size"]
+    images: Any = Shape((plan.batch_size, size, size, 3), np.uint8)
+    augment = augmentation(plan.settings["augment"], plan.settings["mix"])
+    if augment is not None:  # in the step, in the way that suits a TPU
+        model = augmenting(model, augment, dense=True)
+        images = {IMAGE: images, CHANGES: Shape((plan.batch_size, len(COLUMNS)), np.float32)}
     compile_model(model, plan.rates, **plan.compiling)
-    images = Shape((plan.batch_size, size, size, 3), np.uint8)
     labels = Shape((plan.batch_size, num_classes), np.float32)
     if plan.settings["custom_loop"]:
         return replace(_custom_step(model, images, labels), steps=plan.steps)
@@ -135,10 +142,10 @@ def _head(plan: RunPlan, num_classes: int, images: int) -> Program:
     return _fit_step(HEAD, model, pooled, labels)
 
 
-def _fit_step(name: str, model: keras.Model, inputs: Shape, labels: Shape) -> Program:
+def _fit_step(name: str, model: keras.Model, inputs: Any, labels: Shape) -> Program:
     """The step that Keras's `fit` compiles."""
-    one = tuple(np.zeros((1, *given.shape[1:]), given.dtype) for given in (inputs, labels))
-    model._symbolic_build(data_batch=one)  # makes the metrics' variables, as `fit` does
+    few = jax.tree.map(lambda one: np.zeros((2, *one.shape[1:]), one.dtype), (inputs, labels))
+    model._symbolic_build(data_batch=few)  # makes the metrics' variables, as `fit` does
     keras_backend.build_optimizer(model)
     trained, others = shapes(model.trainable_variables), shapes(model.non_trainable_variables)
     optimizer, metrics = shapes(model.optimizer.variables), shapes(model.metrics_variables)
@@ -149,12 +156,12 @@ def _fit_step(name: str, model: keras.Model, inputs: Shape, labels: Shape) -> Pr
         (trained, others, optimizer, metrics),
         {"parameters": [*trained, *others], "optimizer": optimizer, "metrics": metrics},
         (inputs, labels),
-        inputs.shape[0],
+        labels.shape[0],
         _sizes(model),
     )
 
 
-def _custom_step(model: keras.Model, images: Shape, labels: Shape) -> Program:
+def _custom_step(model: keras.Model, images: Any, labels: Shape) -> Program:
     """The step of `petals.training.custom_loop_jax`."""
     from petals.training import custom_loop_jax
 
@@ -178,7 +185,7 @@ def _custom_step(model: keras.Model, images: Shape, labels: Shape) -> Program:
         state,
         {"parameters": [*trained, *others], "optimizer": optimizer},
         (images, labels),
-        images.shape[0],
+        labels.shape[0],
         _sizes(model),
     )
 
