@@ -89,7 +89,7 @@ def test_what_rides_along_holds_no_client(sweeps):
     carried = {file.path for file in imports.reached([session_kernel.RUN], files, "kernelkit")}
 
     assert "kernelkit/sweep/backends/in_session.py" in carried
-    assert "kernelkit/runs/templates/report/style.css" in carried
+    assert "kernelkit/pages/style.css" in carried
     barred = ("kernelkit/push/", "kernelkit/kaggle_api/", "kernelkit/local_kaggle/")
     assert not [path for path in carried if path.startswith(barred)]
 
