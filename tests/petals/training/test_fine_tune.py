@@ -186,8 +186,8 @@ def test_views_are_augmented_as_asked(splits):
     assert not np.allclose(found["flip"].values[:, 2], found["strong"].values[:, 2])
 
 
-def tune(model, splits, level="flip", epochs=2, batches=None, **settings):
-    set_trainable(model, "all", freeze_batch_norm=False)
+def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False, **settings):
+    set_trainable(model, "all", freeze_batch_norm=frozen_norms)
     labels, _ = shards.labels_and_ids(splits[1])
     steps = splits[0].count // 10
 
@@ -305,9 +305,16 @@ def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):
 def test_patience_ends_what_does_not_improve(splits):
     message = []
     rates = np.zeros(50 * 5, np.float32)
-    model = classifier()
-    set_trainable(model, "all", freeze_batch_norm=True)  # its statistics would go on to change
-    watch = tune(model, splits, epochs=50, patience=3, rates=rates, say=message.append)
+    # At a rate of 0 nothing but the statistics of BatchNorm would change.
+    watch = tune(
+        classifier(),
+        splits,
+        frozen_norms=True,
+        epochs=50,
+        patience=3,
+        rates=rates,
+        say=message.append,
+    )
     assert len(watch.history) == 4
     assert any("no better macro F1 for 3 epochs" in line for line in message)
 
