@@ -38,15 +38,17 @@ def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of 02_train, with what "auto" and 0 stand for put in their place.
 
     The head is logistic unless `head_epochs` asks for training by gradients (or, at 0, for none),
-    or an untrained backbone is to be fine-tuned; with the logistic head come features of several
-    depths and two views. Raises `SettingError`, in one line, for a parameter that would not act.
+    or an untrained backbone is to be fine-tuned. With the logistic head come two views, and
+    features of several depths unless the backbone is a preset of keras_hub. Raises
+    `SettingError`, in one line, for a parameter that would not act.
     """
     head = _head(values)
     logistic = head == LOGISTIC
     found = {**values, "head": head, "views": values["views"] or 1 + logistic,
              "tta": values["tta"] or 1 + logistic}  # fmt: skip
     if found["features"] == "auto":
-        found["features"] = "depths" if logistic else "last"
+        of_preset = values["backbone"].startswith("hub:")  # which may give tokens and no maps
+        found["features"] = "depths" if logistic and not of_preset else "last"
     if head == NONE:
         found["head_epochs"] = 0
     for problem in _problems(found, values):

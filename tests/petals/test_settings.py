@@ -80,6 +80,7 @@ REFUSED = [
 
 RESOLVED = [
     ({}, ("logistic", "depths", 30, 2, 2)),
+    ({"backbone": "hub:vit"}, ("logistic", "last", 30, 2, 2)),
     (TUNED, ("logistic", "depths", 30, 2, 2)),
     ({"weights": "none"}, ("logistic", "depths", 30, 2, 2)),
     ({**TUNED, "weights": "none"}, ("gradient", "last", 30, 1, 1)),

@@ -67,9 +67,15 @@ def _preprocessed(entry: backbones.Backbone, images: Any) -> Any:
 def _pooled(network: keras.Model, features: str, pixels: Any) -> Any:
     """The mean of each channel, at the depths that `features` names, deepest last.
 
-    A vision transformer gives its class token, or the mean of its tokens, whatever `features`.
+    A vision transformer gives its class token, or the mean of its tokens. Raises `SettingError`
+    where it is asked for more depths.
     """
     if len(network.output.shape) != 4:
+        if features != "last":
+            raise SettingError(
+                f"features={features} pools the maps of convolutions, and {network.name} gives "
+                "tokens: set features=last"
+            )
         tokens = network(pixels)
         if getattr(network, "use_class_token", True):  # which it learnt with
             return keras.layers.Activation("linear", name=POOLED)(tokens[:, 0])

@@ -7,7 +7,7 @@ from tensorflow import keras
 from petals.errors import SettingError
 from petals.models import backbones
 from petals.models.backbones import BACKBONES
-from petals.models.build import build, parameter_counts, set_trainable
+from petals.models.build import _pooled, build, parameter_counts, set_trainable
 
 MODULES = {
     "VGG16": "vgg16", "VGG19": "vgg19", "ResNet50V2": "resnet_v2", "Xception": "xception",
@@ -164,3 +164,11 @@ def test_a_size_too_small_is_a_clear_error():
 def test_dropout_out_of_range():
     with pytest.raises(SettingError, match="dropout 1"):
         build("SmallNet", 32, 5, dropout=1.0)
+
+
+def test_tokens_have_no_depths_to_pool():
+    pixels = keras.Input((8, 8, 3))
+    tokens = keras.Model(pixels, keras.layers.Reshape((64, 3))(pixels), name="vit")
+    with pytest.raises(SettingError, match="vit gives tokens: set features=last"):
+        _pooled(tokens, "depths", keras.Input((8, 8, 3)))
+    assert _pooled(tokens, "last", keras.Input((8, 8, 3))).shape == (None, 3)
