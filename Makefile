@@ -33,7 +33,7 @@ tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own comp
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
 	$(BIN)/python tools/push_kernel.py
 
-test: .venv/installed lint ## lint, types and the tests (six minutes on two cores)
+test: .venv/installed lint ## lint, types and the tests (nine minutes on two cores)
 	$(BIN)/python -m pytest -n 2
 
 test-long: .venv/installed ## the tests that take more than five seconds each

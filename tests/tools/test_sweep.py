@@ -55,6 +55,7 @@ def test_a_dry_run_runs_nothing(folder):
     assert not (folder / "runs").exists()
 
 
+@pytest.mark.long
 def test_failed_runs_end_in_6_with_a_list(folder):
     done = sweep("bad.yaml", "--no-report", cwd=folder)
 

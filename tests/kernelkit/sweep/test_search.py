@@ -102,6 +102,7 @@ def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
     assert len(instant.started) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lower_is_better", [False, True])
 def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
     asked = "minimize: true\n" if lower_is_better else ""
@@ -136,6 +137,7 @@ def test_points_proposed_twice_use_up_no_trial(sweeps, instant):
     assert "6 of 6 runs done" in sweeps.message
 
 
+@pytest.mark.long
 def test_a_space_smaller_than_the_trials_ends_the_search(sweeps, instant):
     sweeps.run("search: {trials: 20, space: {kind: [x, y]}}")
 

@@ -86,6 +86,7 @@ def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
     assert SweepFolder(sweeps.runs).record(run).attempts == 2
 
 
+@pytest.mark.long
 def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     with pytest.raises(RunFailedError):
         sweeps.run("memory: 0.5\nruns: [{does: hang}, {does: eat}, {a: 2}]", time_limit=6 / 60)
@@ -97,6 +98,7 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     assert not children()
 
 
+@pytest.mark.long
 def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
     from kernelkit.sweep.workers import engine
 

@@ -153,6 +153,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
     assert cluster.here() == Hosts()
 
 
+@pytest.mark.long
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
         "from petals import errors\nfrom petals.accelerators import cluster\n"

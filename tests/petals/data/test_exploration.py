@@ -45,6 +45,7 @@ def test_some_of_each_class_in_label_order(splits):
     assert labels[chosen].tolist() == [0, 0, 1, 1, 2, 2]
 
 
+@pytest.mark.long
 def test_rates_are_measured(splits):
     rates = exploration.rates(splits[0], 16, 3, seconds=0.05)
     assert list(rates) == [

@@ -28,6 +28,7 @@ def test_training_goes_on_for_ever_and_sees_every_image(splits):
     assert len(sums) == splits[0].count
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [0, 20])
 def test_the_same_seed_gives_the_same_batches(dataset, limit):
     split = Split.find(str(dataset), 32, "train", limit)

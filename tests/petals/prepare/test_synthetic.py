@@ -159,6 +159,7 @@ def test_the_solution_has_a_label_for_every_row_of_the_sample_submission(dataset
     assert sorted(int(row["label"]) for row in solution) == list(range(104))
 
 
+@pytest.mark.long
 def test_processes_draw_what_one_process_draws(tmp_path, dataset):
     alone = synthetic.write_dataset(tmp_path, size=32, train=6, val=2, test=1, workers=1)
     for split in tfrecords.SPLITS:

@@ -269,6 +269,7 @@ def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch)
         tune(classifier(), splits)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand):
     change, histories = augment.augmentation("light", "mixup"), []
