@@ -51,6 +51,7 @@ from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
+LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 

@@ -19,7 +19,7 @@ from kernelkit.errors import KernelkitError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.project import RUNS, Project
+from kernelkit.project import LOCKS, RUNS, Project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.terminal import invocation, live_line
@@ -27,7 +27,6 @@ from kernelkit.terminal.cli import unwinding
 from kernelkit.terminal.events import Reporter, from_here, minutes, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
-LOCKS = ".locks"  # a folder for the files that commands hold while they must be alone
 
 
 @dataclass(frozen=True)

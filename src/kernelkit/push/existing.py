@@ -15,15 +15,16 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Status, Stored
+from kernelkit.kaggle_api.types import Stored
 from kernelkit.push import metadata, plan
 from kernelkit.push import submit as submission
 from kernelkit.push.command import push_kernel
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.fetch import fetch
-from kernelkit.push.follow import kernel_of
+from kernelkit.push.follow import kernel_of, tell_score
 from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.status import state_of
 from kernelkit.runs import claims, markdown, run_folder
 from kernelkit.runs.claims import Claim
 from kernelkit.terminal.events import minutes, size_of
@@ -73,7 +74,7 @@ def _brought_home(
 
     Raises `StillRunningError` while the run is alive.
     """
-    stored, status = _how_it_stands(kaggle, push)
+    stored, status = state_of(kaggle, push)
     if status and status.alive:
         raise StillRunningError(
             f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
@@ -109,12 +110,7 @@ def submit_result(
             kaggle, name, message, folder=folder, kernel=None, version=0,
             seconds=context.timing.score_seconds, poll=context.timing.patience.poll,
         )  # fmt: skip
-        context.report(
-            "score",
-            f"{score.public} in {name} (submission {score.reference})",
-            score=score.public,
-            submission=score.reference,
-        )
+        tell_score(context, name, score)
 
 
 def _own_competition() -> str:
@@ -122,18 +118,6 @@ def _own_competition() -> str:
     if not sources:
         raise ParameterError("kernel-metadata.json names no competition: give --competition SLUG")
     return next(iter(sources))
-
-
-def _how_it_stands(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
-    kernel = kernel_of(push)
-    try:
-        stored = kaggle.stored(kernel, push.version)
-        status = kaggle.status(kernel, push.version)
-    except Failure as failure:
-        raise failure.error() from None
-    if stored is None:
-        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
-    return stored, status
 
 
 def _some(

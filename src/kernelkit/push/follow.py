@@ -206,9 +206,14 @@ def _submit(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, mess
         poll=context.timing.patience.poll,
     )
     _note(context, push, score=score.public)
+    tell_score(context, push.competition, score)
+
+
+def tell_score(context: PushContext, competition: str, score: submission.Score) -> None:
+    """Show the score that a submission got."""
     context.report(
         "score",
-        f"{score.public} in {push.competition} (submission {score.reference})",
+        f"{score.public} in {competition} (submission {score.reference})",
         score=score.public,
         submission=score.reference,
     )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
+from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Status, Stored
 from kernelkit.push import plan
 from kernelkit.push.context import CommandOptions, in_project
 from kernelkit.push.follow import kernel_of
+from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
 
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
@@ -42,6 +45,22 @@ def tell_status(
         alive=status.alive,
     )
     return status.state
+
+
+def state_of(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
+    """What Kaggle stores of a push's version, and the state of its session.
+
+    Raises `ParameterError` where there is no such version, `CredentialsError` or `NetworkError`.
+    """
+    kernel = kernel_of(push)
+    try:
+        stored = kaggle.stored(kernel, push.version)
+        status = kaggle.status(kernel, push.version)
+    except Failure as failure:
+        raise failure.error() from None
+    if stored is None:
+        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+    return stored, status
 
 
 def tell_quota(

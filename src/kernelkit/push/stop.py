@@ -15,6 +15,7 @@ from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.status import state_of
 
 OPEN = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 
@@ -38,7 +39,8 @@ def stop(
     with context.asking() as kaggle:
         push = earlier(context, kaggle, reference)
         kernel = kernel_of(push)
-        stored, status = _standing(kaggle, kernel, push)
+        _check_owner(kaggle, kernel)
+        stored, status = state_of(kaggle, push)
         if status is None or not status.alive:
             state = status.state if status else "without a session"
             context.report(
@@ -63,20 +65,12 @@ def stop(
         return True
 
 
-def _standing(kaggle: Kaggle, kernel: Kernel, push: Push) -> tuple[Stored, Status | None]:
+def _check_owner(kaggle: Kaggle, kernel: Kernel) -> None:
     if kernel.owner.lower() != kaggle.username.lower():
         raise ParameterError(
             f"{kernel} is {kernel.owner}'s and the credentials are {kaggle.username}'s: only its "
             "owner can stop it"
         )
-    try:
-        stored = kaggle.stored(kernel, push.version)
-        status = kaggle.status(kernel, push.version)
-    except Failure as failure:
-        raise failure.error() from None
-    if stored is None:
-        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
-    return stored, status
 
 
 def _warning(push: Push, stored: Stored, status: Status) -> str:

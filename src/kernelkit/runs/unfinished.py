@@ -25,7 +25,6 @@ from kernelkit.notebooks.parameters import Parameter
 from kernelkit.runs import kit_folder, run_folder
 
 STATE = "run.json"
-LOCKS = ".locks"
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
@@ -146,7 +145,7 @@ def _alone_in(folder: Path) -> Iterator[bool]:
     """Whether this command is the only one that runs in `folder` for the length of a block."""
     key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     files.make_folder(folder.parent)
-    with files.try_lock(Path(project.RUNS) / LOCKS / f"run-{key}.lock") as alone:
+    with files.try_lock(Path(project.RUNS) / project.LOCKS / f"run-{key}.lock") as alone:
         yield alone
 
 

@@ -13,6 +13,7 @@ from PIL import Image
 
 from petals.data import shards
 from petals.data.splits import Split
+from petals.evaluation.calibration import Reliability
 from petals.evaluation.metrics import confusion, examples, instructive, most_confused, per_class
 
 SIDE = 160  # pixels of a photo, twice what a page shows it at
@@ -86,13 +87,13 @@ def thumbnail(image: np.ndarray) -> str:
 
 def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
     """CSV of how often the model is right when it is how sure, in tenths of probability."""
-    sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
-    tenths = np.minimum((sure * 10).astype(int), 9)
-    rows = []
-    for n in range(10):
-        if (own := tenths == n).any():
-            means = f"{sure[own].mean():.1%}", f"{right[own].mean():.1%}"
-            rows.append((f"{n / 10:.0%} to {(n + 1) / 10:.0%}", *means, int(own.sum())))
+    tenths = Reliability.of(labels, probabilities, bins=10)
+    columns = zip(tenths.confidence, tenths.accuracy, tenths.counts, strict=True)
+    rows = [
+        (f"{n / 10:.0%} to {(n + 1) / 10:.0%}", f"{sure:.1%}", f"{right:.1%}", int(count))
+        for n, (sure, right, count) in enumerate(columns)
+        if count
+    ]
     return _csv(("sure of its answer", "on average", "right", "images"), rows)
 
 
