@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from petals.errors import WeightsError
-from petals.kaggle import find_file, find_files, mounts, on_kaggle
+from petals.kaggle import find_file, find_files, mounts, on_kaggle, runs_folder
 from petals.models import saved
 from petals.models.build import build
 from petals.models.card import ModelCard
@@ -30,7 +30,7 @@ def find_model(model: str = AUTO) -> Path:
         if not path.is_file():
             raise WeightsError(f"no model at {path}: give a run's {FILE}, or the run's folder")
         return path
-    here = [path for depth in HOME for path in sorted(Path("runs").glob(f"{depth}/{FILE}"))]
+    here = [path for depth in HOME for path in sorted(runs_folder().glob(f"{depth}/{FILE}"))]
     found = find_files(FILE) if on_kaggle() else here
     scored = [(card.score, path) for path in found if (card := _card(path))]
     if not scored:

@@ -140,6 +140,10 @@ def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys):
     message = capsys.readouterr().out
     assert "of 3 models" in message
     assert message.count("left out: ") == 2
+    (tmp_path / "kernel-metadata.json").write_text("{}")
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")  # as Jupyter starts a notebook there
+    assert find_model().parent.name == "b"
 
 
 def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
