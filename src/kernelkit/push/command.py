@@ -25,7 +25,15 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight, readiness, resuming, tpu_preflight
+from kernelkit.push import (
+    attached_wheels,
+    follow,
+    plan,
+    preflight,
+    readiness,
+    resuming,
+    tpu_preflight,
+)
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.context import LEDGER, CommandOptions, PushContext, in_project
 from kernelkit.push.plan import Plan
@@ -135,10 +143,12 @@ def _push(
                 preflight.stop_on_errors(planned.findings)
             if continues:
                 planned = _continuing(context, planned, kaggle)
+            planned, wheels = attached_wheels.attach(context, planned, kaggle)
             if dry_run:
                 readiness.check_account(context, planned, kaggle, force=force)
                 _end_dry_run(context, planned)
                 return None
+            attached_wheels.upload(context, kaggle, wheels)
             kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
             with context.alone_with(str(kernel)):  # the checks still hold when it is sent
                 look_after_cut_off(context, kaggle, kernel)

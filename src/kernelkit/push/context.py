@@ -83,6 +83,10 @@ class PushContext:
         """One command at a time looks how a kernel stands and pushes it."""
         return self._alone(f"kernel {kernel}", f"pushes {kernel}")
 
+    def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
+        """One command at a time sees that a dataset is there."""
+        return self._alone(f"dataset {reference}", f"uploads {reference}")
+
     def alone_in_queue(self) -> AbstractContextManager[None]:
         """One command at a time works off the project's queue."""
         return self._alone("queue", "works off this queue")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.push import attached_wheels, plan, preflight
 from kernelkit.push import ledger as ledgers
-from kernelkit.push import plan, preflight
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.queue.items import Queue, QueuedPush
 from kernelkit.runs import claims
@@ -42,6 +42,7 @@ def add(
         if finding.level != "error":
             context.report(finding.level, finding.text)
     preflight.stop_on_errors(planned.findings)
+    attached_wheels.find(context, planned.request.project)  # now, and not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
         same = item.plan.content == planned.content

@@ -117,7 +117,12 @@ def _written(item: QueuedPush) -> dict[str, Any]:
         "force": item.force,
         "metadata": {"path": str(request.metadata.path), "values": dict(request.metadata.values)},
         "bundle": asdict(request.bundle),
-        "project": {"root": str(request.project.root), "catalogue": request.project.catalogue},
+        "project": {
+            "root": str(request.project.root),
+            "catalogue": request.project.catalogue,
+            "wheels": list(request.project.wheels),
+            "title": request.project.title,
+        },
         "parameters": dict(request.parameters),
         "defaults": dict(request.defaults),
         "timeout_minutes": request.timeout_minutes,
@@ -129,7 +134,12 @@ def _read(written: Mapping[str, Any]) -> QueuedPush:
     request = PushRequest(
         metadata=Metadata(Path(written["metadata"]["path"]), written["metadata"]["values"]),
         bundle=_bundle(written["bundle"]),
-        project=Project(Path(project["root"]), catalogue=project["catalogue"]),
+        project=Project(
+            Path(project["root"]),
+            catalogue=project["catalogue"],
+            wheels=tuple(project.get("wheels", ())),
+            title=project.get("title", ""),
+        ),
         parameters=written["parameters"],
         timeout_minutes=written["timeout_minutes"],
         defaults=written["defaults"],

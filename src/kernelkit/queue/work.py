@@ -25,8 +25,8 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.push import attached_wheels, plan, preflight, readiness
 from kernelkit.push import ledger as ledgers
-from kernelkit.push import plan, preflight, readiness
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.follow import follow, kernel_of
 from kernelkit.push.ledger import Push
@@ -110,6 +110,8 @@ def _send(
     """
     planned = readiness.with_account(context, item.plan, kaggle)
     preflight.stop_on_errors(planned.findings)
+    planned, wheels = attached_wheels.attach(context, planned, kaggle)
+    attached_wheels.upload(context, kaggle, wheels)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context.ledger, rehearsal=context.report.rehearsal) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
