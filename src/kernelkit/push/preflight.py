@@ -74,6 +74,12 @@ def stop_on_errors(problems: Sequence[Finding]) -> None:
         raise PreflightError(f"the preflight found {len(errors)} to correct:\n{listed}")
 
 
+def check_submission(metadata: Metadata, submit: str | None) -> None:
+    """Raise `PreflightError` where a result is to be submitted and no competition is attached."""
+    if submit is not None and not metadata.sources("competition"):
+        raise PreflightError("--submit needs the competition in competition_sources")
+
+
 def _session(request: PushRequest) -> Iterator[Finding]:
     minutes = request.timeout_minutes
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelkit import machines
+from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.push import account, preflight
 from kernelkit.push.account import AccountStatus
@@ -68,3 +70,16 @@ def hours(planned: Plan) -> float:
     """The longest that the session may take."""
     cap = machines.LIMITS[planned.metadata.machine.kind].hours_per_session
     return min(cap, (planned.request.timeout_minutes or 60 * cap) / 60)
+
+
+def continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan with what the last version left; raises `PreflightError` where there is none."""
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    try:
+        last = kaggle.stored(kernel)
+    except Failure as failure:
+        raise failure.error() from None
+    if last is None:
+        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
+    context.report("continues", f"with what the last complete version of {kernel} left")
+    return planned.continuing()

@@ -1,8 +1,8 @@
 """Work off the queue: one push after the other, each as soon as there is a session and hours.
 
 What was done before this process began is read from the ledger, so that it may be killed at any
-moment: a push that was being sent is looked for at Kaggle before it is sent again, and one that
-arrived is waited for and fetched.
+moment: a push that was being sent is looked for at Kaggle before it is sent again, and so is a
+submission; one that arrived is waited for and fetched.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
             push, quota = sent
         if not wait:
             _stop_if_alive(context, item, push, kaggle)
-        follow(context, kaggle, push, item.output, request.bundle.text, quota, None)
+        follow(context, kaggle, push, item.output, request.bundle.text, quota, item.submit,
+               submit_once=True)  # fmt: skip
 
 
 def _send(
@@ -110,6 +111,8 @@ def _send(
     """
     planned = readiness.with_account(context, item.plan, kaggle)
     preflight.stop_on_errors(planned.findings)
+    if item.continues:
+        planned = readiness.continuing(context, planned, kaggle)
     planned, wheels = attached_wheels.attach(context, planned, kaggle)
     attached_wheels.upload(context, kaggle, wheels)
     clock, patience = context.timing.clock, context.timing.patience
