@@ -41,6 +41,12 @@ time.sleep(600)
 """
 
 
+def default_signals():
+    """A shell in the background and nohup ignore signals, and their children inherit that."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def asleep(mark):
     """The processes that the session left asleep under this mark."""
     processes = psutil.process_iter(["cmdline"])
@@ -55,6 +61,7 @@ def test_a_signal_leaves_no_process_of_the_session_behind(repository, notebook_c
     push = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=default_signals,
     )  # fmt: skip
     for line in push.stdout:
         if "asleep" in line:
