@@ -172,7 +172,6 @@ def test_compare_names_runs_on_other_photos_and_leaves_them_out(write_run, tmp_p
     assert "b: validated on 60 other photos" in printed(run.folder)
 
 
-@pytest.mark.timeout(600)  # three notebooks, on a machine that is busy with tests
 def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits, tmp_path):
     more, (test,) = tmp_path / "more", tfrecords.shards(dataset, 32, "test")
     leaked = [tfrecords.Example(e.image, f"x{e.id}", 0) for e in tfrecords.read_shard(test)][:2]

@@ -108,7 +108,6 @@ def test_one_sweep_goes_to_the_local_kaggle_and_back(checkout):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_two_runs_of_every_sweep_reach_their_end(file, checkout, weights):
     backbones = two_runs(checkout.root / "notebooks" / "sweeps" / file.name)
