@@ -92,7 +92,7 @@ class RunFolder:
 
     def figure(self, figure: Figure, name: str) -> Picture:
         """Save a figure as `run.save` does; what is returned shows itself in a notebook."""
-        return Picture(run.save(figure, self.path, name), figure.get_label(), in_words(figure))
+        return Picture(run.save(figure, self.path, name), str(figure.get_label()), in_words(figure))
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """`history.csv`, one row an epoch of either phase."""

@@ -115,7 +115,7 @@ class Epochs(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
-        row = {
+        row: dict[str, Any] = {
             "phase": self.phase,
             "epoch": epoch + 1,
             **self._means(logs),
