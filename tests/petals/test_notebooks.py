@@ -47,8 +47,7 @@ def printed(folder):
 def pictures(folder):
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
-    kinds = ("image/png", "image/jpeg")
-    return sum(kind in o.get("data", {}) for o in outputs for kind in kinds)
+    return sum("<figcaption>" in o.get("data", {}).get("text/html", "") for o in outputs)
 
 
 def lost_figures(run):
