@@ -5,14 +5,15 @@ import pytest
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import depths, saved
+from petals.models import saved
 from petals.models.backbones import BACKBONES
 from petals.models.build import build, set_trainable
+from petals.models.classifier import feature_maps
 
 
 def names(network, features="depths"):
     producer = {id(layer.output): layer.name for layer in network.layers}
-    return [producer[id(tensor)] for tensor in depths.maps(network, features)]
+    return [producer[id(tensor)] for tensor in feature_maps(network, features)]
 
 
 def test_mobilenets_depths_are_the_ends_of_its_blocks():

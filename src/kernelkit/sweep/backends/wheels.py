@@ -15,7 +15,7 @@ SECONDS = 300.0  # for pip to unpack a dozen wheels
 
 
 def provide(module: str, dataset: str, inputs: Path) -> None:
-    """See that a module can be imported, if need be from the wheels of an attached dataset.
+    """Make a module importable, if need be from the wheels of an attached dataset.
 
     `dataset`: "owner/slug", or empty. Raises `RunFailedError` where the module is not there, or
     what pip says of the wheels.
