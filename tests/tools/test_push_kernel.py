@@ -61,6 +61,7 @@ def test_the_whole_preflight_takes_less_than_a_second(kernel):
     assert busy() - began < 1
 
 
+@pytest.mark.long
 def test_a_rehearsal_brings_the_result_home(kernel):
     done = run("--local", "-p", "petals=8", cwd=kernel)
 

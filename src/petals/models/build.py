@@ -119,6 +119,8 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
         layer.trainable = layer in chosen and not norm
     if not chosen:
         classifier.backbone.trainable = False
+    # On several JAX devices Keras keeps where each variable lies, as of what was trainable then.
+    classifier.model.predict_function = None
 
 
 def _parts(classifier: Classifier) -> Iterator[keras.layers.Layer]:

@@ -80,6 +80,7 @@ def instant(monkeypatch):
     return Instant
 
 
+@pytest.mark.long
 def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
     text = f"search: {{trials: 30, seed: 3, {SPACE}}}"
     instant.crash_at = 4

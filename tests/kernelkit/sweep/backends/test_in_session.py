@@ -71,6 +71,7 @@ def test_every_run_knows_when_the_session_began(sessions):
     assert [found["minutes"] for found in sessions.metrics()] == [60.0] * 3
 
 
+@pytest.mark.long
 def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(sessions, capsys):
     text = "base: {does: late}\ngrid: {a: [1, 2]}"
     sessions.run(text, began=time.monotonic() - 3000)
