@@ -7,7 +7,14 @@ import sys
 
 import pytest
 
+LONG = 1500  # seconds; a time limit is for a test that hangs, not for a machine that is slow
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONG))
 
 
 @pytest.fixture(scope="session")

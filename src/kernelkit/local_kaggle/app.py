@@ -19,6 +19,7 @@ from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.competitions import Competitions
 from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.kernels import Kernels
+from kernelkit.local_kaggle.services.leaderboards import Leaderboards
 from kernelkit.local_kaggle.services.listings import Listings
 from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.pushes import Pushes
@@ -102,9 +103,11 @@ def build_app(state: ServerState) -> ASGIApp:
     quota = QuotaService(state)
     pushes = Pushes(state, quota, datasets)
     competitions = Competitions(state, blobs, kernels, outputs)
+    leaderboards = Leaderboards(state, competitions)
     listings = Listings(state, datasets)
     methods: dict[str, Method] = {}
-    services = (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions, listings)
+    services = (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions,
+                leaderboards, listings)  # fmt: skip
     for service in services:
         methods |= service.methods()
     api = Api(state, accounts, methods)

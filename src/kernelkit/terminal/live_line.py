@@ -37,8 +37,8 @@ def is_step(line: str) -> bool:
     """Whether a line shows the progress of work that is not done."""
     if not _PROGRESS.search(line):
         return False
-    count = _COUNT.search(line)
-    return not count or count[1] != count[2]
+    counts = _COUNT.findall(line)  # of epochs, and of steps within the last of them
+    return not counts or any(done != total for done, total in counts)
 
 
 def is_note(line: str) -> bool:

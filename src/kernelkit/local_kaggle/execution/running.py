@@ -13,6 +13,7 @@ from kernelkit import processes
 from kernelkit.files import write_text
 from kernelkit.local_kaggle.execution.logs import LogWriter
 from kernelkit.local_kaggle.execution.mounts import MountedSource, mount
+from kernelkit.local_kaggle.execution.orphans import ended_with_this_process
 from kernelkit.local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
 from kernelkit.machines import Kind
 
@@ -59,18 +60,18 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
             log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
             return "ERROR", None
         image = python.parent.parent
-        process = subprocess.Popen(
-            command(python, plan.kernel_type, plan.language),
-            cwd=box.working,
-            env=box.environment(image, plan.runs_on, internet=plan.internet),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        return _attend(process, log, plan, stop)
+        with ended_with_this_process(box.tmp):
+            process = subprocess.Popen(
+                command(python, plan.kernel_type, plan.language),
+                cwd=box.working,
+                env=box.environment(image, plan.runs_on, internet=plan.internet),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            return _attend(process, log, plan, stop)
     finally:
-        processes.end_strays("TMPDIR", str(box.scratch / "tmp"))
         box.discard()
 
 
