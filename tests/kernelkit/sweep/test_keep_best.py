@@ -30,7 +30,7 @@ def test_only_the_best_runs_keep_the_file(runs, minimize, kept):
     "asked", [["model.h5"], {"model.h5": 0}, {"model.h5": True}, {"../model.h5": 1}, {"": 1}],
     ids=str,
 )  # fmt: skip
-def test_what_it_does_not_take_is_one_line(asked):
+def test_a_wrong_keep_best_is_refused_in_one_line(asked):
     with pytest.raises(ParameterError, match="keep_best") as error:
         specification.checked_keep_best(asked)
     assert "\n" not in str(error.value)

@@ -127,7 +127,7 @@ def trainable(classifier) -> set[str]:
             if layer.trainable_weights and classifier.backbone.trainable}  # fmt: skip
 
 
-def test_what_is_trained(mobilenet):
+def test_set_trainable_chooses_the_layers(mobilenet):
     set_trainable(mobilenet, "none")
     assert not trainable(mobilenet)
     assert parameter_counts(mobilenet.model) == (219_829, 256 * 5 + 5)
@@ -197,7 +197,7 @@ assert np.allclose(told, np.asarray(one.model(images)), atol=1e-6)
 
 
 @pytest.mark.long
-def test_what_was_unfrozen_is_predicted_with_on_several_devices():
+def test_an_unfrozen_model_predicts_on_several_devices():
     pytest.importorskip("jax")
     devices = "--xla_force_host_platform_device_count=2"
     chosen = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": devices}

@@ -49,7 +49,7 @@ def test_a_classifier_on_depths_is_one_model(tmp_path):
 
 
 @pytest.mark.parametrize(("what", "trained"), [("none", 2), ("last:2", 3), ("all", 7)])
-def test_what_is_trained_is_chosen_as_ever(what, trained):
+def test_the_trained_layers_do_not_depend_on_the_features(what, trained):
     one = build("SmallNet", 32, 3, weights="none", features="depths")
     set_trainable(one, what)
     assert len(one.model.trainable_weights) == trained

@@ -100,7 +100,7 @@ def test_a_run_that_bounded_itself_is_done(sweeps, sessions):
 
 
 @pytest.mark.long
-def test_what_runs_keep_travels_while_there_are_runs_left(sessions):
+def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
     folder = sessions.run(text, began=time.monotonic() - 3000)
     assert sessions.states() == ["done", "done", "stopped"]

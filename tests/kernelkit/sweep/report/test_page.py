@@ -79,7 +79,7 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert 'aria-sort="descending"><button type="button">macro F1<' in document
 
 
-def test_what_changes_together_is_one_axis_with_round_marks(sweeps, tmp_path):
+def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, tmp_path):
     text = "runs: [{a: 100, kind: x}, {a: 930, kind: y}]"
     runs = specification.read(sweeps.write(text)).runs
     rows = [
@@ -109,7 +109,7 @@ def test_marks_that_lie_close_are_told_apart(sweeps, tmp_path):
     assert {"0.8025", "0.8050", "0.8075"} <= set(marks)
 
 
-def test_what_all_runs_share_is_said(written):
+def test_values_that_all_runs_share_are_shown(written):
     data = json.loads(re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1])
     assert data["axes"] == ["a", "kind"]
     assert not set(data["base"]) & set(data["axes"])
