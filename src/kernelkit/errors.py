@@ -92,7 +92,7 @@ class DeadlineError(KernelkitError):
 
 
 class StillRunningError(KernelkitError):
-    """What was asked for is not over yet, and the command was not to wait for it."""
+    """A run or a queued push is not over yet, and the command was not to wait for it."""
 
     exit_code = 13
 
@@ -150,7 +150,7 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*(\w+(?:Error|Exception|Interrupt|Exit))\b")
 
 
 def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
-    """The error that a notebook's traceback stands for, and the lines that say it."""
+    """The error that a notebook's traceback stands for, and the lines with its message."""
     lines = traceback.strip().splitlines()
     for number in reversed(range(len(lines))):
         if exception := _EXCEPTION.match(lines[number]):
@@ -160,6 +160,6 @@ def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
 
 
 def of_exit_code(code: int | None) -> type[KernelkitError]:
-    """The error that a run stands for which ended another process with this code."""
+    """The error of a run whose process ended with this exit code."""
     kinds = {kind.exit_code: kind for kind in OF_NOTEBOOKS.values()}
     return kinds.get(code or 0, RunFailedError)

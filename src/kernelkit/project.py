@@ -178,7 +178,7 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
-        shown=_shown(file, kit.get("shown", {})),
+        shown=_shown(file, kit["shown"]) if "shown" in kit else Shown(),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
         tpu=_tpu(file, kit.get("tpu", {})),

@@ -125,7 +125,7 @@ TIMING = Timing(
     timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
     saving=SavingPolicy(settle=(5.0, 10.0, 20.0)),
-    patience=PollPolicy(poll=15.0, slow_poll=15.0),
+    patience=PollPolicy(poll=5.0, slow_poll=5.0),
 )
 
 
@@ -150,7 +150,7 @@ names = {"__name__": "__main__"}
 for cell in json.load(open("../source.ipynb"))["cells"]:
     if cell["cell_type"] == "code":
         exec(compile(cell["source"], "cell", "exec"), names)
-time.sleep(0.3)  # long enough to be seen running
+time.sleep(0.15)  # long enough to be seen running
 """
 
 

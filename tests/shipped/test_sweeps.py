@@ -99,6 +99,7 @@ def rehearse(checkout, name, *parameters):
         return list(csv.DictReader(lines))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_one_sweep_goes_to_the_local_kaggle_and_back(checkout):
     least = ("backbone=SmallNet", "weights=none", "image_size=192", "fine_tune=last:1", "limit=8",

@@ -16,7 +16,7 @@ from kernelkit.wheels import session
 Cell = dict[str, Any]
 
 # What the first cell puts into the environment, for whatever runs in the session to read.
-MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # of a session, after which Kaggle ends it
 VERSION = "KERNELKIT_PROJECT_VERSION"  # of the repository that was pushed from
 BEGAN = "KERNELKIT_SESSION_BEGAN"  # time.monotonic() then, which all processes of a machine share
 GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
@@ -47,7 +47,7 @@ def carry(file: packages.File) -> Cell:
     text = packages.literal(file.text)
     if packages.value(text) != file.text:
         raise PreflightError(f"{file.path} cannot be carried as text")
-    path = json.dumps(file.path, ensure_ascii=False)  # which Python reads alike
+    path = json.dumps(file.path, ensure_ascii=False)  # Python reads a JSON string as JSON does
     call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
     return code(f"# {safe_text.one_line(file.path)}\n{call}", FOLDED)
 

@@ -1,4 +1,4 @@
-"""The routes: what of the local Kaggle is reached by which request."""
+"""The routes: which request reaches which part of the local Kaggle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Api:
         self._methods = methods
 
     async def call(self, request: Request) -> Response:
-        """Answer one call, or show the fault that it is to have."""
+        """Answer one call, or show the fault that the schedule has for it."""
         name = request.path_params["method"]
         fault = self._state.faults.next(name)
         body = await request.body()

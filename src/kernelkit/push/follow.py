@@ -66,7 +66,7 @@ def follow(
         minutes_run=round(ended.run / 60, 2),
         folder=str(folder),
     )
-    if push.resent_after is not None:  # an earlier request may have arrived during the run
+    if push.resent_after is not None:  # an earlier send of the push may have arrived during the run
         after, version = push.resent_after, push.version or 0
         tell_twins(context, push, twins(kaggle, kernel_of(push), text, after, version))
     if ended.outputs is None:
@@ -236,7 +236,7 @@ def tell_score(context: PushContext, competition: str, score: submission.Score) 
 
 
 def _note(context: PushContext, push: Push, **changes: object) -> Push:
-    """The push with changes, in the ledger too if it has it."""
+    """The push with changes, which the ledger records if it holds the push."""
     return context.ledger.update(push, **changes) if push.pushed else replace(push, **changes)  # type: ignore[arg-type]
 
 

@@ -64,7 +64,7 @@ def add(
 def listing(
     **options: Unpack[CommandOptions],
 ) -> list[tuple[int, str]]:
-    """Tell of each item how it stands, in order; returns (number, state) of each."""
+    """Report the state of each item, in order; returns (number, state) of each."""
     context = in_project(plan.here(None), **options)
     found = []
     for item in Queue(context.runs).items():
@@ -86,7 +86,7 @@ def remove(
     numbers: Sequence[int],
     **options: Unpack[CommandOptions],
 ) -> None:
-    """Take items out that wait or are over; raises `ParameterError` for any other, and takes none.
+    """Remove items that wait or are over; for any other raises `ParameterError` and removes none.
 
     What the ledger has of their pushes stays.
     """

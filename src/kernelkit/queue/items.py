@@ -1,7 +1,7 @@
 """Queued pushes: one JSON file each, in `runs/.queue/`, with all that the push will need.
 
-What was queued is what will run, whatever becomes of the sources meanwhile. A file never changes:
-how far its push has come stands in the ledger, whose lines name the item by its `added`.
+A later change of the sources does not change what was queued. A file never changes: how far its
+push has come stands in the ledger, whose lines name the item by its `added`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class QueuedPush:
         return next(reversed(arrived or mine), None)
 
     def state_in(self, ledger: Ledger, *, rehearsal: bool) -> str:
-        """How it stands: `WAITING`, `UNSUBMITTED`, or as the ledger has it."""
+        """The state: `WAITING`, `UNSUBMITTED`, or the state in the ledger."""
         push = self.push_in(ledger, rehearsal=rehearsal)
         if push is None or (not push.version and push.state != ledgers.SENDING):
             return WAITING
@@ -76,7 +76,7 @@ class Queue:
         self.folder = Path(runs) / FOLDER
 
     def items(self) -> list[QueuedPush]:
-        """All of them, those that are over too; files that cannot be read are passed over."""
+        """All items, finished ones too; files that cannot be read are passed over."""
         found = []
         for path in sorted(self.folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):

@@ -35,7 +35,7 @@ from kernelkit.push.send import look_after_cut_off, send
 from kernelkit.queue.items import Queue, QueuedPush
 from kernelkit.terminal import invocation
 
-# What ends one push badly, and says nothing of the next one's.
+# Errors that end one push and do not concern the next one.
 ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
 
 
@@ -50,9 +50,9 @@ def work_off(
 
     With `local` it is rehearsed, and stays as it is for Kaggle itself.
 
-    One that ends badly does not keep the next ones from their turn; the error of the first such
-    is raised at the end. Raises `StillRunningError` where `wait` is false and something waits or
-    runs, and at once what says that nothing more can be done now: `CredentialsError`,
+    A push that ends badly does not stop the next ones; the error of the first such push is raised
+    at the end. Raises `StillRunningError` where `wait` is false and something waits or
+    runs, and at once the errors after which no other push can be made: `CredentialsError`,
     `NetworkError`, `DeadlineError`.
     """
     if options.get("local") and not wait:
@@ -85,7 +85,7 @@ def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
 
 
 def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
-    """Bring one item to its end, from wherever it stands."""
+    """Bring one item to its end, from the state that it is in."""
     request = item.plan.request
     context = replace(context, catalogue=item.plan.catalogue, root=request.project.root)
     with context.asking() as kaggle:
@@ -143,7 +143,7 @@ def _send_now(
 ) -> tuple[Push, Quota | None]:
     """Push the item, unless that was done already; raises what keeps it from being pushed now."""
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    with context.alone_with(str(kernel)):  # what is found holds until it is sent
+    with context.alone_with(str(kernel)):  # the checks hold until the push is sent
         look_after_cut_off(context, kaggle, kernel)
         push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
         if push and push.version:

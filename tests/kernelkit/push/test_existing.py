@@ -112,7 +112,7 @@ def test_a_push_is_entered_by_its_reference(server, repository, told):
     assert float(events[-1]["score"]) == 1.0
 
 
-def test_what_cannot_be_entered_says_why(server, repository, told, tmp_path):
+def test_a_file_that_cannot_be_submitted_says_why(server, repository, told, tmp_path):
     (tmp_path / "other.csv").write_text("id,label\n")
     with pytest.raises(errors.ParameterError, match=r"takes submission\.csv"):
         told(submit_result, str(tmp_path / "other.csv"), "m", competition="garden")

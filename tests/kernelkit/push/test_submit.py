@@ -68,7 +68,7 @@ def test_the_days_submissions_can_be_used_up(submit):
         submit()
 
 
-def test_what_cannot_be_scored_says_why(submit, tmp_path):
+def test_a_submission_that_cannot_be_scored_says_why(submit, tmp_path):
     (tmp_path / "submission.csv").write_text("id,label\nz,0\n")
     with pytest.raises(errors.RefusedError, match="cannot score"):
         submit()

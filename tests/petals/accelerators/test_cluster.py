@@ -169,7 +169,7 @@ def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     assert "start every host once" in done.stdout
 
 
-def test_what_collectives_say_of_a_lost_host_is_put_plainly(monkeypatch):
+def test_errors_of_collectives_name_a_lost_host(monkeypatch):
     gloo = RuntimeError("UNKNOWN: Gloo AllGather failed: Connection closed by peer")
     with pytest.raises(RuntimeError, match="Gloo"), cluster.naming_lost_hosts():
         raise gloo

@@ -43,7 +43,7 @@ def log_path(folder: Path) -> Path:
 
 
 def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome, str | None]:
-    """Run a version to its end, its time limit or `stop`; gives the outcome and what to say.
+    """Run a version to its end, its time limit or `stop`; returns the outcome and a message.
 
     Past the limit the whole tree of processes is killed, and log and outputs are lost, as on
     Kaggle. `python` is the image's interpreter.

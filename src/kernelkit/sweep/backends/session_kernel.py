@@ -40,7 +40,7 @@ run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 class SessionKernel:
     """The notebook that runs a sweep in a session, with its metadata.
 
-    `suffix` of its title: what tells it from the sweep's kernels on other machines.
+    `suffix`: the end of its title, by which it differs from the sweep's kernels on other machines.
     """
 
     sweep_report: SweepReport
@@ -65,7 +65,7 @@ class SessionKernel:
             "score": asked.score,
             "minimize": asked.minimize,
             "takes_accelerator": "accelerator" in asked.known,
-            "workers": 1,  # a session's accelerator is one process's at a time
+            "workers": 1,  # one process at a time can use a session's accelerator
             "seconds": 60 * asked.time_limit,
             "bytes": int(asked.memory * 1e9),
             "report": self.sweep_report.report,
@@ -132,6 +132,6 @@ class _Carrying(Project):
 
 
 def carrying(notebook: Path) -> Project:
-    """The notebook's project, this package among what rides: imports say how much of it."""
+    """The notebook's project, which also bundles this package; imports decide which files."""
     own = project.find_project(notebook)
     return _Carrying(**vars(own) | {"packages": (*own.packages, kernelkit.__name__)})

@@ -68,6 +68,7 @@ def test_every_run_knows_when_the_session_began(sessions):
     assert [found["minutes"] for found in sessions.metrics()] == [60.0] * 3
 
 
+@pytest.mark.long
 def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(sessions, capsys):
     text = "base: {does: late}\ngrid: {a: [1, 2]}"
     sessions.run(text, began=time.monotonic() - 3000)
@@ -96,7 +97,7 @@ def test_a_run_that_bounded_itself_is_done(sweeps, sessions):
 
 
 @pytest.mark.long
-def test_what_runs_keep_travels_while_there_are_runs_left(sessions):
+def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
     folder = sessions.run(text, began=time.monotonic() - 3000)
     assert sessions.states() == ["done", "done", "stopped"]

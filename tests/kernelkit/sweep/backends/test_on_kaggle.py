@@ -58,7 +58,7 @@ def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
     assert not list(sweeps.runs.glob("rehearsal*"))
 
 
-def test_what_was_rehearsed_is_not_done_on_kaggle(sweeps, monkeypatch):
+def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
     from kernelkit.sweep import command
 
     asked = []
@@ -82,7 +82,7 @@ def test_a_rehearsal_of_nothing_is_refused(sweeps):
         sweeps.run("grid: {a: [1]}", local=True)
 
 
-def test_what_rides_along_holds_no_client(sweeps):
+def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
     describe(sweeps)
     project = session_kernel.carrying(sweeps.notebook)
     files = packages.files(project.package_folder("kernelkit"), project.leave_out)
