@@ -22,7 +22,8 @@
 
 The name of a notebook's exception is the reason why the run ended, and the command ends with the
 code of that name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
-`WeightsError` and `CheckpointError` 11, `StorageError` 12. Any other exception is code 6.
+`WeightsError`, `CheckpointError` and `WheelsError` 11, `StorageError` 12. Any other exception is
+code 6.
 """
 
 from __future__ import annotations
@@ -143,6 +144,7 @@ OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {
     "SettingError": ParameterError,
     "StorageError": StorageError,
     "WeightsError": DataError,
+    "WheelsError": DataError,
 }
 _EXCEPTION = re.compile(r"(?:\w+\.)*(\w+(?:Error|Exception|Interrupt|Exit))\b")
 

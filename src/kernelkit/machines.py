@@ -97,6 +97,7 @@ def named(name: str) -> Machine:
     raise PreflightError(f"no machine shape is called {name!r}: {hint}")
 
 
+PYTHON = (3, 12)  # of Kaggle's images
 GONE = frozenset(("asynchat", "asyncore", "imp", "smtpd"))  # Python 3.12 is without them
 
 _TPU = """

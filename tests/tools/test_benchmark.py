@@ -70,8 +70,9 @@ def table(process, monkeypatch, tmp_path):
         if (backbone, size) == ("Large", 192) and len(tpu.asked) < 4:
             raise KernelkitError("interrupted")
         fits = {"fits": True, "peak_bytes": 2**30, "flops": 1e12, "bytes": 819e6, "images": 128,
-                "cpu_seconds": 90}  # fmt: skip
-        refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM"}
+                "cpu_seconds": 90, "augment": "none"}  # fmt: skip
+        refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
+                   "augment": "light"}  # fmt: skip
         return {"parameters": 14_700_000, **(refused if size == 512 else fits)}
 
     monkeypatch.setattr(tpu, "compiled", compiled)
@@ -88,7 +89,8 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
         table.run()
     table.run()
     page = table.PAGE.read_text()
-    assert "| 512 | 14.7 | refused: RESOURCE_EXHAUSTED: Ran out of memory \\| HBM |" in page
+    refused = "refused: RESOURCE_EXHAUSTED: Ran out of memory \\| HBM |"
+    assert f"| VGG16, with `augment=light` | 512 | 14.7 | {refused}" in page
     assert "not compiled yet" not in page
     assert (page.startswith("before\n"), page.endswith("after\n")) == (True, True)
     assert table.asked.count(("VGG16", 192)) == 1

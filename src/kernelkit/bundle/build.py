@@ -84,7 +84,11 @@ def build(
     folders = {package: project.package_folder(package) for package in project.packages}
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     files, unnamed = _carried(folders, sources, project.leave_out)
-    content = _hash([f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in cells])
+    pins, attached = project.wheels, f"*/{project.wheels_name}-*"
+    wheels = [bundle_cells.wheels(pins, attached)] if pins else []
+    content = _hash(
+        [f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in [*wheels, *cells]]
+    )
     commit = packages.commit_of(project.root, [notebook, *folders.values()])
     facts = {
         "notebook": name,
@@ -95,7 +99,7 @@ def build(
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "session_minutes": session_minutes,
     }
-    carried = [bundle_cells.head(facts), *(bundle_cells.carry(file) for file in files)]
+    carried = [bundle_cells.head(facts), *wheels, *(bundle_cells.carry(file) for file in files)]
     if files:
         carried.append(bundle_cells.check(project.packages))
     for number, cell in enumerate(carried):

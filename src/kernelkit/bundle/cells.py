@@ -1,15 +1,17 @@
-"""The cells that stand before a bundled notebook's own: its facts, its files, their check."""
+"""The cells that stand before a bundled notebook's own: facts, wheels, files and their check."""
 
 from __future__ import annotations
 
 import json
 import pprint
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import packages
 from kernelkit.errors import PreflightError
 from kernelkit.terminal import safe_text
+from kernelkit.wheels import session
 
 Cell = dict[str, Any]
 
@@ -48,6 +50,15 @@ def carry(file: packages.File) -> Cell:
     path = json.dumps(file.path, ensure_ascii=False)  # Python reads a JSON string as JSON does
     call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
     return code(f"# {safe_text.one_line(file.path)}\n{call}", FOLDED)
+
+
+def wheels(pins: Sequence[str], dataset: str) -> Cell:
+    """A folded cell that installs what the image lacks of these from an attached dataset."""
+    source = Path(session.__file__).read_text(encoding="utf-8").rstrip("\n")
+    call = f"_added = install_wheels({json.dumps(list(pins))}, {json.dumps(dataset)})"
+    return code(
+        f'{source}\n\n\n{call}\nprint("wheels:", *(_added or ["all there already"]))', FOLDED
+    )
 
 
 def check(names: tuple[str, ...]) -> Cell:

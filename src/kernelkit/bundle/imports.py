@@ -13,9 +13,8 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
+from kernelkit import machines
 from kernelkit.bundle.packages import File
-
-KAGGLE = (3, 12)  # the Python of Kaggle's images
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -198,9 +197,9 @@ def _broken(name: str, source: str, flags: int) -> str:
         message = f"{name}: {error}"
     else:
         return ""
-    if sys.version_info < KAGGLE:
+    if sys.version_info < machines.PYTHON:
         message += (
             f" (read by Python {sys.version_info.major}.{sys.version_info.minor}; Kaggle's is "
-            f"{KAGGLE[0]}.{KAGGLE[1]})"
+            f"{machines.PYTHON[0]}.{machines.PYTHON[1]})"
         )
     return message

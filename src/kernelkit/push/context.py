@@ -83,6 +83,10 @@ class PushContext:
         """Hold a kernel for the length of a block: one command at a time checks and pushes it."""
         return self._alone(f"kernel {kernel}", f"pushes {kernel}")
 
+    def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
+        """One command at a time sees that a dataset is there."""
+        return self._alone(f"dataset {reference}", f"uploads {reference}")
+
     def alone_in_queue(self) -> AbstractContextManager[None]:
         """Hold the queue for the length of a block: one command at a time works it off."""
         return self._alone("queue", "works off this queue")

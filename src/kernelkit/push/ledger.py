@@ -27,6 +27,7 @@ UNFETCHED = "not fetched"  # its run is complete, and some of its outputs are no
 COMPLETE = "complete"
 FAILED = "failed"
 STOPPED = "stopped"  # its kernel was deleted while its session was alive
+NOT_SCORED = "not scored"  # in place of a score: there was nothing to submit, or it was refused
 LOST = "lost"  # not known whether it arrived, or where its session is
 
 
@@ -51,6 +52,8 @@ class Push:
     rehearsal: bool = False
     bundle: str = ""  # the bundle's own content hash, which its first cell states too
     queued: str = ""  # the identity of the queued push that it was made of
+    submission: int | None = None  # its number in the competition, once it was entered
+    submissions_before: list[int] | None = None  # those with numbers when the entering began
     resent_after: int | None = None  # the version before a push that was sent more than once
 
     @property

@@ -122,6 +122,11 @@ class Metadata:
         sources = [*self.sources("kernel"), self._id]
         return replace(self, values={**self.values, "kernel_sources": sources})
 
+    def attaching(self, dataset: str) -> Metadata:
+        """The same kernel with a dataset ("owner/slug") among its sources."""
+        sources = list(dict.fromkeys([*self.sources("dataset"), dataset]))
+        return replace(self, values={**self.values, "dataset_sources": sources})
+
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine: shape and flags agree afterwards."""
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}

@@ -74,6 +74,11 @@ class Plan:
             kernel = kernel.anyones()
         return replace(self, request=replace(self.request, metadata=kernel.owned_by(username)))
 
+    def attaching(self, dataset: str) -> Plan:
+        """The same plan with a dataset ("owner/slug") attached."""
+        kernel = self.metadata.attaching(dataset)
+        return replace(self, request=replace(self.request, metadata=kernel))
+
     def continuing(self) -> Plan:
         """The same plan with the output of the kernel's own last version attached."""
         return replace(self, request=replace(self.request, metadata=self.metadata.continuing()))

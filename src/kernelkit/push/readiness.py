@@ -88,6 +88,19 @@ def hours(planned: Plan) -> float:
     return min(cap, (planned.request.timeout_minutes or 60 * cap) / 60)
 
 
+def continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
+    """The plan with what the last version left; raises `PreflightError` where there is none."""
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    try:
+        last = kaggle.stored(kernel)
+    except Failure as failure:
+        raise failure.error() from None
+    if last is None:
+        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
+    context.report("continues", f"with what the last complete version of {kernel} left")
+    return planned.continuing()
+
+
 def check_room(
     kaggle: Kaggle,
     kernel: Kernel,

@@ -1,8 +1,8 @@
 """Work off the queue: one push after the other, each as soon as there is a session and hours.
 
 What was done before this process began is read from the ledger, so that it may be killed at any
-moment: a push that was being sent is looked for at Kaggle before it is sent again, and one that
-arrived is waited for and fetched.
+moment: a push that was being sent is looked for at Kaggle before it is sent again, and so is a
+submission; one that arrived is waited for and fetched.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.push import attached_wheels, plan, preflight, readiness
 from kernelkit.push import ledger as ledgers
-from kernelkit.push import plan, preflight, readiness
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.follow import follow, kernel_of
 from kernelkit.push.ledger import Push
@@ -98,7 +98,8 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
             push, quota = sent
         if not wait:
             _stop_if_alive(context, item, push, kaggle)
-        follow(context, kaggle, push, item.output, request.bundle.text, quota, None)
+        follow(context, kaggle, push, item.output, request.bundle.text, quota, item.submit,
+               submit_once=True)  # fmt: skip
 
 
 def _send(
@@ -110,6 +111,10 @@ def _send(
     """
     planned = readiness.with_account(context, item.plan, kaggle)
     preflight.stop_on_errors(planned.findings)
+    if item.continues:
+        planned = readiness.continuing(context, planned, kaggle)
+    planned, wheels = attached_wheels.attach(context, planned, kaggle)
+    attached_wheels.upload(context, kaggle, wheels)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context.ledger, rehearsal=context.report.rehearsal) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then

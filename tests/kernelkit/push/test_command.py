@@ -601,13 +601,8 @@ def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):
     assert "no Kaggle credentials" in repository.message
 
 
-def test_a_submission_gets_its_score(repository, kaggle):
-    folder = kaggle.catalogue / "competitions" / "garden"
-    folder.mkdir(parents=True)
-    (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-    (kaggle.catalogue / "solutions").mkdir()
-    (kaggle.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
-    (kaggle.catalogue / "solutions" / "garden.toml").write_text('metric = "f1_macro"\n')
+def test_a_submission_gets_its_score(repository, kaggle, open_competition):
+    open_competition(kaggle)
     repository.describe(competition_sources=["garden"])
 
     repository.push(submit="first")

@@ -15,16 +15,11 @@ pytestmark = pytest.mark.usefixtures("quick_sessions")
 
 
 @pytest.fixture
-def server(tmp_path, repository, monkeypatch):
+def server(tmp_path, repository, monkeypatch, open_competition):
     limits = ServerLimits(score_seconds=0.2)
     monkeypatch.chdir(repository.root)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        garden = server.catalogue / "competitions" / "garden"
-        garden.mkdir(parents=True)
-        (garden / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-        (server.catalogue / "solutions").mkdir()
-        (server.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
-        (server.catalogue / "solutions" / "garden.toml").write_text('metric = "accuracy"\n')
+        open_competition(server, metric="accuracy")
         yield server
 
 

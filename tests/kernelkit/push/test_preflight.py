@@ -323,7 +323,7 @@ def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
     assert (
         "TPU sessions does not hold timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
     )
-    assert "kernelkit dataset" in first
+    assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
     assert "under src/" in first
     assert "%pip" not in first
     assert "xgboost" in second

@@ -13,15 +13,10 @@ from kernelkit.push import submit as submission
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path, open_competition):
     limits = ServerLimits(score_seconds=0.2, submissions_a_day=2)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        garden = server.catalogue / "competitions" / "garden"
-        garden.mkdir(parents=True)
-        (garden / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-        (server.catalogue / "solutions").mkdir()
-        (server.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
-        (server.catalogue / "solutions" / "garden.toml").write_text('metric = "f1_macro"\n')
+        open_competition(server)
         yield server
 
 

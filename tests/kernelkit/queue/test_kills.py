@@ -111,6 +111,47 @@ def test_killed_at_random_steps(server, queue, store, repository, dying, seed, p
     assert_each_ran_once(store, repository, pushes)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch, when):
+    """Before the submission is out, or once it has arrived and nobody knows."""
+    from kernelkit.push import submit
+
+    send = submit._send_file
+
+    def killed(*arguments):
+        if when == "after":
+            send(*arguments)
+        raise Killed
+
+    monkeypatch.setattr(submit, "_send_file", killed)
+    queue.add("files=0", submit="first try")
+    with pytest.raises(Killed):
+        queue.run()
+    assert queue.states() == ["not submitted"]
+    monkeypatch.setattr(submit, "_send_file", send)
+    queue.run()
+    assert queue.states() == ["complete"]
+    assert meadow.submissions() == ["first try"]
+    assert store.files() == [0]
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2, 3))])
+def test_killed_at_random_steps_it_submits_once(server, queue, repository, meadow, dying, seed):
+    rng = random.Random(seed)
+    queue.add("files=0", submit="first try")
+    while True:
+        dying(rng.randint(5, 25), rng.choice(["before", "after"]))
+        try:
+            queue.run()
+            break
+        except Killed:
+            pass
+    assert queue.states() == ["complete"]
+    assert meadow.submissions() == ["first try"]
+    (push,) = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
+    assert push.score == "1.00000"
+
+
 def written(repository):
     """The number of lines of the ledger: each step of a push writes one."""
     ledger = repository.runs / "pushes.jsonl"

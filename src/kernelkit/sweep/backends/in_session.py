@@ -11,6 +11,7 @@ scores it has, and is gone on with in the next session.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -22,7 +23,6 @@ from typing import Any
 
 from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
-from kernelkit.sweep.backends import wheels
 from kernelkit.sweep.config.specification import Fingerprint, PlannedRun, Specification
 from kernelkit.sweep.report.progress import expected_seconds
 from kernelkit.sweep.store import records
@@ -30,6 +30,7 @@ from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.store.results import keep_best, numbers
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.processes import launcher
+from kernelkit.wheels.session import install_wheels
 
 FOLDER = "sweep"  # of the session's output: the runs
 KEPT = "kept"
@@ -42,8 +43,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
     """Run what is left of a sweep for at most so many minutes (0 = no limit).
 
     `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. A run in flight when the time is
-    up stays pending; a run that fails is reported and stops nothing. Raises `RunFailedError` where
-    a
+    up stays pending; a run that fails is reported and stops nothing. Raises `WheelsError` where a
     search needs wheels that are not there.
     """
     begun = time.monotonic()
@@ -146,7 +146,8 @@ def _source(
     search = carried["search"]
     if not search:
         return Listed([run for run in runs if folder.record(run).state not in records.ENDED])
-    wheels.provide("optuna", search["wheels"], inputs)
+    if importlib.util.find_spec("optuna") is None:
+        install_wheels(["optuna"], search["wheels"], inputs)
     from kernelkit.sweep.search import Search
 
     cell = document.parameters_cell(document.read(notebook)).source

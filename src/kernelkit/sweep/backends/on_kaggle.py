@@ -33,7 +33,6 @@ from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
-from kernelkit.terminal import invocation
 
 TAKEN = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
@@ -222,10 +221,11 @@ def _any_point(asked: Specification) -> PlannedRun:
 def _check_search(asked: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    if asked.wheels or not machines.lacking([OPTUNA], kind):
+    pinned = project.find_project(asked.notebook).pinned
+    if asked.wheels or OPTUNA in pinned or not machines.lacking([OPTUNA], kind):
         return
     raise PreflightError(
         f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "
-        "--accelerator gpu or cpu, or push its wheels (pip download optuna --dest wheels, then "
-        f"{invocation.command('dataset')} wheels) and write `wheels: OWNER/SLUG` under kaggle:"
+        '--accelerator gpu or cpu, or add "optuna==VERSION" to wheels in [tool.kernelkit], or name '
+        "a dataset that holds its wheels with `wheels: OWNER/SLUG` under kaggle:"
     )

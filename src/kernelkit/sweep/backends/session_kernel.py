@@ -100,13 +100,12 @@ class SessionKernel:
         title = f"Sweep {asked.name.replace('_', ' ')}"[: TITLE_LENGTH - len(self.suffix)].strip()
         title += self.suffix
         slug = slugify(title)
-        owner = self.base.owner or kernel_metadata.PLACEHOLDERS[0]
+        base = self.base.attaching(asked.wheels) if asked.wheels else self.base
+        owner = base.owner or kernel_metadata.PLACEHOLDERS[0]
         values = {
-            **self.base.values, "id": f"{owner}/{slug}", "title": title,
+            **base.values, "id": f"{owner}/{slug}", "title": title,
             "code_file": f"{slug}.ipynb",
         }  # fmt: skip
-        if asked.wheels and asked.wheels not in self.base.sources("dataset"):
-            values["dataset_sources"] = [*self.base.sources("dataset"), asked.wheels]
         files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
         text = json.dumps(values, indent=2) + "\n"
         return files.write_text(place / kernel_metadata.FILE_NAME, text)

@@ -125,6 +125,26 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     assert "optuna" not in sweeps.message
 
 
+def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index):
+    describe(sweeps)
+    index.add("optuna", "99.0")
+    (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\nwheels = ["optuna==99.0"]\n')
+    sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
+    assert "optuna 99.0 for this machine's Python" in sweeps.message
+
+
+@pytest.mark.long
+def test_the_projects_wheels_are_there_in_each_run(sweeps, index):
+    describe(sweeps)
+    index.add("bloom-of-a-wheel")
+    pinned = '[tool.kernelkit]\nwheels = ["bloom-of-a-wheel==1.0"]\n'
+    (sweeps.folder / "pyproject.toml").write_text(pinned)
+    source = sweeps.notebook.read_text().replace("import json", "import bloom_of_a_wheel, json")
+    sweeps.notebook.write_text(source)
+    sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
+    assert [row["state"] for row in rows(sweeps).values()] == ["done", "done"]
+
+
 @pytest.mark.long
 def test_a_search_takes_two_sessions_and_one_study(sweeps):
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
