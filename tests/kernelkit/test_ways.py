@@ -21,7 +21,7 @@ def test_from_a_push_to_its_request(repository, monkeypatch):
         main(["push", "--local", "-p", "files=1"], standalone_mode=False)
         pytest.fail("no request was made")
     assert {"push/command", "push/save"} <= set(way.modules)
-    assert len(way.modules) <= 32, " ".join(way.modules)
+    assert len(way.modules) <= 33, " ".join(way.modules)
     assert len(way.rooms) <= 7, " ".join(sorted(way.rooms))
 
 
