@@ -100,6 +100,37 @@ print(json.dumps(shapes))
 """
 
 
+AUGMENTING = """\
+import json, sys
+import numpy as np
+from petals.ahead_of_time.compiler import Chips, Compiler, prepare_environment
+chips = Chips.read(json.loads(sys.argv[1]))
+prepare_environment(chips)
+compiler = Compiler(chips)
+import jax
+from jax import ShapeDtypeStruct as Shape
+from petals.data.augment import augmentation
+from petals.data.augment_draws import COLUMNS
+change = augmentation(*sys.argv[2:])
+images = compiler._placed(Shape((128, 192, 192, 3), np.uint8), compiler._shared)
+changes = compiler._placed(Shape((128, len(COLUMNS)), np.float32), compiler._shared)
+step = jax.jit(lambda x, y: change.apply(x, y, dense=True, dtype="bfloat16"))
+print(int(step.lower(images, changes).compile().cost_analysis()["bytes accessed"]))
+"""
+
+
+@pytest.mark.tpu
+def test_augmentation_takes_a_twentieth_of_a_step_at_most(python):
+    step = json.loads((ROOT / "docs/tpu.json").read_text())["EfficientNetB0-192"]
+    done = subprocess.run(
+        [python, "-c", AUGMENTING, json.dumps(TPU.request()), "strong", "cutmix"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert step["images"] == 128
+    assert int(done.stdout.splitlines()[-1]) < 0.05 * step["bytes"]
+
+
 @pytest.fixture
 def settings(competition):
     """A short run on a few pictures of three classes, eight of them a step."""

@@ -2,12 +2,16 @@
 
 import importlib
 import inspect
+import io
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from kernelkit.errors import KernelkitError
+from petals.data import tfrecords
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -70,8 +74,9 @@ def table(process, monkeypatch, tmp_path):
         if (backbone, size) == ("Large", 192) and len(tpu.asked) < 4:
             raise KernelkitError("interrupted")
         fits = {"fits": True, "peak_bytes": 2**30, "flops": 1e12, "bytes": 819e6, "images": 128,
-                "cpu_seconds": 90}  # fmt: skip
-        refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM"}
+                "cpu_seconds": 90, "augment": "none"}  # fmt: skip
+        refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
+                   "augment": "light"}  # fmt: skip
         return {"parameters": 14_700_000, **(refused if size == 512 else fits)}
 
     monkeypatch.setattr(tpu, "compiled", compiled)
@@ -88,7 +93,8 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
         table.run()
     table.run()
     page = table.PAGE.read_text()
-    assert "| 512 | 14.7 | refused: RESOURCE_EXHAUSTED: Ran out of memory \\| HBM |" in page
+    refused = "refused: RESOURCE_EXHAUSTED: Ran out of memory \\| HBM |"
+    assert f"| VGG16, with `augment=light` | 512 | 14.7 | {refused}" in page
     assert "not compiled yet" not in page
     assert (page.startswith("before\n"), page.endswith("after\n")) == (True, True)
     assert table.asked.count(("VGG16", 192)) == 1
@@ -99,18 +105,14 @@ def test_the_committed_table_is_that_of_the_committed_rows(process):
     assert tpu.table(tpu.read()) in tpu.PAGE.read_text()
 
 
-@pytest.mark.long
-def test_recipes_are_judged_on_photos_that_their_heads_did_not_see(process, tmp_path, monkeypatch):
-    import io
-
-    import numpy as np
-    from PIL import Image
-
-    from petals.data import tfrecords
-
-    recipes = importlib.import_module("benchmarks.recipes")
-    monkeypatch.setattr(recipes, "SIZE", 32)
-    monkeypatch.setattr(recipes, "BACKBONE", "SmallNet")
+@pytest.fixture
+def recipes(process, tmp_path, monkeypatch):
+    """`benchmarks.recipes` for a small network, on 36 labelled photos of three colours."""
+    found = importlib.import_module("benchmarks.recipes")
+    monkeypatch.setattr(found, "SIZE", 32)
+    monkeypatch.setattr(found, "BACKBONE", "SmallNet")
+    monkeypatch.setattr(found, "FOLDS", 3)
+    monkeypatch.setattr(found.fine_tune, "RECIPES", {"tuned": {"epochs": 2, "batch_size": 8}})
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     for part, count in {"train": 24, "val": 12, "test": 6}.items():
@@ -123,11 +125,41 @@ def test_recipes_are_judged_on_photos_that_their_heads_did_not_see(process, tmp_
             examples.append(tfrecords.Example(buffer.getvalue(), f"{part}{number}", label))
         name = tfrecords.shard_name(0, 32, count)
         tfrecords.write_shard(Path(tfrecords.folder(tmp_path, 32, part)) / name, examples)
+    return found
 
+
+@pytest.mark.long
+def test_recipes_are_judged_on_photos_that_they_did_not_see(recipes, tmp_path):
     found = recipes.run(tmp_path, "none")
 
     assert (found["photos"], found["classes"]) == (36, 3)
-    for name in recipes.RECIPES:
+    for name in recipes.HEADS:
         assert found[name]["macro_f1"] > 0.5
         assert found[name]["cost"] > 0
-    assert found["logistic_depths_mirror"]["macro_f1"] > 0.9
+    best = found["logistic_depths_mirror"]
+    assert best["macro_f1"] > 0.9
+    tuned = found["tuned"]
+    assert tuned["cost"] > best["cost"]
+    assert tuned["gain"] == pytest.approx(tuned["macro_f1"] - best["macro_f1"], abs=2e-4)
+    assert len(tuned["epochs"]) == 2
+
+
+@pytest.mark.long
+def test_recipes_that_were_cut_short_go_on_where_they_were(recipes, tmp_path, monkeypatch):
+    tune, tuned = recipes.fine_tune.run_fold, []
+
+    def killed_in_the_second(name, *given, **model):
+        tuned.append(name)
+        if len(tuned) == 2:
+            raise KeyboardInterrupt
+        return tune(name, *given, **model)
+
+    heads = {recipes.BEGUN_FROM: recipes.HEADS[recipes.BEGUN_FROM]}
+    monkeypatch.setattr(recipes, "HEADS", heads)
+    monkeypatch.setattr(recipes.fine_tune, "run_fold", killed_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        recipes.run(tmp_path, "none")
+    found = recipes.run(tmp_path, "none")
+    assert len(tuned) == 4  # a fold, the one that was cut short, and the two that were left
+    assert recipes.run(tmp_path, "none") == found
+    assert len(tuned) == 4

@@ -33,6 +33,7 @@ BACKBONES = (
 )  # fmt: skip - the quick to compile first
 SIZES = (192, 512)
 BATCH = 16  # images for each replica
+AUGMENT = "none"  # what augmentation adds is the same for every backbone, and a line of its own
 MACHINE = "v5e-8"
 HEADER = """\
 | backbone | pixels | parameters, M | peak memory a chip | step at best | images/s at best | \
@@ -97,7 +98,9 @@ def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
             bound.binds,
             _effort(facts),
         ]
-    return f"| {backbone} | {size} | " + " | ".join(cells) + " |"
+    held = facts["augment"] if facts else AUGMENT
+    name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
+    return f"| {name} | {size} | " + " | ".join(cells) + " |"
 
 
 def _effort(facts: dict[str, Any]) -> str:
@@ -110,7 +113,8 @@ def _effort(facts: dict[str, Any]) -> str:
 def compiled(backbone: str, size: int) -> dict[str, Any]:
     """The facts of one row's training step."""
     project = find_project(NOTEBOOK)
-    asked = {"backbone": backbone, "image_size": size, "batch_size": BATCH, "fine_tune": "all"}
+    asked = {"backbone": backbone, "image_size": size, "batch_size": BATCH, "fine_tune": "all",
+             "augment": AUGMENT}  # fmt: skip
     values = check.values_of(project, NOTEBOOK, asked)
     machine, report = machine_named(MACHINE), Reporter()
     try:
@@ -119,4 +123,4 @@ def compiled(backbone: str, size: int) -> dict[str, Any]:
         report.end()
     if not found.programs:
         raise KernelkitError(f"{backbone} at {size} px has no training step")
-    return dict(found.programs[0].facts)
+    return {**found.programs[0].facts, "augment": AUGMENT}

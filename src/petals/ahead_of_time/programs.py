@@ -19,7 +19,8 @@ from tensorflow import keras
 
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import POLICIES, Accelerator
-from petals.data.augment import COLUMNS, augmentation
+from petals.data.augment import augmentation
+from petals.data.augment_draws import COLUMNS
 from petals.data.augment_layer import CHANGES, IMAGE, augmenting
 from petals.data.classes import CLASSES
 from petals.data.source import find_source

@@ -29,8 +29,7 @@ class ArrayOps:
     minimum: Callable[[Any, Any], Any]
     maximum: Callable[[Any, Any], Any]
     mean: Callable[[Any, tuple[int, ...]], Any]  # over these axes, which stay as 1
-    concat: Callable[[Any, int], Any]
-    einsum: Callable[..., Any]
+    product: Callable[[str, Any, Any], Any]  # an einsum, float32
     take: Callable[[Any, Any], Any]
 
 
@@ -49,8 +48,7 @@ TENSORFLOW = ArrayOps(
     minimum=tf.minimum,
     maximum=tf.maximum,
     mean=lambda x, axes: tf.reduce_mean(x, axes, keepdims=True),
-    concat=tf.concat,
-    einsum=tf.einsum,
+    product=lambda how, x, y: tf.cast(tf.einsum(how, x, y), tf.float32),
     take=lambda x, index: tf.gather(x, index, axis=1, batch_dims=1),
 )
 
@@ -69,7 +67,6 @@ def _of_jax() -> ArrayOps:
         minimum=jnp.minimum,
         maximum=jnp.maximum,
         mean=lambda x, axes: jnp.mean(x, axes, keepdims=True),
-        concat=jnp.concatenate,
-        einsum=jnp.einsum,
+        product=lambda how, x, y: jnp.einsum(how, x, y, preferred_element_type=jnp.float32),
         take=jax.vmap(lambda rows, index: rows.at[index].get(mode="promise_in_bounds")),
     )

@@ -8,7 +8,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow import keras
 
-from petals.data.augment import COLUMNS, Augmentation
+from petals.data.augment import Augmentation
+from petals.data.augment_draws import COLUMNS
 
 IMAGE, CHANGES = "image", "changes"
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from petals.data.augment import Augmentation, mirror
+from petals.data.augment import Augmentation
 from petals.data.augment_layer import CHANGES, IMAGE
+from petals.data.augment_pixels import mirror
 from petals.data.shards import FEATURES
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError

@@ -41,6 +41,7 @@ class Epochs(keras.callbacks.Callback):
         steps: int,
         batch_size: int,
         patience: int = 0,
+        keep_best: bool = True,
         deadline: float | None = None,
         history: list[dict[str, Any]] | None = None,
         record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
@@ -51,16 +52,17 @@ class Epochs(keras.callbacks.Callback):
     ) -> None:
         """`history`: the rows of earlier phases; this phase appends its own, and `record` gets
         all rows after each epoch. `steps`: the steps of an epoch. `patience`: epochs without a
-        better macro F1 before training stops, 0 = never. `deadline`: a `time.monotonic()` after
-        which no further step begins. `checkpoint_minutes`: the time between checkpoints within an
-        epoch; the end of an epoch has a checkpoint too where saving takes little of the time.
-        `say` gets every line; without it they are printed, those within an epoch in one place
-        where a person watches. `every`: seconds between lines within an epoch.
+        better macro F1 before training stops, 0 = never. `keep_best`: whether the model ends with
+        the weights of its best epoch, and not of its last one. `deadline`: a `time.monotonic()`
+        after which no further step begins. `checkpoint_minutes`: the time between checkpoints
+        within an epoch; the end of an epoch has a checkpoint too where saving takes little of the
+        time. `say` gets every line; without it they are printed, those within an epoch in one
+        place where a person watches. `every`: seconds between lines within an epoch.
         """
         super().__init__()
         self.phase, self.predict, self.labels = phase, predict, labels
         self.epochs, self.steps, self.batch_size = epochs, steps, batch_size
-        self.patience, line = patience, ProgressLine()
+        self.patience, self.keep_best, line = patience, keep_best, ProgressLine()
         self.say, self._show = say or line.stay, say or line.move
         self.every = every if every is not None else 0.5 if line.in_place else TELL_EVERY
         self.deadline = None if deadline is None else collectives.broadcast_scalar(deadline)
@@ -131,7 +133,7 @@ class Epochs(keras.callbacks.Callback):
         self.record(self.history)
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self.best_epoch = scores.macro_f1, epoch
-            self._best = self.model.get_weights()
+            self._best = self.model.get_weights() if self.keep_best else []
         elif self.patience and epoch - self.best_epoch >= self.patience:
             self.stopped = f"no better macro F1 for {self.patience} epochs"
             self.model.stop_training = True
@@ -144,7 +146,7 @@ class Epochs(keras.callbacks.Callback):
             self._save(self.steps, None)
 
     def finish(self, model: keras.Model) -> None:
-        """Put the best weights into the model."""
+        """Put the best weights into the model, where they are kept."""
         if self._best:
             model.set_weights(self._best)
         if self.stopped:

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from petals.data import augment
+from petals.data import augment, resampling
+from petals.data.augment_draws import COLUMNS, Draw
+from petals.data.augment_levels import LEVELS, Strength
+from petals.data.augment_pixels import GREY
 from petals.errors import SettingError
 
 KEY = tf.constant([3, 5], tf.int64)
@@ -21,11 +24,11 @@ def images():
 
 
 def column(drawn, name):
-    return drawn.numpy()[:, augment.COLUMNS.index(name)]
+    return drawn.numpy()[:, COLUMNS.index(name)]
 
 
 def changed(images, strength, monkeypatch, key=KEY, **given):
-    monkeypatch.setitem(augment.LEVELS, "test", strength)
+    monkeypatch.setitem(LEVELS, "test", strength)
     change = augment.augmentation("test")
     drawn = change.draw(key, len(images), images.shape[1])
     return change.apply(tf.constant(images), drawn, **given).numpy(), drawn
@@ -117,7 +120,7 @@ def test_unknown_names_are_refused():
 
 
 def test_flip_mirrors(images, monkeypatch):
-    out, drawn = changed(images.numpy(), augment.Strength(), monkeypatch)
+    out, drawn = changed(images.numpy(), Strength(), monkeypatch)
     expected = [
         image[:, ::-1] if flip else image
         for image, flip in zip(images.numpy(), column(drawn, "flip"), strict=True)
@@ -128,8 +131,8 @@ def test_flip_mirrors(images, monkeypatch):
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_moving_by_nothing_only_flips(images, monkeypatch, dense):
-    still = augment.Strength(shift=1e-9, rotation=1e-9)
-    flipped, _ = changed(images.numpy(), augment.Strength(), monkeypatch)
+    still = Strength(shift=1e-9, rotation=1e-9)
+    flipped, _ = changed(images.numpy(), Strength(), monkeypatch)
     out, _ = changed(images.numpy(), still, monkeypatch, dense=dense)
     assert (out == flipped).mean() > 0.99
 
@@ -137,17 +140,15 @@ def test_moving_by_nothing_only_flips(images, monkeypatch, dense):
 def test_rotation_turns_about_the_centre(monkeypatch):
     spot = np.zeros((8, 49, 49, 3), np.uint8)
     spot[:, 22:27, 22:27] = 255
-    out, _ = changed(spot, augment.Strength(rotation=45), monkeypatch)
+    out, _ = changed(spot, Strength(rotation=45), monkeypatch)
     assert (out[:, 24, 24] > 200).all()
 
 
 def test_rotation_turns_by_the_angle(monkeypatch):
     bar = np.zeros((8, 65, 65, 3), np.uint8)
     bar[:, 31:34, 4:61] = 255
-    monkeypatch.setattr(
-        augment._Draw, "uniform", lambda draw, low, high: tf.fill([draw.count], float(high))
-    )
-    out, _ = changed(bar, augment.Strength(rotation=20), monkeypatch)
+    monkeypatch.setattr(Draw, "uniform", lambda draw, low, high: tf.fill([draw.count], float(high)))
+    out, _ = changed(bar, Strength(rotation=20), monkeypatch)
     y, x = np.nonzero(out[0, :, :, 0] > 100)
     slope = np.polyfit(x, y, 1)[0]
     assert abs(slope) == pytest.approx(np.tan(np.radians(20)), abs=0.03)
@@ -156,7 +157,7 @@ def test_rotation_turns_by_the_angle(monkeypatch):
 def test_a_crop_is_a_part_of_the_picture_at_full_size(monkeypatch):
     ramp = np.broadcast_to(np.arange(64, dtype=np.uint8) * 4, (32, 64, 64))
     ramp = np.stack([ramp, ramp.transpose(0, 2, 1), ramp], axis=3)  # red along x, green along y
-    out, _ = changed(ramp, augment.Strength(crop=0.6), monkeypatch)
+    out, _ = changed(ramp, Strength(crop=0.6), monkeypatch)
     wide = np.ptp(out[..., 0].astype(float), axis=(1, 2)) / 252
     high = np.ptp(out[..., 1].astype(float), axis=(1, 2)) / 252
     assert (wide * high > 0.55).all()
@@ -165,27 +166,50 @@ def test_a_crop_is_a_part_of_the_picture_at_full_size(monkeypatch):
     assert np.std(out[:, 32, 32, 0].astype(float)) > 2  # not always the middle
 
 
-@pytest.mark.parametrize("strength", [s for s in augment.LEVELS.values() if s and s.scales])
-def test_no_draw_reaches_further_than_was_allowed_for(strength, monkeypatch):
-    monkeypatch.setitem(augment.LEVELS, "test", strength)
+@pytest.mark.parametrize("strength", [s for s in LEVELS.values() if s and s.scales])
+def test_no_draw_shifts_further_than_was_allowed_for(strength, monkeypatch):
+    monkeypatch.setitem(LEVELS, "test", strength)
     size = 96
+    half = (size - 1) / 2
     drawn = augment.augmentation("test").draw(KEY, 20_000, size)
-    for axis, bounds in zip("xy", strength.bounds(size), strict=True):
-        half = (size - 1) / 2
-        assert bounds.shear < size
-        if strength.turns:
-            assert np.abs(column(drawn, f"slope_{axis}")).max() * half < bounds.shear
-        far = np.abs(column(drawn, f"scale_{axis}")) * half
-        far = (far + np.abs(column(drawn, f"centre_{axis}"))).max() - half
-        assert far <= bounds.scale + 0.5
+    for axis, bound in zip("xy", strength.shifted(size), strict=True):
+        shift = np.abs(column(drawn, f"slope_{axis}")) * half
+        assert shift.max() <= max(0, bound - 0.25)
+        assert bound == 0 or shift.max() > 0.8 * bound
+        far = np.abs(column(drawn, f"scale_{axis}")) * (half + shift)
+        far += np.abs(column(drawn, f"centre_{axis}"))
+        assert far.max() < 1.5 * size  # one reflection at the edge leads back into the picture
+
+
+@pytest.mark.parametrize("values", [1, 2, 4, 5, 17, 136, 366])
+def test_steps_add_up_to_every_shift(values):
+    left, steps = np.arange(values), resampling._steps(values)
+    for step, options in steps:
+        assert (left // step).max() < options <= resampling.RADIX
+        left = left % step
+    assert (left == 0).all()
+    assert values - 1 <= resampling._reach(steps) <= values + 6 * len(steps)
+
+
+def test_lines_are_shifted_by_the_nearest_quarter():
+    ramp = np.broadcast_to(np.arange(64, dtype=np.uint8) * 4, (2, 64, 64))
+    ramp = np.stack([ramp] * 3, axis=3)  # four a pixel
+    slope = tf.constant([0.1, -0.1])
+    for dense in (False, True):
+        out = resampling.along_rows(
+            tf.constant(ramp), slope, tf.ones(2), tf.zeros(2), 5, dense, "float32"
+        )
+        moved = out.numpy()[:, :, 32, 0].astype(float) - ramp[:, :, 32, 0]
+        exact = 4 * slope.numpy()[:, None] * (np.arange(64) - 31.5)
+        assert np.abs(moved - exact).max() <= 0.5 + 1e-3
 
 
 def test_erasing_blanks_a_rectangle(images, monkeypatch):
-    plain, _ = changed(images.numpy(), augment.Strength(colour=1e-9), monkeypatch)
-    out, drawn = changed(images.numpy(), augment.Strength(colour=1e-9, erasing=1.0), monkeypatch)
+    plain, _ = changed(images.numpy(), Strength(colour=1e-9), monkeypatch)
+    out, drawn = changed(images.numpy(), Strength(colour=1e-9, erasing=1.0), monkeypatch)
     for number, (one, other) in enumerate(zip(plain, out, strict=True)):
         top, left, bottom, right = (int(column(drawn, f"erase_{k}")[number]) for k in range(4))
-        assert (other[top:bottom, left:right] == augment.GREY).all()
+        assert (other[top:bottom, left:right] == GREY).all()
         assert 0.005 < (bottom - top) * (right - left) / 48**2 < 0.3
         other[top:bottom, left:right] = one[top:bottom, left:right]
         assert (one == other).all()
