@@ -33,8 +33,10 @@ tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own comp
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
 	$(BIN)/python tools/push_kernel.py
 
-test: .venv/installed lint ## lint, types and the tests (nine minutes on two cores)
-	$(BIN)/python -m pytest -n 2
+# Three workers, since many tests wait for a server or a process. Each begins with tests that stand
+# together, so that what a module's tests share is made once, and takes over from the others later.
+test: .venv/installed lint ## lint, types and the tests
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-long: .venv/installed ## the tests that take more than five seconds each
 	$(BIN)/python -m pytest -n 2 -m long

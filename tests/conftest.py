@@ -1,18 +1,35 @@
 """No test sees real credentials or reaches anything but loopback."""
 
+import itertools
 import os
 import socket
 import sys
 
 import pytest
 
+LONG = 1500  # seconds; a time limit is for a test that hangs, not for a machine that is slow
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONG))
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory):
+    """Paths of new homes. One folder holds them all: pytest lists its own for each `tmp_path`."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def away_from_home(monkeypatch, tmp_path_factory):
+def away_from_home(monkeypatch, homes):
     """A home of its own, and none of Kaggle's variables."""
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    home = next(homes)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
     for name in [name for name in os.environ if name.startswith("KAGGLE_")]:
         monkeypatch.delenv(name)
 

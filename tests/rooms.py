@@ -58,9 +58,11 @@ ROOMS = {
             "shown": "",
             "terminal": "",
             "notebooks": _tools,
+            "wheels": _tools,
+            "wheels.session": "",
             "pages": _tools,
             "kaggle_api": _tools,
-            "bundle": f"{_tools} notebooks",
+            "bundle": f"{_tools} notebooks wheels.session",
             "runs": f"{_tools} notebooks bundle pages",
             "local_kaggle": _tools,
             "local_kaggle.catalogue": _tools,
@@ -86,7 +88,7 @@ ROOMS = {
             "local_kaggle.standalone": f"{_tools} local_kaggle.catalogue local_kaggle.server "
             "local_kaggle.faults.schedule",
             "tpu": f"{_tools} notebooks",
-            "push": f"{_tools} notebooks kaggle_api bundle runs tpu local_kaggle.server "
+            "push": f"{_tools} notebooks kaggle_api bundle runs tpu wheels local_kaggle.server "
             "local_kaggle.catalogue",
             "queue": f"{_tools} notebooks kaggle_api bundle runs push",
             "start": f"{_tools} notebooks kaggle_api",
@@ -96,7 +98,7 @@ ROOMS = {
             "sweep.workers": f"{_tools} runs sweep.config sweep.store",
             "sweep.report": f"{_tools} pages sweep.config sweep.store",
             "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
-            "sweep.workers sweep.report sweep.search",
+            "sweep.workers sweep.report sweep.search wheels.session",
             "sweep.search": f"{_tools} pages sweep.config sweep.store sweep.workers sweep.report",
             "commands": f"{_tools} push queue runs start tpu sweep.command local_kaggle.standalone",
             "__main__": "commands",

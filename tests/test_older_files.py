@@ -77,6 +77,7 @@ def test_a_push_that_was_left_is_taken_up(desk, tmp_path, begun):
     assert " complete " in tool("push_kernel", "--list").stdout.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_run_folders_of_all_kinds_have_their_place_on_the_page(desk):
     done = tool("report", "runs", "--index")
 
@@ -102,6 +103,7 @@ def test_runs_are_compared(desk):
     assert [line.split(":")[0] for line in skipped] == ["cut", "rehearsal-count-petals-v1"]
 
 
+@pytest.mark.long
 def test_a_sweep_goes_on_with_what_is_left(desk):
     done = {folder.parent.name for folder in (desk / "runs/tiny").glob("*/metrics.json")}
     kept = {name: (desk / "runs/tiny" / name / "run.ipynb").stat().st_mtime_ns for name in done}

@@ -17,7 +17,7 @@ import click
 
 from kernelkit.terminal.cli import reports_errors
 
-NAMES = ("pipeline", "augment", "ingest", "head", "recipes", "fine_tune", "sweep", "fetch",
+NAMES = ("pipeline", "augment", "ingest", "head", "recipes", "sweep", "fetch",
          "compile", "runtimes", "kernelkit", "page", "tpu")  # fmt: skip
 ON_REQUEST = ("tpu",)  # takes hours
 

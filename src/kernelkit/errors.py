@@ -22,7 +22,8 @@
 
 The name of a notebook's exception is the reason why the run ended, and the command ends with the
 code of that name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
-`WeightsError` and `CheckpointError` 11, `StorageError` 12. Any other exception is code 6.
+`WeightsError`, `CheckpointError` and `WheelsError` 11, `StorageError` 12. Any other exception is
+code 6.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class DeadlineError(KernelkitError):
 
 
 class StillRunningError(KernelkitError):
-    """What was asked for is not over yet, and the command was not to wait for it."""
+    """A run or a queued push is not over yet, and the command was not to wait for it."""
 
     exit_code = 13
 
@@ -143,12 +144,13 @@ OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {
     "SettingError": ParameterError,
     "StorageError": StorageError,
     "WeightsError": DataError,
+    "WheelsError": DataError,
 }
 _EXCEPTION = re.compile(r"(?:\w+\.)*(\w+(?:Error|Exception|Interrupt|Exit))\b")
 
 
 def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
-    """The error that a notebook's traceback stands for, and the lines that say it."""
+    """The error that a notebook's traceback stands for, and the lines with its message."""
     lines = traceback.strip().splitlines()
     for number in reversed(range(len(lines))):
         if exception := _EXCEPTION.match(lines[number]):
@@ -158,6 +160,6 @@ def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
 
 
 def of_exit_code(code: int | None) -> type[KernelkitError]:
-    """The error that a run stands for which ended another process with this code."""
+    """The error of a run whose process ended with this exit code."""
     kinds = {kind.exit_code: kind for kind in OF_NOTEBOOKS.values()}
     return kinds.get(code or 0, RunFailedError)

@@ -18,8 +18,7 @@ from kernelkit.errors import StorageError
 def make_folder(path: Path) -> Path:
     """Make a folder and those above it; returns `path`.
 
-    Raises `StorageError` where there can be none: what users name with --output is not always
-    a place where a folder can be.
+    Raises `StorageError` where none can be made, as users may name any path with --output.
     """
     path = Path(path)
     try:
@@ -50,7 +49,7 @@ def check_folder(path: Path) -> None:
 def write_text(path: Path, text: str) -> Path:
     """Write `text` as UTF-8 under `path`, making its folder; returns `path`.
 
-    Half a character, as it may come out of JSON, is written as JSON would: `\\ud800`.
+    Half a character, as JSON may hold it, is written as its escape: `\\ud800`.
     """
     return write_bytes(path, text.encode("utf-8", "backslashreplace"))
 

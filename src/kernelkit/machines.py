@@ -57,7 +57,7 @@ MACHINES = (
 
 TODAY = {"tpu": "TpuV5E8", "gpu": "NvidiaTeslaT4", "cpu": "", "none": ""}
 
-# What the server puts in the place of a retired shape, without a word.
+# The machine that the server silently gives for a retired shape.
 RETIRED = {
     "NvidiaTeslaP100": "NvidiaTeslaT4",
     "TpuV38": "TpuV5E8",
@@ -97,6 +97,7 @@ def named(name: str) -> Machine:
     raise PreflightError(f"no machine shape is called {name!r}: {hint}")
 
 
+PYTHON = (3, 12)  # of Kaggle's images
 GONE = frozenset(("asynchat", "asyncore", "imp", "smtpd"))  # Python 3.12 is without them
 
 _TPU = """
@@ -157,6 +158,6 @@ def modules(kind: Kind) -> frozenset[str]:
 
 
 def lacking(names: Iterable[str], kind: Kind) -> list[str]:
-    """Those of the names that the image of this kind of machine does not hold, in order."""
+    """The names that the image of this kind of machine does not hold, in order."""
     held = modules(kind)
     return [name for name in names if name not in held]

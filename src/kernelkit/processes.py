@@ -1,4 +1,4 @@
-"""Ending a process with everything below it, and what has cut loose from there."""
+"""Ending a process, everything below it, and the daemons that it left."""
 
 from __future__ import annotations
 

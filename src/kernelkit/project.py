@@ -3,6 +3,7 @@
 [tool.kernelkit]
 packages = ["mypackage"]               # what rides inside a pushed notebook
 keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
+wheels = ["optuna==4.6.0"]             # packages that Kaggle's image lacks, installed from wheels
 
 # fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -40,6 +41,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -53,6 +55,7 @@ NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
 PATH = "PYTHONPATH"
+PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
 
@@ -71,7 +74,9 @@ class TpuSettings:
 class Project:
     """A repository: its root, the packages it bundles, what parameter values need and allow.
 
-    `offers`: {"name=value": {other name: its choices}}, of what is pushed.
+    `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
+    packages that are installed in a session; `offers`: {"name=value": {other name: its choices}},
+    of what is pushed.
     """
 
     root: Path
@@ -84,6 +89,20 @@ class Project:
     offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
     tpu: TpuSettings = field(default_factory=TpuSettings)
     keep_best: dict[str, Any] = field(default_factory=dict)
+    wheels: tuple[str, ...] = ()
+    title: str = ""
+
+    @property
+    def wheels_name(self) -> str:
+        """What the names of its datasets of wheels begin with, as Kaggle takes it."""
+        slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
+        return f"{slug[:34].rstrip('-') or 'project'}-wheels"
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        """The names of the packages in `wheels`, as indexes write them: small, with hyphens."""
+        names = (re.split(r"[\[=]", pin)[0] for pin in self.wheels)
+        return frozenset(re.sub(r"[-_.]+", "-", name).lower() for name in names)
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -159,11 +178,13 @@ def _read(root: Path, file: Path) -> Project:
         needs=needs,
         catalogue=kit.get("catalogue", ""),
         leave_out=tuple(kit.get("leave_out", ())),
-        shown=_shown(file, kit.get("shown", {})),
+        shown=_shown(file, kit["shown"]) if "shown" in kit else Shown(),
         version=str(content.get("project", {}).get("version", "")),
         offers=_offers(file, kit.get("offers", {})),
         tpu=_tpu(file, kit.get("tpu", {})),
         keep_best=kit.get("keep_best", {}),
+        wheels=_wheels(file, kit.get("wheels", [])),
+        title=str(content.get("project", {}).get("name", "")),
     )
 
 
@@ -182,6 +203,17 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
         raise PreflightError(
             f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
         ) from None
+
+
+def _wheels(file: Path, written: Any) -> tuple[str, ...]:
+    pins = written if isinstance(written, list) else [None]
+    for number, pin in enumerate(pins, start=1):
+        if not (isinstance(pin, str) and PIN.fullmatch(pin)):  # an address may hold a token
+            raise PreflightError(
+                f'{file}: wheels in [tool.kernelkit] takes a list of "name==version", and entry '
+                f"{number} is something else"
+            )
+    return tuple(pins)
 
 
 def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:

@@ -1,4 +1,4 @@
-"""What pages and lines tell of a run first, as its project wants it."""
+"""The measures, parameters and report sections that a project wants shown of its runs."""
 
 from __future__ import annotations
 

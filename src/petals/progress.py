@@ -8,6 +8,28 @@ import time
 from typing import TextIO
 
 
+class ProgressLine:
+    """Lines that stay, and one that moves: written over where a person watches, else a new one."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.in_place = self.stream.isatty() or (stream is None and in_open_notebook())
+        self._width = 0  # characters of the line on the screen
+
+    def move(self, line: str) -> None:
+        """Show the line until the next one comes."""
+        # Jupyter goes back to the line's start and does not erase: blanks cover the old one.
+        self.stream.write(f"\r{line:<{self._width}}" if self.in_place else f"{line}\n")
+        self.stream.flush()
+        self._width = len(line) if self.in_place else 0
+
+    def stay(self, line: str) -> None:
+        """Show the line for good, in the place of one that moved."""
+        self.stream.write(f"\r{line:<{self._width}}\n" if self._width else f"{line}\n")
+        self.stream.flush()
+        self._width = 0
+
+
 class Progress:
     """Call it with (what, done, total); it writes a line now and then, with the time left.
 
@@ -17,10 +39,8 @@ class Progress:
     """
 
     def __init__(self, every: float = 5.0, stream: TextIO | None = None) -> None:
-        self.stream = stream or sys.stdout
-        self._in_place = self.stream.isatty() or (stream is None and in_open_notebook())
-        self.every = 0.2 if self._in_place else every
-        self._width = 0  # characters of the line on the screen
+        self._line = ProgressLine(stream)
+        self.every = 0.2 if self._line.in_place else every
         self._what, self._done, self._total = "", 0, 0
         self._begun, self._before, self._told = 0.0, 0, 0.0
 
@@ -40,22 +60,23 @@ class Progress:
             return
         elapsed, spoken = now - self._begun, self._told > self._begun
         self._told = now
-        if self._in_place:
-            line, end = f"  {self._line(elapsed)}", "\n" if done >= total else ""
-            # Jupyter goes back to the line's start and does not erase: blanks cover the old one.
-            self.stream.write(f"\r{line:<{self._width}}{end}")
-            self._width = 0 if end else len(line)
-        elif done < total or spoken:
-            self.stream.write(f"  {self._line(elapsed)}\n")
-        self.stream.flush()
+        if done < total:
+            self._line.move(f"  {self._told_at(elapsed)}")
+        elif self._line.in_place or spoken:
+            self._line.stay(f"  {self._told_at(elapsed)}")
 
-    def _line(self, elapsed: float) -> str:
+    def _told_at(self, elapsed: float) -> str:
         message = f"{self._what} {self._done:,} of {self._total:,}"
         if self._done == self._before or not elapsed:
             return message
         rate = (self._done - self._before) / elapsed
         left = (self._total - self._done) / rate
-        return f"{message}  {rate:,.0f} a second  {int(left // 60)}:{int(left % 60):02d} left"
+        return f"{message}  {rate:,.0f} a second  {time_left(left)}"
+
+
+def time_left(seconds: float) -> str:
+    """Seconds as `1:05 left`."""
+    return f"{int(seconds // 60)}:{int(seconds % 60):02d} left"
 
 
 def in_open_notebook() -> bool:

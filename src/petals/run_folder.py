@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import html
 import io
 import os
 import subprocess
@@ -35,6 +37,7 @@ from petals.models.classifier import Classifier
 from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run
+from petals.plots.style import in_words
 
 DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
 HISTORY = (
@@ -45,15 +48,22 @@ HISTORY = (
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in the run's folder."""
+    """A picture in the run's folder, which a notebook shows above its caption.
+
+    `text` is what the picture says to somebody who cannot see it.
+    """
 
     path: Path
+    caption: str
+    text: str
 
-    def _repr_png_(self) -> bytes | None:
-        return self.path.read_bytes() if self.path.suffix == ".png" else None
-
-    def _repr_jpeg_(self) -> bytes | None:
-        return self.path.read_bytes() if self.path.suffix == ".jpg" else None
+    def _repr_html_(self) -> str:
+        kind = "png" if self.path.suffix == ".png" else "jpeg"
+        data = base64.b64encode(self.path.read_bytes()).decode()
+        return (
+            f'<figure><img src="data:image/{kind};base64,{data}" alt="{html.escape(self.text)}">'
+            f"<figcaption>{html.escape(self.caption)}</figcaption></figure>"
+        )
 
 
 class RunFolder:
@@ -82,7 +92,7 @@ class RunFolder:
 
     def figure(self, figure: Figure, name: str) -> Picture:
         """Save a figure as `run.save` does; what is returned shows itself in a notebook."""
-        return Picture(run.save(figure, self.path, name))
+        return Picture(run.save(figure, self.path, name), str(figure.get_label()), in_words(figure))
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """`history.csv`, one row an epoch of either phase."""

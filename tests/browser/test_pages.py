@@ -1,5 +1,6 @@
 """Report, sweep page and index as people meet them: by eye, by keyboard, narrow, in the dark."""
 
+import json
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def test_nothing_overlaps_is_too_small_or_out_of_sight(opened, name, width, sche
     page.screenshot(path=PICTURES / f"{name}-{width}-{scheme}.png", full_page=True)
     told = page.evaluate(OVERLAPS)
     assert told["found"] == []
+    assert told["crossed"] == []
     assert told["small"] == []
     assert told["sideways"] <= 0
 
@@ -27,6 +29,75 @@ def test_an_overlap_would_be_seen(opened):
     page = opened("index")
     page.evaluate("document.querySelector('#summary').style.marginTop = '-1.2em'")
     assert page.evaluate(OVERLAPS)["found"] != []
+
+
+def test_a_mark_over_a_text_would_be_seen(opened):
+    page = opened("sweep")
+    move = "(what) => what.setAttribute('transform', 'translate(0, -90)')"
+    page.locator("#axes text.value:not([y='12'])").last.evaluate(move)
+    assert page.evaluate(OVERLAPS)["crossed"] != []
+
+
+@pytest.mark.parametrize("width", [1400, 360])
+@pytest.mark.parametrize("at", [1, 5, 9])
+def test_the_name_of_a_phase_lies_on_no_curve(opened, width, at):
+    page = opened("report", width)
+    page.evaluate(
+        """(at) => lineChart(document.querySelector("[data-chart]"), {
+          label: "Macro F1: highest 0.9039, epoch 10", phases: [{ at, label: "fine-tune" }],
+          series: [{ label: "up", values: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] },
+                   { label: "down", values: [9, 8, 7, 6, 5, 4, 3, 2, 1, 0] }],
+        })""",
+        at,
+    )
+    told = page.evaluate(OVERLAPS)
+    assert (told["found"], told["crossed"]) == ([], [])
+
+
+FIRST_ROWS = 40
+
+
+@pytest.fixture
+def long_page(opened, tmp_path):
+    """The sweep's page with three hundred runs, each with a time of its own."""
+    text = PLACES["sweep"]().read_text()
+    found = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
+    data = json.loads(found[2])
+    done = next(run for run in data["runs"] if run["state"] == "done")
+    data["runs"] = [
+        {**done, "id": str(n), "name": f"run {n}", "setting": f"setting {n}",
+         "parameters": {**done["parameters"], "augment": f"a{n}", "weights": "none"},
+         "metrics": {**done["metrics"], "seconds": 1 + (n * 7919) % 300}}
+        for n in range(300)
+    ]  # fmt: skip
+    path = tmp_path / "long.html"
+    path.write_text(text[: found.start(2)] + json.dumps(data) + text[found.end(2) :])
+    page = opened("sweep")
+    page.goto(path.as_uri())
+    return page
+
+
+def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(long_page):
+    page = long_page
+    lines = page.locator("#rows tr:not(.more)")
+    assert lines.count() == FIRST_ROWS
+    page.locator(".scroll").evaluate("(it) => { it.scrollTop = it.scrollHeight }")
+    page.wait_for_function(f"document.querySelectorAll('#rows tr').length > {FIRST_ROWS + 1}")
+    page.focus("th[data-key='seconds'] button")
+    page.keyboard.press("Enter")
+    assert lines.count() == FIRST_ROWS
+    assert page.locator(".scroll").evaluate("(it) => it.scrollTop") == 0
+    assert page.evaluate("document.activeElement.closest('th').dataset.key") == "seconds"
+    page.locator(".more button").dispatch_event("click")
+    assert lines.count() == 300
+    heads = page.locator("#heads th").evaluate_all("(all) => all.map((it) => it.dataset.key)")
+    times = page.evaluate("shown().map((row) => row.seconds)")
+    assert times == sorted(range(1, 301), reverse=True)
+    assert page.evaluate(
+        """(column) => [...document.querySelectorAll('#rows tr')].every(
+          (line, n) => line.cells[column].textContent === duration(300 - n))""",
+        heads.index("seconds"),
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

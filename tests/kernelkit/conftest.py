@@ -1,7 +1,9 @@
-"""A small repository to push from, and a pace at which a test can wait."""
+"""A small repository to push from, a package index, and a pace at which a test can wait."""
 
 import io
 import json
+import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -123,7 +125,7 @@ TIMING = Timing(
     timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
     saving=SavingPolicy(settle=(5.0, 10.0, 20.0)),
-    patience=PollPolicy(poll=15.0, slow_poll=15.0),
+    patience=PollPolicy(poll=5.0, slow_poll=5.0),
 )
 
 
@@ -148,7 +150,7 @@ names = {"__name__": "__main__"}
 for cell in json.load(open("../source.ipynb"))["cells"]:
     if cell["cell_type"] == "code":
         exec(compile(cell["source"], "cell", "exec"), names)
-time.sleep(0.3)  # long enough to be seen running
+time.sleep(0.15)  # long enough to be seen running
 """
 
 
@@ -166,3 +168,67 @@ def quick_sessions(monkeypatch):
 
     monkeypatch.setattr(running, "command", command)
     monkeypatch.setattr(run_folder, "report", lambda folder, *_: folder / "report.html")
+
+
+@pytest.fixture
+def open_competition():
+    """Lays out a competition in a local Kaggle's catalogue; returns the file with its rules.
+
+    The repository's submission is right there.
+    """
+
+    def open_competition(server, name="garden", metric="f1_macro"):
+        folder = server.catalogue / "competitions" / name
+        folder.mkdir(parents=True)
+        (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
+        solutions = server.catalogue / "solutions"
+        solutions.mkdir()
+        (solutions / f"{name}.csv").write_text("id,label\na,0\nb,1\n")
+        rules = solutions / f"{name}.toml"
+        rules.write_text(f'metric = "{metric}"\n')
+        return rules
+
+    return open_competition
+
+
+class PackageIndex:
+    """The only place in which pip finds packages: a folder of wheels that the test makes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def add(self, name, version="1.0", requires=(), *, modules=(), tag="py3-none-any", folder=None):
+        """Make a wheel whose modules, by default one of its name, hold the version."""
+        module = name.replace("-", "_")
+        info = f"{module}-{version}.dist-info"
+        needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
+        files = {f"{one}.py": f"VERSION = {version!r}\n" for one in modules or (module,)}
+        files |= {
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
+            f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n",
+            f"{info}/RECORD": "",
+        }
+        place = folder or self.folder
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / f"{module}-{version}-{tag}.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file, text in files.items():
+                archive.writestr(zipfile.ZipInfo(file), text)
+        return path
+
+    def clear(self):
+        """Take every wheel out."""
+        for path in self.folder.iterdir():
+            path.unlink()
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return PackageIndex(folder)

@@ -52,14 +52,14 @@ def test_a_second_split_is_known_by_its_beginning_whatever_its_size(clock, sizes
     assert rates == ([["5 a second"]] * 9 if second > 100 else [[]])
 
 
-def test_what_was_done_before_the_clock_began_does_not_count(clock):
+def test_work_before_the_clock_began_does_not_count(clock):
     # The first batch holds the compiling of the program: its time is not that of the others.
     lines = follow(clock, io.StringIO(), (400, 100, 10.0, 60))
     assert lines[0] == "  features 200 of 400  10 a second  0:20 left"
     assert lines[-1] == "  features 400 of 400  10 a second  0:00 left"
 
 
-def test_what_is_over_before_a_line_is_due_is_not_told(clock):
+def test_work_that_ends_before_a_line_is_due_prints_nothing(clock):
     assert follow(clock, io.StringIO(), (100, 50, 1.0, 0), (100, 50, 1.0, 0)) == []
 
 

@@ -125,3 +125,29 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, features
     images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3)).astype(np.uint8)
     own, other = (np.asarray(c.model(images, training=False)) for c in (classifier, again))
     assert np.allclose(own, other, atol=1e-6)
+
+
+def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_see_it(tmp_path):
+    from petals.plots import run as plots
+
+    rates = np.array([1e-3, 5e-4])
+    shown = RunFolder(str(tmp_path)).figure(plots.schedule(rates, 1), "schedule<")._repr_html_()
+
+    told = "The learning rate at each step, by epoch."
+    assert f"<figcaption>{told}</figcaption>" in shown
+    assert f'alt="{told} The learning rate peaks at 0.001 in epoch 1, and ends at 0.0005"' in shown
+    assert shown.startswith('<figure><img src="data:image/png;base64,iVBOR')
+
+
+def test_photos_are_told_by_the_first_of_their_names(tmp_path):
+    from petals.plots import run as plots
+
+    photos = np.zeros((30, 8, 8, 3), np.uint8)
+    figure = plots.gallery(photos, [f"a <flower> {n}" for n in range(30)])
+    shown = RunFolder(str(tmp_path)).figure(figure, "gallery")
+
+    assert shown.path.suffix == ".jpg"
+    assert shown.text.startswith("Photos, each below the name of its class. a <flower> 0; a <flow")
+    assert len(shown.text) == 400
+    assert "a &lt;flower&gt; 0" in shown._repr_html_()
+    assert "data:image/jpeg;base64," in shown._repr_html_()

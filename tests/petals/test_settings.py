@@ -98,19 +98,19 @@ def named(given):
 
 
 @pytest.mark.parametrize("given", ACCEPTED, ids=named)
-def test_what_acts_is_accepted(given):
+def test_settings_that_act_are_accepted(given):
     settings.resolve(DEFAULTS | given)
 
 
 @pytest.mark.parametrize(("given", "why"), REFUSED, ids=[named(given) for given, _ in REFUSED])
-def test_what_would_not_act_is_refused_in_one_line(given, why):
+def test_settings_that_would_not_act_are_refused_in_one_line(given, why):
     with pytest.raises(SettingError, match=re.escape(why)) as error:
         settings.resolve(DEFAULTS | given)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("given", "expected"), RESOLVED)
-def test_what_is_left_open_is_resolved_by_the_head(given, expected):
+def test_open_settings_are_resolved_by_the_head(given, expected):
     found = settings.resolve(DEFAULTS | given)
     names = ("head", "features", "head_epochs", "views", "tta")
     assert tuple(found[name] for name in names) == expected

@@ -24,9 +24,10 @@ def git(folder, *arguments):
     return done.stdout
 
 
-@pytest.fixture
-def repository(tmp_path):
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
     """A clone's notebooks and git's attributes, with the filter that `make lab` installs."""
+    tmp_path = tmp_path_factory.mktemp("clone")
     (tmp_path / "notebooks").mkdir()
     for path in (*ROOT.glob("notebooks/*.py"), *ROOT.glob("notebooks/*.ipynb")):
         shutil.copy(path, tmp_path / "notebooks")
@@ -49,6 +50,13 @@ def repository(tmp_path):
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "as cloned")
     return tmp_path
+
+
+@pytest.fixture
+def repository(clone):
+    """The clone, in which each test finds the notebooks as they were committed."""
+    yield clone
+    git(clone, "checkout", "-q", "--", ".")
 
 
 def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None) -> None:

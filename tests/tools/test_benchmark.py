@@ -2,12 +2,16 @@
 
 import importlib
 import inspect
+import io
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from kernelkit.errors import KernelkitError
+from petals.data import tfrecords
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -101,18 +105,14 @@ def test_the_committed_table_is_that_of_the_committed_rows(process):
     assert tpu.table(tpu.read()) in tpu.PAGE.read_text()
 
 
-@pytest.mark.long
-def test_recipes_are_judged_on_photos_that_their_heads_did_not_see(process, tmp_path, monkeypatch):
-    import io
-
-    import numpy as np
-    from PIL import Image
-
-    from petals.data import tfrecords
-
-    recipes = importlib.import_module("benchmarks.recipes")
-    monkeypatch.setattr(recipes, "SIZE", 32)
-    monkeypatch.setattr(recipes, "BACKBONE", "SmallNet")
+@pytest.fixture
+def recipes(process, tmp_path, monkeypatch):
+    """`benchmarks.recipes` for a small network, on 36 labelled photos of three colours."""
+    found = importlib.import_module("benchmarks.recipes")
+    monkeypatch.setattr(found, "SIZE", 32)
+    monkeypatch.setattr(found, "BACKBONE", "SmallNet")
+    monkeypatch.setattr(found, "FOLDS", 3)
+    monkeypatch.setattr(found.fine_tune, "RECIPES", {"tuned": {"epochs": 2, "batch_size": 8}})
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     for part, count in {"train": 24, "val": 12, "test": 6}.items():
@@ -125,11 +125,41 @@ def test_recipes_are_judged_on_photos_that_their_heads_did_not_see(process, tmp_
             examples.append(tfrecords.Example(buffer.getvalue(), f"{part}{number}", label))
         name = tfrecords.shard_name(0, 32, count)
         tfrecords.write_shard(Path(tfrecords.folder(tmp_path, 32, part)) / name, examples)
+    return found
 
+
+@pytest.mark.long
+def test_recipes_are_judged_on_photos_that_they_did_not_see(recipes, tmp_path):
     found = recipes.run(tmp_path, "none")
 
     assert (found["photos"], found["classes"]) == (36, 3)
-    for name in recipes.RECIPES:
+    for name in recipes.HEADS:
         assert found[name]["macro_f1"] > 0.5
         assert found[name]["cost"] > 0
-    assert found["logistic_depths_mirror"]["macro_f1"] > 0.9
+    best = found["logistic_depths_mirror"]
+    assert best["macro_f1"] > 0.9
+    tuned = found["tuned"]
+    assert tuned["cost"] > best["cost"]
+    assert tuned["gain"] == pytest.approx(tuned["macro_f1"] - best["macro_f1"], abs=2e-4)
+    assert len(tuned["epochs"]) == 2
+
+
+@pytest.mark.long
+def test_recipes_that_were_cut_short_go_on_where_they_were(recipes, tmp_path, monkeypatch):
+    tune, tuned = recipes.fine_tune.run_fold, []
+
+    def killed_in_the_second(name, *given, **model):
+        tuned.append(name)
+        if len(tuned) == 2:
+            raise KeyboardInterrupt
+        return tune(name, *given, **model)
+
+    heads = {recipes.BEGUN_FROM: recipes.HEADS[recipes.BEGUN_FROM]}
+    monkeypatch.setattr(recipes, "HEADS", heads)
+    monkeypatch.setattr(recipes.fine_tune, "run_fold", killed_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        recipes.run(tmp_path, "none")
+    found = recipes.run(tmp_path, "none")
+    assert len(tuned) == 4  # a fold, the one that was cut short, and the two that were left
+    assert recipes.run(tmp_path, "none") == found
+    assert len(tuned) == 4

@@ -61,6 +61,7 @@ def test_the_whole_preflight_takes_less_than_a_second(kernel):
     assert busy() - began < 1
 
 
+@pytest.mark.long
 def test_a_rehearsal_brings_the_result_home(kernel):
     done = run("--local", "-p", "petals=8", cwd=kernel)
 
@@ -89,7 +90,7 @@ def test_a_rehearsal_brings_the_result_home(kernel):
         (["--local", "--submit", "x"], 3, "competition_sources"),
     ],
 )
-def test_what_goes_wrong_has_its_code_and_one_message(kernel, arguments, code, message):
+def test_each_mistake_has_its_code_and_one_message(kernel, arguments, code, message):
     done = run(*arguments, cwd=kernel)
     assert done.returncode == code, done.stdout + done.stderr
     assert message in done.stderr
@@ -104,7 +105,7 @@ def test_what_goes_wrong_has_its_code_and_one_message(kernel, arguments, code, m
     ],
 )
 @pytest.mark.parametrize("tool", ["push_kernel", "sweep"])
-def test_what_can_be_known_without_tensorflow_is_known_at_the_desk(tool, value, message):
+def test_a_wrong_value_is_found_at_the_desk_without_tensorflow(tool, value, message):
     command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--dry-run", "-p", value]
     if tool == "sweep":
         command += [str(ROOT / "notebooks" / "sweeps" / "schedule.yaml"), "--kaggle"]

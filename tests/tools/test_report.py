@@ -34,7 +34,7 @@ def test_an_index_is_written_and_named(tmp_path):
     assert '"report": "a/report.html"' in (tmp_path / "page.html").read_text()
 
 
-def test_what_is_wrong_has_one_message_and_code_2(tmp_path):
+def test_a_wrong_path_has_one_message_and_code_2(tmp_path):
     for arguments in ([tmp_path / "nowhere"], [tmp_path], []):
         done = run(*arguments)
         assert done.returncode == 2, done.stderr

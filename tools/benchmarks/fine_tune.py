@@ -1,34 +1,90 @@
-"""The second phase on real photos: how good within five minutes of two cores."""
+"""Fine-tuning of one fold, as 02_train does it, from a head that was fitted before."""
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-SETTINGS = {
-    "backbone": "MobileNet-0.75",
-    "fine_tune": "last:40",
-    "epochs": 7,
-    "learning_rate": 5e-4,
-    "augment": "strong",
-    "tta": 2,
+# Parameters of 02_train, by the name of the row: what differs from `COMMON`.
+RECIPES: dict[str, dict[str, Any]] = {
+    "fine_tuned": {"epochs": 6},
 }
+COMMON: dict[str, Any] = {
+    "fine_tune": "all", "features": "depths", "augment": "crop", "mix": "none", "dropout": 0.0,
+    "label_smoothing": 0.1, "weight_decay": 0.0, "schedule": "cosine", "learning_rate": 1e-4,
+    "scale_rate": True, "batch_size": 32,
+}  # fmt: skip
+TTA = 2
 
 
-def run(photos: Path, weights: Path) -> dict[str, Any]:
-    """Validation macro F1 and seconds of a whole run of 02_train, both phases and its report."""
-    from benchmarks import material
-    from kernelkit.runs.run_notebook import run_notebook
+def settings(name: str) -> dict[str, Any]:
+    """The parameters of 02_train that a row of `RECIPES` stands for."""
+    return COMMON | RECIPES[name]
 
-    root = material.records(photos, (192,))
-    with tempfile.TemporaryDirectory() as folder:
-        begun = time.perf_counter()
-        done = run_notebook(
-            Path("notebooks/02_train.py"),
-            {"data": str(root.resolve()), "weights": str(weights.resolve()), **SETTINGS},
-            output=Path(folder),
-        )
-        seconds = time.perf_counter() - begun
-    return {"macro_f1": round(done.metrics["macro_f1"], 4), "seconds": round(seconds)}
+
+def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[str, Any]:
+    """What the model says of the images held out, after the last epoch, and what it cost.
+
+    `head`: the kernel and the bias to begin with; `model`: backbone, image_size, weights, classes.
+    The held-out images choose nothing: their F1 after each epoch is told, and the weights are
+    those of the last one. `seconds`: processors' time of training, with the look at the held-out
+    images after each epoch; `pass_seconds`: of one pass of the backbone over all images.
+    """
+    import numpy as np
+    from tensorflow import keras
+
+    from petals.accelerators.detect import detect
+    from petals.data import augment, pipeline, shards
+    from petals.data.augment_layer import in_step
+    from petals.evaluation.prediction import predict
+    from petals.training.compile import set_seed
+    from petals.training.fine_tune import fine_tune
+    from petals.training.plan import plan_run
+
+    keras.backend.clear_session()
+    device, classes = detect("auto", "float32"), model.pop("classes")
+    set_seed(0, repeatable=device.on_cpu)
+    plan = plan_run(settings(name) | model, classes, train.count, device)
+    network = plan.classifier.model
+    plan.classifier.head.set_weights(head)
+    labels, ids = shards.labels_and_ids(held)
+    pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
+    plan.unfreeze()
+    change = augment.augmentation(plan.settings["augment"], plan.settings["mix"])
+    on_device = in_step(network)
+    history: list[dict[str, Any]] = []
+    begun = time.process_time()
+    fine_tune(
+        plan.classifier,
+        lambda step: pipeline.training(
+            train, plan.batch_size, classes, augment=change, on_device=on_device,
+            deterministic=device.on_cpu, start=step,
+        ),
+        held,
+        rates=plan.rates, epochs=plan.settings["epochs"], steps_per_epoch=plan.steps,
+        batch_size=plan.batch_size, val_labels=labels, **plan.compiling,
+        augment=change if on_device else None, history=history, keep_best=False,
+        say=lambda line: None,
+    )  # fmt: skip
+    seconds = time.process_time() - begun
+    return {
+        "probabilities": predict(network, held, plan.batch_size, tta=TTA),
+        "labels": labels,
+        "ids": ids,
+        "epochs": np.array([row["val_macro_f1"] for row in history]),
+        "seconds": seconds,
+        "pass_seconds": pass_seconds,
+    }
+
+
+def _pass_seconds(classifier: Any, held: Any, images: int) -> float:
+    """Processors' time of a pass over so many images, in seconds, by one over those held out."""
+    from petals.data import pipeline
+    from petals.training.features import CPU_BATCH, frozen
+
+    forward = frozen(classifier.features, CPU_BATCH)
+    next(forward(pipeline.images(held, CPU_BATCH)))  # the first call prepares the program
+    begun = time.process_time()
+    for _ in forward(pipeline.images(held, CPU_BATCH)):
+        pass
+    return (time.process_time() - begun) / held.count * images

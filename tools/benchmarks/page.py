@@ -1,6 +1,6 @@
 """How fast the page over a thousand runs opens and sorts, in headless Chromium.
 
-All runs are sorted; of the rows the page lays out the first 200, and the others when one scrolls.
+All runs are sorted; of the rows the page lays out the first 40, and the others when one scrolls.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ MEASURE = """
   const found = { open_ms: performance.now(), count: byId("count").textContent, sort_ms: 0 };
   for (const key of ["score", "name", "p:dropout", "score", "seconds"]) {
     const begun = performance.now();
-    document.querySelector(`th[data-key="${key}"] button`).click();
+    const button = document.querySelector(`th[data-key="${key}"] button`);
+    button.focus(); // as a person's click does
+    button.click();
     void document.body.offsetHeight;
     found.sort_ms = Math.max(found.sort_ms, performance.now() - begun);
   }

@@ -1,142 +1,244 @@
-"""How good the head's recipes are: out of fold, with their cost over that of the public way."""
+"""How good recipes are, from the head alone to fine-tuning: out of fold, with their cost."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from benchmarks import fine_tune
 
 BACKBONE, SIZE, FOLDS = "MobileNet-0.75", 192, 5
 # The public way runs the frozen backbone over the photos in each of its epochs.
 PUBLIC_EPOCHS = 12
 # name: (head, features, views). The gradient head as 02_train has it: 30 epochs.
-RECIPES = {
+HEADS = {
     "gradient": ("gradient", "last", 1),
     "logistic": ("logistic", "last", 1),
     "logistic_mirror": ("logistic", "last", 2),
     "logistic_depths": ("logistic", "depths", 1),
     "logistic_depths_mirror": ("logistic", "depths", 2),
 }
+BEGUN_FROM = "logistic_depths_mirror"  # the head that fine-tuning begins with
+VERSION = 1  # of what is kept: raise it when a measurement changes
 
 
 def run(photos: Path, weights: Path) -> dict[str, Any]:
     """Macro F1 out of fold, its spread over the folds, and the cost, of each recipe.
 
-    `photos`: a folder of class folders, or of TFRecords in the competition's format; their labelled
-    splits are put together and dealt out anew. Features are computed once; the cost of a recipe is
-    that of its passes of the backbone and of its fit, over `PUBLIC_EPOCHS` passes.
+    `photos`: a folder of class folders, or of TFRecords in the competition's format; train and val
+    are divided as 02_train's parameter `folds` does. The cost is that of the passes of the
+    backbone, of the fit and of fine-tuning, over `PUBLIC_EPOCHS` passes, in processors' time: on
+    a busy machine it stays the same, and of an accelerator it says nothing. What was measured of
+    each fold is kept in the cache: a run that was cut short goes on from there.
     """
     from benchmarks import material
-    from petals.data import tfrecords
 
     root = photos if (photos / f"tfrecords-jpeg-{SIZE}x{SIZE}").is_dir() else None
-    root = root or material.records(photos, (SIZE,))
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["PETALS_CACHE"] = str(Path(folder) / "cache")
-        whole = _labelled(root, Path(folder) / "records", tfrecords)
-        result = _measure(whole, weights)
-        del os.environ["PETALS_CACHE"]
-    return result
-
-
-def _labelled(root: Path, folder: Path, tfrecords: Any) -> Path:
-    """All labelled photos of a dataset as one split, "train", in an order of its own."""
-    import numpy as np
-
-    examples = [
-        example
-        for part in ("train", "val", "test")
-        for shard in tfrecords.shards(str(root), SIZE, part)
-        for example in tfrecords.read_shard(shard)
-        if example.label is not None and example.label >= 0
-    ]
-    order = np.random.default_rng(0).permutation(len(examples))
-    name = tfrecords.shard_name(0, SIZE, len(examples))
-    path = Path(tfrecords.folder(folder, SIZE, "train")) / name
-    tfrecords.write_shard(path, [examples[number] for number in order])
-    return folder
-
-
-def _measure(root: Path, weights: Path) -> dict[str, Any]:
-    import numpy as np
-
-    from petals.data.splits import Split
-    from petals.models import weights as pretrained
-    from petals.models.backbones import find_backbone
-    from petals.models.build import build
-    from petals.training import features
-    from petals.training.logistic_head import stratified_folds
-
-    split = Split.find(str(root), SIZE, "train")
-    key = pretrained.describe(find_backbone(BACKBONE), SIZE, str(weights))
-    classifier = build(BACKBONE, SIZE, 2, weights=str(weights), features="depths")
-    begun = time.perf_counter()
-    found = features.extract(classifier.features, split, key=key, views=2)
-    one_pass = (time.perf_counter() - begun) / 2
-    last = classifier.backbone.output_shape[-1]  # of the depths, the deepest stands at the end
-    labels = found.labels
-    result: dict[str, Any] = {"photos": len(labels), "classes": int(labels.max()) + 1}
-    folds = stratified_folds(labels, seed=0)
-    for name, (head, where, views) in RECIPES.items():
-        width = found.values.shape[-1] if where == "depths" else last
-        begun = time.perf_counter()
-        out = np.zeros((len(labels), result["classes"]), np.float32)
-        for held in folds:
-            out[held] = _fold(head, found, held, views, width, result["classes"])
-        fit = (time.perf_counter() - begun) / FOLDS
-        cost = (views * one_pass + fit) / (PUBLIC_EPOCHS * one_pass)
-        result[name] = {**_scores(labels, out, folds), "cost": round(cost, 3)}
+    measured = _Measured.of(root or material.records(photos, (SIZE,)), weights)
+    print(f"  kept in {measured.place}", flush=True)
+    result: dict[str, Any] = {"photos": len(measured.labels), "classes": measured.classes}
+    for name in (*HEADS, *fine_tune.RECIPES):
+        result[name] = measured.tuned(name) if name in fine_tune.RECIPES else measured.head(name)
         print(f"  {name}: {result[name]}", flush=True)
     return result
 
 
-def _fold(head: str, found: Any, held: Any, views: int, width: int, classes: int) -> Any:
-    """Probabilities of the photos held out, by a head that saw the others."""
-    from petals.training.compile import set_seed
-    from petals.training.features import Features
-    from petals.training.head import apply_head, train_head
-    from petals.training.logistic_head import fit_head
+@dataclass(frozen=True)
+class _Measured:
+    """What one pass of the backbone gave, and where the measurements of it are kept.
 
-    class Layer:
-        """As much of a classifier as the heads ask for."""
+    `parts`: the images of each fold, in which order the features (images, views, width) and the
+    labels come; `seconds`: processors' time of a pass; `last`: the last layer's features.
+    """
 
-        units, weights = classes, None
+    place: Path
+    weights: Path
+    parts: list[Any]
+    values: Any
+    labels: Any
+    seconds: float
+    last: int
 
-        def set_weights(self, weights: Any) -> None:
-            self.weights = weights
+    @classmethod
+    def of(cls, root: Path, weights: Path) -> _Measured:
+        from petals.data.folds import divided
+        from petals.data.splits import Split
+        from petals.kaggle import cache_folder
+        from petals.models import weights as pretrained
+        from petals.models.backbones import find_backbone
+        from petals.models.build import build
+        from petals.training.compile import set_seed
 
-        def get_weights(self) -> Any:
-            return self.weights
+        train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
+        cache = cache_folder()
+        parts = [divided(train, val, FOLDS, fold, cache)[1] for fold in range(FOLDS)]
+        key = pretrained.describe(find_backbone(BACKBONE), SIZE, str(weights))
+        name = repr((VERSION, key, SIZE, [part.fingerprint() for part in parts]))
+        name = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
+        place = cache / "benchmark" / "recipes" / f"{root.resolve().name}-{name}"
+        set_seed(0)  # so that weights by chance are those that are fine-tuned
+        classifier = build(BACKBONE, SIZE, 2, weights=str(weights), features="depths")
+        found = kept(place / "features.npz", lambda: _features(classifier.features, parts, key))
+        # Of the depths, the last layer stands at the end.
+        last = classifier.backbone.output_shape[-1]
+        seconds = float(found["seconds"])
+        return cls(place, weights, parts, found["values"], found["labels"], seconds, last)
 
-    class Classifier:
-        head = Layer()
+    @property
+    def classes(self) -> int:
+        return int(self.labels.max()) + 1
 
-    def part(rows: Any) -> Features:
-        return Features(found.values[rows][:, :views, -width:], found.labels[rows], found.ids[rows])
+    @property
+    def folds(self) -> list[Any]:
+        """bool (images,) of each fold: what it holds out."""
+        import numpy as np
 
-    train, val = part(~held), part(held)
-    set_seed(0)
-    if head == "logistic":
-        fit_head(Classifier, train, val, say=lambda line: None)
-    else:
-        # The last epoch, not the best one: that would be chosen by the photos held out.
-        train_head(
-            Classifier, train, train, epochs=30, dropout=0.3, label_smoothing=0.1,
-            say=lambda line: None,
+        number = np.repeat(np.arange(FOLDS), [part.count for part in self.parts])
+        return [number == fold for fold in range(FOLDS)]
+
+    def head(self, name: str) -> dict[str, Any]:
+        """The row of a head."""
+        found = [self._head(name, fold) for fold in range(FOLDS)]
+        return self._row([one["probabilities"] for one in found], self._cost(name, found))
+
+    def _head(self, name: str, fold: int) -> Any:
+        return kept(self.place / f"{name}-{fold}.npz", lambda: self._fitted(name, fold))
+
+    def _cost(self, name: str, found: list[Any]) -> float:
+        fit = sum(float(one["seconds"]) for one in found) / FOLDS
+        return (HEADS[name][2] * self.seconds + fit) / (PUBLIC_EPOCHS * self.seconds)
+
+    def tuned(self, name: str) -> dict[str, Any]:
+        """The row of a recipe of fine-tuning, with what it gains over its head."""
+        import numpy as np
+
+        heads = [self._head(BEGUN_FROM, fold) for fold in range(FOLDS)]
+        recipe = hashlib.blake2b(repr(fine_tune.settings(name)).encode(), digest_size=4).hexdigest()
+        found = [
+            kept(
+                self.place / f"{name}-{recipe}-{fold}.npz", lambda fold=fold: self._tune(name, fold)
+            )
+            for fold in range(FOLDS)
+        ]
+        shares = [float(one["seconds"] / one["pass_seconds"]) for one in found]
+        cost = self._cost(BEGUN_FROM, heads) + sum(shares) / FOLDS / PUBLIC_EPOCHS
+        row = self._row([one["probabilities"] for one in found], cost)
+        before = self._row([one["probabilities"] for one in heads], 0.0)
+        each = np.mean([one["epochs"] for one in found], axis=0).round(4).tolist()
+        return {**row, "gain": round(row["macro_f1"] - before["macro_f1"], 4), "epochs": each}
+
+    def _tune(self, name: str, fold: int) -> dict[str, Any]:
+        from petals.data.splits import Split
+
+        rest = [part for number, part in enumerate(self.parts) if number != fold]
+        paths = tuple(path for part in rest for path in part.paths)
+        train = Split(paths, SIZE, sum(part.count for part in rest))
+        head = self._head(BEGUN_FROM, fold)
+        begun = [head["kernel"], head["bias"]]
+        found = fine_tune.run_fold(
+            name, train, self.parts[fold], begun, classes=self.classes, backbone=BACKBONE,
+            image_size=SIZE, weights=str(self.weights),
         )  # fmt: skip
-    return apply_head(Classifier, val)
+        print(f"  {name}, fold {fold}: macro F1 by epoch {found['epochs'].round(4)}", flush=True)
+        return found
+
+    def _row(self, probabilities: list[Any], cost: float) -> dict[str, Any]:
+        import numpy as np
+
+        from petals.evaluation.metrics import Scores
+
+        each = [Scores.of(self.labels[held], one)
+                for held, one in zip(self.folds, probabilities, strict=True)]  # fmt: skip
+        whole = Scores.of(self.labels, np.concatenate(probabilities))
+        spread = float(np.std([one.macro_f1 for one in each]))
+        return {
+            "macro_f1": round(whole.macro_f1, 4), "spread": round(spread, 4),
+            "log_loss": round(whole.loss, 3), "cost": round(cost, 3),
+        }  # fmt: skip
+
+    def _fitted(self, name: str, fold: int) -> dict[str, Any]:
+        """Probabilities of the images held out, by a head that saw the others."""
+        import numpy as np
+
+        from petals.training.compile import set_seed
+        from petals.training.features import Features
+        from petals.training.head import apply_head, train_head
+        from petals.training.logistic_head import fit_head
+
+        (head, where, views), classes = HEADS[name], self.classes
+        width = self.values.shape[-1] if where == "depths" else self.last
+
+        class Layer:
+            """As much of a classifier as the heads ask for."""
+
+            units, weights = classes, None
+
+            def set_weights(self, weights: Any) -> None:
+                self.weights = weights
+
+            def get_weights(self) -> Any:
+                return self.weights
+
+        class Classifier:
+            head = Layer()
+
+        def part(rows: Any) -> Features:
+            return Features(
+                self.values[rows][:, :views, -width:], self.labels[rows], np.flatnonzero(rows)
+            )
+
+        held = self.folds[fold]
+        train, val = part(~held), part(held)
+        set_seed(0)
+        begun = time.process_time()
+        if head == "logistic":
+            fit_head(Classifier, train, val, say=lambda line: None)
+        else:
+            # The last epoch, not the best one: that would be chosen by the photos held out.
+            train_head(
+                Classifier, train, val, epochs=30, dropout=0.3, label_smoothing=0.1,
+                keep_best=False, say=lambda line: None,
+            )  # fmt: skip
+        seconds = time.process_time() - begun
+        kernel, bias = Classifier.head.get_weights()
+        return {"probabilities": apply_head(Classifier, val), "kernel": kernel, "bias": bias,
+                "seconds": seconds}  # fmt: skip
 
 
-def _scores(labels: Any, out: Any, folds: list[Any]) -> dict[str, float]:
+def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a measurement gave, by name: from `path`, where an earlier process left it there."""
     import numpy as np
 
-    from petals.evaluation.metrics import Scores
+    from petals import storage
 
-    each = [Scores.of(labels[held], out[held]).macro_f1 for held in folds]
-    return {
-        "macro_f1": round(Scores.of(labels, out).macro_f1, 4),
-        "spread": round(float(np.std(each)), 4),
-        "log_loss": round(Scores.of(labels, out).loss, 3),
-    }
+    if not path.is_file():
+        found = measure()
+        with storage.replacing(path) as part:
+            np.savez(part, **found)
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
+    import numpy as np
+
+    from petals.training import features
+
+    before = os.environ.get("PETALS_CACHE")
+    with tempfile.TemporaryDirectory() as folder:  # found in the cache, they would cost nothing
+        os.environ["PETALS_CACHE"] = folder
+        begun = time.process_time()
+        found = [features.extract(model, part, key=key, views=2) for part in parts]
+        seconds = (time.process_time() - begun) / 2
+        os.environ.pop("PETALS_CACHE")
+    if before is not None:
+        os.environ["PETALS_CACHE"] = before
+    values, labels = (np.concatenate([getattr(one, name) for one in found])
+                      for name in ("values", "labels"))  # fmt: skip
+    return {"values": values, "labels": labels, "seconds": seconds}

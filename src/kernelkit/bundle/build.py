@@ -54,7 +54,7 @@ class Bundle:
         tuple[str, str], ...
     ]  # every text in the bundle, by file or cell, to look for secrets
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
-    imports: Mapping[str, str]  # modules it cannot do without, and where it asks for them
+    imports: Mapping[str, str]  # the modules that it needs, and where each is imported first
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
@@ -74,7 +74,8 @@ def build(
 
     `session_minutes`: how long its session may last; the first cell sets the environment variable
     `cells.MINUTES` to that. Raises `NotebookError` for an unreadable notebook or one without
-    a `parameters` cell when parameters are given, `PreflightError` for a package that cannot ride.
+    a `parameters` cell when parameters are given, `PreflightError` for a package that cannot be
+    bundled.
     """
     source, name = read_json(notebook), project.name(notebook)
     cells = [_clean(cell, n) for n, cell in enumerate(source["cells"]) if not _injected(cell)]
@@ -83,7 +84,11 @@ def build(
     folders = {package: project.package_folder(package) for package in project.packages}
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     files, unnamed = _carried(folders, sources, project.leave_out)
-    content = _hash([f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in cells])
+    pins, attached = project.wheels, f"*/{project.wheels_name}-*"
+    wheels = [bundle_cells.wheels(pins, attached)] if pins else []
+    content = _hash(
+        [f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in [*wheels, *cells]]
+    )
     commit = packages.commit_of(project.root, [notebook, *folders.values()])
     facts = {
         "notebook": name,
@@ -94,7 +99,7 @@ def build(
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "session_minutes": session_minutes,
     }
-    carried = [bundle_cells.head(facts), *(bundle_cells.carry(file) for file in files)]
+    carried = [bundle_cells.head(facts), *wheels, *(bundle_cells.carry(file) for file in files)]
     if files:
         carried.append(bundle_cells.check(project.packages))
     for number, cell in enumerate(carried):
@@ -120,7 +125,7 @@ def build(
 def _carried(
     folders: Mapping[str, Path], sources: Sequence[str], leave_out: Sequence[str]
 ) -> tuple[list[File], list[str]]:
-    """What rides of these packages, and the data files that stay because no module names them."""
+    """The files to bundle, and the data files left out because no module names them."""
     carried, unnamed = [], []
     for package, folder in folders.items():
         files = packages.files(folder, leave_out)

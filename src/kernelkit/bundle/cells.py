@@ -1,20 +1,22 @@
-"""The cells that stand before a bundled notebook's own: its facts, its files, their check."""
+"""The cells that stand before a bundled notebook's own: facts, wheels, files and their check."""
 
 from __future__ import annotations
 
 import json
 import pprint
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import packages
 from kernelkit.errors import PreflightError
 from kernelkit.terminal import safe_text
+from kernelkit.wheels import session
 
 Cell = dict[str, Any]
 
 # What the first cell puts into the environment, for whatever runs in the session to read.
-MINUTES = "KERNELKIT_SESSION_MINUTES"  # from a session's begin to the end Kaggle makes of it
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # of a session, after which Kaggle ends it
 VERSION = "KERNELKIT_PROJECT_VERSION"  # of the repository that was pushed from
 BEGAN = "KERNELKIT_SESSION_BEGAN"  # time.monotonic() then, which all processes of a machine share
 GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
@@ -45,9 +47,18 @@ def carry(file: packages.File) -> Cell:
     text = packages.literal(file.text)
     if packages.value(text) != file.text:
         raise PreflightError(f"{file.path} cannot be carried as text")
-    path = json.dumps(file.path, ensure_ascii=False)  # which Python reads alike
+    path = json.dumps(file.path, ensure_ascii=False)  # Python reads a JSON string as JSON does
     call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
     return code(f"# {safe_text.one_line(file.path)}\n{call}", FOLDED)
+
+
+def wheels(pins: Sequence[str], dataset: str) -> Cell:
+    """A folded cell that installs what the image lacks of these from an attached dataset."""
+    source = Path(session.__file__).read_text(encoding="utf-8").rstrip("\n")
+    call = f"_added = install_wheels({json.dumps(list(pins))}, {json.dumps(dataset)})"
+    return code(
+        f'{source}\n\n\n{call}\nprint("wheels:", *(_added or ["all there already"]))', FOLDED
+    )
 
 
 def check(names: tuple[str, ...]) -> Cell:

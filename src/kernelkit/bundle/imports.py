@@ -13,9 +13,8 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
+from kernelkit import machines
 from kernelkit.bundle.packages import File
-
-KAGGLE = (3, 12)  # the Python of Kaggle's images
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -32,8 +31,8 @@ def imported(source: str, home: str = "") -> Iterator[str]:
 def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The modules without which these (name, source) pairs fail, and where each is first asked for.
 
-    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Left out is what the code
-    can do without (an import inside `try: … except ImportError`) or installs itself with pip.
+    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Modules are left out that the
+    code can do without (`try: … except ImportError`) or installs with pip.
     """
     modules: dict[str, str] = {}
     installed: set[str] = set()
@@ -48,7 +47,7 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def parsed(source: str) -> ast.Module:
-    """The source's tree; of a cell that is not Python, what there is of it in import lines."""
+    """The source's syntax tree; for a cell that is not Python, that of its import lines alone."""
     for text in (source, _MAGIC.sub(r"\1pass", source)):
         with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -170,11 +169,11 @@ def broken(name: str, source: str) -> str:
 
 
 def broken_cell(name: str, source: str) -> str:
-    """The same of a notebook's cell, which may await, call magics and run shell lines."""
+    """As `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
     message = _broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if not message:
         return ""
-    # Takes a third of a second to import, and most cells are plain Python.
+    # IPython takes a third of a second to import, and most cells are plain Python.
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:
@@ -198,9 +197,9 @@ def _broken(name: str, source: str, flags: int) -> str:
         message = f"{name}: {error}"
     else:
         return ""
-    if sys.version_info < KAGGLE:
+    if sys.version_info < machines.PYTHON:
         message += (
             f" (read by Python {sys.version_info.major}.{sys.version_info.minor}; Kaggle's is "
-            f"{KAGGLE[0]}.{KAGGLE[1]})"
+            f"{machines.PYTHON[0]}.{machines.PYTHON[1]})"
         )
     return message

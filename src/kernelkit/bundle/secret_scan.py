@@ -76,7 +76,7 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
     """The leaks in (file name, text) pairs, at most one a line.
 
     A file with the name of a credentials file counts as a leak whatever it holds. `secrets`
-    are the client's own, which need no shape to be known.
+    are the client's own, which are found whatever they look like.
     """
     secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
     for file, text in texts:
@@ -94,7 +94,7 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
 
 
 def beside(name: str, cells: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What is sent of cells besides their sources, to look for leaks: tags, decoded attachments."""
+    """The tags and decoded attachments of cells, which are sent besides the cells' sources."""
     texts = []
     for number, cell in enumerate(cells, start=1):
         tags = cell["metadata"].get("tags", [])

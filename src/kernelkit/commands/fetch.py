@@ -20,8 +20,8 @@ from kernelkit.terminal.cli import reports_errors
 def command(push: str, **given: object) -> None:
     """Bring home what a push left, or some of its files.
 
-    That is the last push by default. It is not waited for: while its run is alive the exit code
-    is 13.
+    The default is the last push. The command does not wait: while the run is alive its exit code is
+    13.
     """
     from kernelkit.push.existing import fetch_push
 

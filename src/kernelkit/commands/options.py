@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +27,9 @@ check_tpu = click.option(
     "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
 )
 local = click.option("--local", is_flag=True, help="Rehearse on a Kaggle inside this command.")
+continues = click.option(
+    "--continue", "continues", is_flag=True, help="Go on from what the last run left."
+)
 metadata = click.option("--metadata", type=FILE, help="Another kernel-metadata.json.")
 output = click.option("--output", type=FILE, metavar="DIR", help="Where files go.")
 parameters = click.option(
@@ -35,3 +40,12 @@ submit = click.option("--submit", metavar="MESSAGE", help="Submit the result, wa
 timeout = click.option(
     "--timeout", type=float, metavar="MINUTES", help="The longest the session may take."
 )
+
+
+def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The notebook and the options that say what is pushed, for a command that pushes or queues."""
+    notebook = click.argument("notebook", type=FILE, required=False)
+    named = (notebook, parameters, metadata, accelerator, timeout, output, continues, submit)
+    for option in reversed(named):
+        command = option(command)
+    return command

@@ -11,12 +11,7 @@ from kernelkit.terminal.cli import reports_errors
 
 
 @click.command("push", epilog=options.EXIT_CODES)
-@click.argument("notebook", type=options.FILE, required=False)
-@options.parameters
-@options.metadata
-@options.accelerator
-@options.timeout
-@options.output
+@options.of_a_push
 @click.option("--dry-run", is_flag=True, help="Check everything, show what would go, send nothing.")
 @click.option("--no-wait", is_flag=True, help="Push and leave; come back with --resume.")
 @click.option(
@@ -26,10 +21,8 @@ from kernelkit.terminal.cli import reports_errors
     metavar="[OWNER/SLUG/N]",
     help="Wait for and fetch an earlier push, the last one by default.",
 )
-@click.option("--continue", "continues", is_flag=True, help="Go on from what the last run left.")
 @click.option("--force", is_flag=True, help="Push though nothing changed or a run is active.")
 @options.check_tpu
-@options.submit
 @options.local
 @options.as_json
 @options.quiet

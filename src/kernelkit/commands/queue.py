@@ -16,12 +16,7 @@ def command() -> None:
 
 
 @command.command("add", epilog=options.EXIT_CODES)
-@click.argument("notebook", type=options.FILE, required=False)
-@options.parameters
-@options.metadata
-@options.accelerator
-@options.timeout
-@options.output
+@options.of_a_push
 @click.option("--force", is_flag=True, help="Queue it though the same waits or was pushed.")
 @options.as_json
 @options.quiet
@@ -29,7 +24,9 @@ def command() -> None:
 def add(notebook: Path | None, **given: object) -> None:
     """Check a push and put it at the queue's end.
 
-    It is frozen as it is now: later changes of the sources do not reach it. Nothing is sent.
+    It is frozen as it is now: later changes of the sources do not reach it. Nothing is sent. With
+    --continue it goes on from what the run before it left, and with --submit its result is entered
+    once the run is complete.
     """
     from kernelkit.queue.edit import add
 

@@ -53,5 +53,5 @@ def _section(words: str, command: click.Command, context: click.Context) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that a bar does not end within a table."""
+    """Text for a table's cell, in which a bar is escaped."""
     return text.replace("|", "\\|")

@@ -9,7 +9,7 @@ import click
 from kernelkit.commands import options, push
 from kernelkit.terminal.cli import reports_errors
 
-NOT_HERE = ("local", "no_wait", "listing")  # options of a push that a rehearsal has no use for
+NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing at a rehearsal
 
 
 @reports_errors

@@ -20,7 +20,7 @@ from kernelkit.terminal.cli import reports_errors
 def command(push: str, **given: object) -> None:
     """Wait for an earlier push, fetch and report.
 
-    That is the last push by default.
+    The default is the last push.
     """
     from kernelkit.push.command import push_kernel
 

@@ -37,7 +37,7 @@ class Kaggle:
         return self.connection.username
 
     def repeated(self, method: str, call: Callable[[], T], until: float | None = None) -> T:
-        """What `call` answers, asked again while that may help; raises `Failure`."""
+        """The answer of `call`, which is repeated while that may help; raises `Failure`."""
         return self.retries.call(lambda: self.connection.ask(method, call), until)
 
     def save(self, fields: Mapping[str, Any]) -> Saved:
@@ -94,7 +94,7 @@ class Kaggle:
     def status(
         self, kernel: Kernel, version: int | None, until: float | None = None
     ) -> Status | None:
-        """How a version's session stands (the latest one's for None); None if it has none."""
+        """The status of a version's session (None: of the latest one's); None without one."""
         from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelSessionStatusRequest
 
         request = _named(ApiGetKernelSessionStatusRequest(), kernel, version)
@@ -137,7 +137,7 @@ class Kaggle:
     def delete(self, kernel: Kernel) -> None:
         """Delete a kernel with all its versions, which ends the sessions that run of it.
 
-        Raises `Failure`; after an answer that was lost that may be of a kernel that is gone.
+        Raises `Failure`; after a lost answer the failure may say that the kernel is gone already.
         """
         from kagglesdk.kernels.types.kernels_api_service import ApiDeleteKernelRequest
 

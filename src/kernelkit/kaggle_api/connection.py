@@ -22,6 +22,7 @@ from kernelkit.errors import CredentialsError
 from kernelkit.kaggle_api import failures, retries
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
+from kernelkit.terminal import invocation
 
 T = TypeVar("T")
 
@@ -31,8 +32,9 @@ PRODUCTION = "https://api.kaggle.com/v1"
 NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: make a token at "
     "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
-    "KAGGLE_API_TOKEN. To rehearse without an account, add --local"
+    "KAGGLE_API_TOKEN"
 )
+REHEARSE = ". To rehearse without an account, add --local"  # for the commands that take it
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,8 @@ def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = 
         api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
     except Failure as failure:
         raise failure.error() from None
+    except CredentialsError as error:
+        raise CredentialsError(f"{error}{REHEARSE * invocation.takes('local')}") from None
     username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
     return Connection(api.build_kaggle_client(), username, timeouts)
 

@@ -1,4 +1,4 @@
-"""Every way in which a call to Kaggle goes wrong, sorted by what to do about it."""
+"""The kinds of failure of a call to Kaggle, and what to do about each."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 SLOWEST = 100.0  # bytes a second; a download below this rate counts as broken
 
-TOLD = 30.0  # seconds of silence that need an explanation
+TOLD = 30.0  # seconds of silence after which the user is told why
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Retries:
         return max(jittered, failure.retry_after or 0.0)
 
     def call(self, ask: Callable[[], T], until: float | None = None) -> T:
-        """What `ask` returns, asked again while it raises a `Failure` that may pass.
+        """What `ask` returns; it is called again while it raises a transient `Failure`.
 
         `until` is a time of the clock past which no further pause is begun. Raises the last
         `Failure`.

@@ -18,7 +18,7 @@ SLOWEST_UPLOAD = 10_000.0  # bytes a second
 
 
 def send(kaggle: Kaggle, url: str, file: Path) -> None:
-    """PUT a file to an upload's address, whole, as often as it takes; raises `Failure`.
+    """PUT a whole file to an upload's address, with repeats; raises `Failure`.
 
     The address keeps one file, so sending it twice does no harm.
     """

@@ -1,4 +1,4 @@
-"""The routes: what of the local Kaggle is reached by which request."""
+"""The routes: which request reaches which part of the local Kaggle."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.competitions import Competitions
 from kernelkit.local_kaggle.services.datasets import Datasets
 from kernelkit.local_kaggle.services.kernels import Kernels
+from kernelkit.local_kaggle.services.leaderboards import Leaderboards
 from kernelkit.local_kaggle.services.listings import Listings
 from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.pushes import Pushes
@@ -40,7 +41,7 @@ class Api:
         self._methods = methods
 
     async def call(self, request: Request) -> Response:
-        """Answer one call, or show the fault that it is to have."""
+        """Answer one call, or show the fault that the schedule has for it."""
         name = request.path_params["method"]
         fault = self._state.faults.next(name)
         body = await request.body()
@@ -102,9 +103,11 @@ def build_app(state: ServerState) -> ASGIApp:
     quota = QuotaService(state)
     pushes = Pushes(state, quota, datasets)
     competitions = Competitions(state, blobs, kernels, outputs)
+    leaderboards = Leaderboards(state, competitions)
     listings = Listings(state, datasets)
     methods: dict[str, Method] = {}
-    services = (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions, listings)
+    services = (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions,
+                leaderboards, listings)  # fmt: skip
     for service in services:
         methods |= service.methods()
     api = Api(state, accounts, methods)

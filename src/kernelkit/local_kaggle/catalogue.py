@@ -44,7 +44,7 @@ class Catalogue:
         return sorted(p.name for p in self.folder.glob("competitions/*") if p.is_dir())
 
     def scoring_rules(self, competition: str) -> Path:
-        """Where the catalogue says how a competition is scored, whether or not it does."""
+        """The file with a competition's scoring rules, which need not be there."""
         return self.folder / "solutions" / f"{competition}.toml"
 
 

@@ -1,4 +1,4 @@
-"""Everything that one local Kaggle consists of, built once and handed to its services."""
+"""The parts of one local Kaggle, built once and handed to its services."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def cell_source(cell: Mapping[str, Any]) -> str:
 
 
 def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """A copy without outputs, counts, cell ids' randomness and traces of where it was written."""
+    """A copy without outputs, execution counts, random cell ids and traces of the machine."""
     import nbformat
 
     clean = nbformat.v4.new_notebook(metadata={"kernelspec": dict(KERNELSPEC)})

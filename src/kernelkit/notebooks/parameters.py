@@ -164,7 +164,7 @@ def check_offers(
 
 
 def nearest(value: Value, choices: Sequence[Value]) -> str:
-    """What to say of a value that is not among the choices: the likeliest one, or all."""
+    """A hint for a value that is not among the choices: the nearest choice, or all of them."""
     numbers = [c for c in choices if isinstance(c, int | float)]
     if isinstance(value, int | float) and numbers:
         return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"

@@ -81,11 +81,11 @@ function chart(place, paint) {
 }
 
 // A frame with lines at round values of y; `format(value, digits)` says them.
-function frame(width, height, low, high, format, label, { unit = 1, right = 12 } = {}) {
+function frame(width, height, low, high, format, label, { unit = 1, right = 12, top = 24 } = {}) {
   const marks = ticks(low / unit, high / unit, height / 55);
   const texts = marks.values.map((value) => format(value, marks.digits));
   const left = 12 + 7 * Math.max(2, ...texts.map((text) => text.length));
-  const box = { left, right: width - right, top: 24, bottom: height - 36 };
+  const box = { left, right: width - right, top, bottom: height - 36 };
   const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const y = (value) => box.bottom - ((value - low) / (high - low || 1)) * (box.bottom - box.top);
   marks.values.forEach((value, n) => {
@@ -128,16 +128,18 @@ function lineChart(place, { series, label, step = "epoch", phases = [], height =
   const reading = make("p", { className: "reading quiet", ariaLive: "polite" });
   let at = null;
   chart(place, (width) => {
-    const { picture, box, y } = frame(width, height, ...range(known), tickText, `${label}: ${groups.join(", ")}`);
+    const { picture, box, y } = frame(width, height, ...range(known), tickText, `${label}: ${groups.join(", ")}`, { top: phases.length ? 40 : 24 });
     const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * n) / (longest - 1) : (box.left + box.right) / 2);
     picture.append(draw("text", { x: box.left, y: 12, class: "value" }, label));
     const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / 60), true).values.filter((n) => n >= 1 && n <= longest);
     for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": "middle" }, n));
     picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, step));
     for (const { at: begin, label: name } of phases) {
+      // The name has a row of its own above the curves, and leans to the side that has more room.
       const place = (x(begin - 1) + x(begin)) / 2;
-      picture.append(draw("line", { x1: place, x2: place, y1: box.top, y2: box.bottom, class: "phase" }));
-      picture.append(draw("text", { x: place + 4, y: box.bottom - 6 }, name));
+      const late = place > (box.left + box.right) / 2;
+      picture.append(draw("line", { x1: place, x2: place, y1: 20, y2: box.bottom, class: "phase" }));
+      picture.append(draw("text", { x: place + (late ? -5 : 5), y: 32, "text-anchor": late ? "end" : "start" }, name));
     }
     for (const one of series) {
       const { colour, dash, mark: kind } = look(groups.indexOf(one.group ?? one.label));

@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const SEED = "seed";
 const MOST_GROUPS = 8; // of an axis, beyond which its numbers are laid along a line
 const MOST_CHOICES = 40; // values of a parameter that a list can be chosen from
-const LAID = 200; // rows that are laid out at once: of the rest only what is scrolled to
+const LAID = 40; // rows that are laid out at first, three screens: a sort waits for their layout above all
 const ON_LOAD = 5; // settings whose curves are there when the page opens
 const axes = data.axes;
 const runs = new Map(data.runs.map((run) => [run.id, run]));
@@ -133,22 +133,27 @@ function table() {
   });
   const held = document.activeElement?.closest?.("th")?.dataset.key;
   byId("heads").replaceChildren(make("th", { scope: "col", textContent: "curve" }), ...heads, ...(linked() ? [] : [make("th", { scope: "col", textContent: "report" })]));
-  if (held) document.querySelector(`th[data-key="${CSS.escape(held)}"] button`)?.focus();
   byId("rows").replaceChildren();
+  let there = 0;
   lay = (most) => {
-    const there = byId("rows").querySelector(".more") ? byId("rows").rows.length - 1 : byId("rows").rows.length;
     byId("rows").querySelector(".more")?.remove();
-    byId("rows").append(...rows.slice(there, there + most).map((row) => (row.line ??= line(row, found))));
-    if (there + most < rows.length) byId("rows").append(rest(rows.length - there - most, found.length + 2));
+    const parts = rows.slice(there, there + most).map((row) => (row.line ??= line(row, found)));
+    there += parts.length;
+    if (there < rows.length) parts.push(rest(rows.length - there, found.length + 2));
+    byId("rows").append(...parts);
   };
+  more = () => { if (there < rows.length) lay(there); };
   lay(LAID);
-  document.querySelector(".scroll").scrollTop = 0;
   if (!rows.length) byId("rows").append(nothing(found.length + 2));
   byId("count").textContent = `${rows.length.toLocaleString("en")} of ${made[view.rows].length.toLocaleString("en")}`;
   for (const button of document.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", button.dataset.view === view.rows);
+  // Both of these lay the page out, so they come last: the old rows are not laid out once more.
+  if (held) document.querySelector(`th[data-key="${CSS.escape(held)}"] button`)?.focus({ preventScroll: true });
+  document.querySelector(".scroll").scrollTop = 0;
 }
 
 let lay = () => {}; // lays out so many more of the rows that are shown
+let more = () => {}; // as many again as are there: a long table takes a few steps, each one layout
 
 function rest(count, width) {
   const all = make("button", { type: "button", textContent: "Show all" });
@@ -277,7 +282,7 @@ function axisPictures() {
 // The frame of a score, or of a time, which begins at 0.
 function panel(width, values, title, name, format, ofTime) {
   const unit = ofTime && Math.max(...values) >= 90 ? 60 : 1;
-  const says = ofTime ? (value) => duration(value * unit) : format;
+  const says = ofTime ? (value, digits) => tickText(value, digits) + (unit === 60 ? " min" : " s") : format;
   const framed = frame(width, 220, ...range(values, ofTime), says, `${title} by ${name}`, { unit });
   framed.picture.append(draw("text", { x: framed.box.left, y: 12, class: "value" }, title));
   return framed;
@@ -299,7 +304,8 @@ function effect(width, name, own, measure, title, format, ofTime) {
     if (ofTime) picture.append(draw("rect", { x: middle(n) - step * 0.3, width: step * 0.6, y: y(means[n]), height: Math.max(0, box.bottom - y(means[n])), class: "column", rx: 3 }));
     group.forEach((run, k) => picture.append(titled(draw("circle", { cx: middle(n) + ((k % 5) - 2) * Math.min(4, step / 14), cy: y(measure(run)), r: 3.2, class: "dot" }), describe(run))));
     const text = ofTime ? duration(means[n]) : means[n].toFixed(3);
-    if (step > text.length * 7.2 + 4) picture.append(draw("text", { x: middle(n), y: Math.max(box.top, y(Math.max(...group.map(measure))) - 7), "text-anchor": "middle", class: "value" }, text));
+    // Below the value, where no dot and no line comes.
+    if (step > text.length * 7.6 + 4) picture.append(draw("text", { x: middle(n), y: box.bottom + 31, "text-anchor": "middle", class: "value" }, text));
   });
   const points = means.map((value, n) => (value === null ? null : [middle(n), y(value)])).filter(Boolean);
   if (!ofTime) {
@@ -457,7 +463,7 @@ function begin() {
     if (values.length > 1 && values.length <= MOST_CHOICES) byId("choices").append(choice(name, values));
   }
   const scroll = document.querySelector(".scroll");
-  scroll.onscroll = () => { if (byId("rows").querySelector(".more") && scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) lay(LAID); };
+  scroll.onscroll = () => { if (scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) more(); };
   addEventListener("beforeprint", () => lay(Infinity));
   byId("tick-all").onclick = () => tickRows(made[view.rows].filter(passes));
   byId("tick-none").onclick = () => tickRows([]);

@@ -19,13 +19,18 @@ from kernelkit.errors import (
     KernelkitError,
     NetworkError,
     ParameterError,
-    PreflightError,
 )
-from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.project import RUNS, Project
-from kernelkit.push import follow, plan, preflight, readiness, resuming, tpu_preflight
+from kernelkit.push import (
+    attached_wheels,
+    follow,
+    plan,
+    preflight,
+    readiness,
+    resuming,
+    tpu_preflight,
+)
 from kernelkit.push import ledger as ledgers
 from kernelkit.push.context import LEDGER, CommandOptions, PushContext, in_project
 from kernelkit.push.plan import Plan
@@ -126,19 +131,20 @@ def _push(
     _report_bundle(context, planned)
     if not dry_run:
         preflight.stop_on_errors(planned.findings)
-    if submit is not None and not planned.metadata.sources("competition"):
-        raise PreflightError("--submit needs the competition in competition_sources")
+    preflight.check_submission(planned.metadata, submit)
     try:
         with context.connect() as kaggle:
             planned = readiness.with_account(context, planned, kaggle)
             if not dry_run:
                 preflight.stop_on_errors(planned.findings)
             if continues:
-                planned = _continuing(context, planned, kaggle)
+                planned = readiness.continuing(context, planned, kaggle)
+            planned, wheels = attached_wheels.attach(context, planned, kaggle)
             if dry_run:
                 readiness.check_account(context, planned, kaggle, force=force)
                 _end_dry_run(context, planned)
                 return None
+            attached_wheels.upload(context, kaggle, wheels)
             kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
             with context.alone_with(str(kernel)):  # the checks still hold when it is sent
                 look_after_cut_off(context, kaggle, kernel)
@@ -178,19 +184,6 @@ def _report_bundle(context: PushContext, planned: Plan) -> None:
     for finding in planned.findings:
         if finding.level != "error":  # an error ends the push, and the exception carries its text
             context.report(finding.level, finding.text)
-
-
-def _continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
-    """The plan with what the last version left; raises `PreflightError` where there is none."""
-    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    try:
-        last = kaggle.stored(kernel)
-    except Failure as failure:
-        raise failure.error() from None
-    if last is None:
-        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
-    context.report("continues", f"with what the last complete version of {kernel} left")
-    return planned.continuing()
 
 
 def _end_dry_run(context: PushContext, planned: Plan) -> None:

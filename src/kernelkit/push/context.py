@@ -71,20 +71,24 @@ class PushContext:
         return Ledger(self.runs / LEDGER, self.report.clear)
 
     def folder(self, push: Push) -> Path:
-        """Where a push's outputs go when no other folder is named."""
+        """The folder for a push's outputs when no other is named."""
         slug = push.kernel.rpartition("/")[2]
         return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
 
     def alone_in(self, folder: Path) -> AbstractContextManager[None]:
-        """One command at a time brings files into a folder."""
+        """Hold a folder for the length of a block: one command at a time brings files into it."""
         return self._alone(str(folder.resolve()), f"brings files into {folder}")
 
     def alone_with(self, kernel: str) -> AbstractContextManager[None]:
-        """One command at a time looks how a kernel stands and pushes it."""
+        """Hold a kernel for the length of a block: one command at a time checks and pushes it."""
         return self._alone(f"kernel {kernel}", f"pushes {kernel}")
 
+    def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
+        """One command at a time sees that a dataset is there."""
+        return self._alone(f"dataset {reference}", f"uploads {reference}")
+
     def alone_in_queue(self) -> AbstractContextManager[None]:
-        """One command at a time works off the project's queue."""
+        """Hold the queue for the length of a block: one command at a time works it off."""
         return self._alone("queue", "works off this queue")
 
     def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
@@ -195,7 +199,7 @@ def connect(
     from kernelkit.local_kaggle.catalogue import fill_catalogue
     from kernelkit.local_kaggle.server import LocalKaggle
 
-    # This process is the rehearsal's Kaggle: its sessions must not outlive it.
+    # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), LocalKaggle(local) as server, server.attach():
         filled = server.catalogue / FILLED
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []

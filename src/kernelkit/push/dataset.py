@@ -17,8 +17,6 @@ from typing import Any, Unpack
 from kernelkit.bundle import secret_scan
 from kernelkit.bundle.packages import files_below
 from kernelkit.errors import (
-    KernelkitError,
-    NetworkError,
     ParameterError,
     PreflightError,
     RefusedError,
@@ -26,7 +24,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.push import plan
+from kernelkit.push import dataset_state, plan
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.terminal.events import size_of
 
@@ -59,8 +57,8 @@ def push_dataset(
     with context.asking() as kaggle:
         _refuse_leaks(folder, kaggle.connection.secrets)
         try:
-            reference = _upload(context, kaggle, slug, entries, notes)
-            _await_ready(context, kaggle, reference, minutes * 60)
+            reference = upload(context, kaggle, slug, entries, notes)
+            dataset_state.await_ready(context, kaggle, reference, minutes * 60)
         except Failure as failure:
             raise failure.error() from None
     context.report(
@@ -102,9 +100,11 @@ def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
         raise PreflightError(f"this must not leave the desk:\n{listed}")
 
 
-def _upload(
-    context: PushContext, kaggle: Kaggle, slug: str, entries: list[Path], notes: str
-) -> str:
+def upload(context: PushContext, kaggle: Kaggle, slug: str, entries: list[Path], notes: str) -> str:
+    """Make the dataset, or a new version of it, of these files and folders; its "owner/slug".
+
+    Raises `Failure`, and `RefusedError` where Kaggle does not take it.
+    """
     reference = f"{kaggle.username}/{slug}"
     before = _version(kaggle, slug)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(WORKERS) as pool:
@@ -213,26 +213,3 @@ def _once(kaggle: Kaggle, slug: str, before: int | None, create: Callable[[], An
     if answer.error or (answer.status or "").lower() == "error":
         raise RefusedError(f"Kaggle did not take the dataset: {answer.error or 'no reason'}")
     return (before or 0) + 1
-
-
-def _await_ready(context: PushContext, kaggle: Kaggle, reference: str, seconds: float) -> None:
-    """Wait until kernels can use it: Kaggle unpacks and copies after the upload."""
-    from kagglesdk.datasets.types.dataset_api_service import ApiGetDatasetStatusRequest
-
-    request = ApiGetDatasetStatusRequest()
-    request.owner_slug, _, request.dataset_slug = reference.partition("/")
-    api = kaggle.connection.services.datasets.dataset_api_client
-    clock = kaggle.retries.clock
-    end = clock.now() + seconds
-    while clock.now() < end:
-        answer = kaggle.repeated("GetDatasetStatus", lambda: api.get_dataset_status(request), end)
-        state = answer.status.name.lower()
-        if state == "ready":
-            return
-        if state in ("failed", "deleted"):
-            raise KernelkitError(f"Kaggle could not make {reference} usable: it is {state}")
-        context.report("progress", f"{reference}: {state.replace('_', ' ')}")
-        clock.sleep(context.timing.patience.poll)
-    raise NetworkError(
-        f"{reference} is not ready yet: see https://www.kaggle.com/datasets/{reference}"
-    )

@@ -70,7 +70,7 @@ def fetch_push(
 def _brought_home(
     context: PushContext, kaggle: Kaggle, push: Push, only: Sequence[str], output: Path | None
 ) -> Path | None:
-    """The folder with the files that are wanted, None where all are.
+    """The folder with the files that are wanted; None where all of them are wanted.
 
     Raises `StillRunningError` while the run is alive.
     """

@@ -109,7 +109,7 @@ def fetch(
 
 
 def _sizes(kaggle: Kaggle, kernel: Kernel, version: int, until: float | None) -> dict[str, int]:
-    """The file list's lengths; none where Kaggle will not list, and the links stand alone."""
+    """The lengths in Kaggle's file list; empty where Kaggle does not answer with one."""
     try:
         return kaggle.sizes(kernel, version, until)
     except Failure as failure:
@@ -121,7 +121,7 @@ def _sizes(kaggle: Kaggle, kernel: Kernel, version: int, until: float | None) ->
 def _fitting(
     only: Sequence[str], outputs: Outputs, sizes: Mapping[str, int]
 ) -> tuple[Outputs, dict[str, int]]:
-    """What of a listing fits a pattern; raises `OutputsError` where nothing does."""
+    """The files of a listing that fit a pattern; raises `OutputsError` where none does."""
 
     def fits(name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in only)

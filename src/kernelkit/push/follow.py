@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernelkit import machines, project
 from kernelkit.errors import (
+    CapacityError,
     NetworkError,
     OutputsError,
     ParameterError,
@@ -38,8 +39,13 @@ def follow(
     text: str,
     quota: Quota | None,
     submit: str | None,
+    *,
+    submit_once: bool = False,
 ) -> Path:
     """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
+
+    `submit` is the message of a submission, which `submit_once` makes only where the ledger does
+    not say that it was made for this push before.
 
     Returns the folder of what came home. Raises `RunFailedError` or one of
     `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`, `RefusedError`, `CredentialsError`,
@@ -60,7 +66,7 @@ def follow(
         minutes_run=round(ended.run / 60, 2),
         folder=str(folder),
     )
-    if push.resent_after is not None:  # an earlier request may have arrived during the run
+    if push.resent_after is not None:  # an earlier send of the push may have arrived during the run
         after, version = push.resent_after, push.version or 0
         tell_twins(context, push, twins(kaggle, kernel_of(push), text, after, version))
     if ended.outputs is None:
@@ -78,7 +84,7 @@ def follow(
         push = _note(context, push, state=ledgers.COMPLETE)
         _judge(context, push, folder, text)
     if submit is not None:
-        _submit(context, kaggle, push, folder, submit)
+        _submit(context, kaggle, push, folder, submit, once=submit_once)
     else:
         following = context.what_next(push)
         context.report("next", "\n".join(following), commands=following)
@@ -192,20 +198,30 @@ def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
         context.report("warning", f"no report: {why}")
 
 
-def _submit(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, message: str) -> None:
+def _submit(
+    context: PushContext, kaggle: Kaggle, push: Push, folder: Path, message: str, *, once: bool
+) -> None:
     if not push.competition:
         raise ParameterError(f"{push.reference} has no competition among its sources")
-    score = submission.submit(
-        kaggle,
-        push.competition,
-        message,
-        folder=folder,
-        kernel=kernel_of(push),
-        version=push.version or 0,
-        seconds=context.timing.score_seconds,
-        poll=context.timing.patience.poll,
-    )
-    _note(context, push, score=score.public)
+    noted = push
+
+    def note(**changes: object) -> None:
+        nonlocal noted
+        noted = _note(context, noted, **changes)
+
+    earlier = submission.EarlierTry(push.submission, push.submissions_before) if once else None
+    try:
+        score = submission.submit(
+            kaggle, push.competition, message, folder=folder, kernel=kernel_of(push),
+            version=push.version or 0, seconds=context.timing.score_seconds,
+            poll=context.timing.patience.poll, earlier=earlier, note=note,
+        )  # fmt: skip
+    except CapacityError:  # the day's submissions are used up, and tomorrow's are not
+        raise
+    except (RefusedError, OutputsError):
+        note(score=push.score or ledgers.NOT_SCORED)
+        raise
+    note(score=score.public)
     tell_score(context, push.competition, score)
 
 
@@ -220,7 +236,7 @@ def tell_score(context: PushContext, competition: str, score: submission.Score) 
 
 
 def _note(context: PushContext, push: Push, **changes: object) -> Push:
-    """The push with changes, in the ledger too if it has it."""
+    """The push with changes, which the ledger records if it holds the push."""
     return context.ledger.update(push, **changes) if push.pushed else replace(push, **changes)  # type: ignore[arg-type]
 
 

@@ -2,8 +2,8 @@
 
     {"pushed": "2026-11-02T10:15:00+00:00", "kernel": "me/notebook", "version": 3, …}
 
-A line is written before anything is sent, and replaced whole as the push goes on, so that
-whatever happens to this machine the last state known is on disk.
+A line is written before anything is sent, and replaced whole as the push goes on: after a crash of
+this machine the last known state is on disk.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from typing import Any
 
 from kernelkit import files
 
-# How a push can stand.
-SENDING = "sending"  # SaveKernel is out and its answer not yet in
+# The states of a push.
+SENDING = "sending"  # SaveKernel is sent, its answer has not come
 REFUSED = "refused"
 QUEUED = "queued"
 RUNNING = "running"
-UNFETCHED = "not fetched"  # its run reached the end, and not all that it left is at home
+UNFETCHED = "not fetched"  # its run is complete, and some of its outputs are not at home
 COMPLETE = "complete"
 FAILED = "failed"
 STOPPED = "stopped"  # its kernel was deleted while its session was alive
-LOST = "lost"  # whether it arrived, or where its session went, is not known
+NOT_SCORED = "not scored"  # in place of a score: there was nothing to submit, or it was refused
+LOST = "lost"  # not known whether it arrived, or where its session is
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Push:
     rehearsal: bool = False
     bundle: str = ""  # the bundle's own content hash, which its first cell states too
     queued: str = ""  # the identity of the queued push that it was made of
+    submission: int | None = None  # its number in the competition, once it was entered
+    submissions_before: list[int] | None = None  # those with numbers when the entering began
     resent_after: int | None = None  # the version before a push that was sent more than once
 
     @property
@@ -63,7 +66,7 @@ class Ledger:
     """The pushes of a repository, in the order in which they were begun."""
 
     def __init__(self, path: Path, clear: Callable[[str], str] = str) -> None:
-        """The file, and what takes the secrets out of a line before it is written."""
+        """The ledger in the file `path`; `clear` takes the secrets out of a line."""
         self.path, self._clear = Path(path), clear
 
     def pushes(self) -> list[Push]:
@@ -73,7 +76,7 @@ class Ledger:
     def begin(self, push: Push) -> Push:
         """Write a new push, stamped with the present time; returns it as written.
 
-        One of a queue takes the place of those that Kaggle refused it before.
+        The push of a queued item replaces the lines of its earlier pushes that Kaggle refused.
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         stamped = replace(push, pushed=now)

@@ -33,8 +33,8 @@ LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 class LiveLog:
     """Follows a running session's log from a thread of its own and hands on each entry once.
 
-    A stream that breaks is taken up again; the log of a finished session is handed on too, as
-    far as it was not seen live. Nothing here ends a wait: the status says when a run is over.
+    A stream that breaks is opened again. Of a finished session's log the entries that were not seen
+    live are handed on too. Nothing here ends a wait: the status says when a run is over.
     """
 
     def __init__(

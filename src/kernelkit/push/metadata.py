@@ -111,15 +111,21 @@ class Metadata:
 
     @property
     def continues(self) -> bool:
-        """Whether it finds what its own last version left among its inputs."""
+        """Whether its own last version's outputs are among its inputs."""
         return self._id.lower() in (source.lower() for source in self.sources("kernel"))
 
     def continuing(self) -> Metadata:
-        """The same kernel with its own last output among its sources; it must have an owner."""
+        """The same kernel with its own last version's outputs as a source; it must have an
+        owner."""
         if self.continues:
             return self
         sources = [*self.sources("kernel"), self._id]
         return replace(self, values={**self.values, "kernel_sources": sources})
+
+    def attaching(self, dataset: str) -> Metadata:
+        """The same kernel with a dataset ("owner/slug") among its sources."""
+        sources = list(dict.fromkeys([*self.sources("dataset"), dataset]))
+        return replace(self, values={**self.values, "dataset_sources": sources})
 
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine: shape and flags agree afterwards."""
@@ -135,7 +141,7 @@ def _of(owners: Sequence[str], username: str, source: str) -> str:
 
 
 def own_file(notebook: Path) -> Path:
-    """Where a notebook's own metadata stands, whether or not it is there."""
+    """The path of a notebook's own metadata, which need not be there."""
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 

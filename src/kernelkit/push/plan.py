@@ -74,6 +74,11 @@ class Plan:
             kernel = kernel.anyones()
         return replace(self, request=replace(self.request, metadata=kernel.owned_by(username)))
 
+    def attaching(self, dataset: str) -> Plan:
+        """The same plan with a dataset ("owner/slug") attached."""
+        kernel = self.metadata.attaching(dataset)
+        return replace(self, request=replace(self.request, metadata=kernel))
+
     def continuing(self) -> Plan:
         """The same plan with the output of the kernel's own last version attached."""
         return replace(self, request=replace(self.request, metadata=self.metadata.continuing()))
@@ -88,12 +93,12 @@ def make(
     project_here: Project | None = None,
     starts: Sequence[Mapping[str, Any]] = (),
 ) -> Plan:
-    """Work out a push and run the offline preflight over it, without stopping at its errors.
+    """Plan a push and run the offline preflight over it, without stopping at its errors.
 
     `project_here`: the packages and settings, in place of those of the metadata's own project;
     `starts`: the parameters of each run that the notebook itself starts.
 
-    Raises `ParameterError` or `NotebookError` for what the notebook does not take,
+    Raises `ParameterError` or `NotebookError` for values that the notebook does not take,
     `PreflightError` where there is no metadata or no such machine.
     """
     if timeout_minutes is not None and not math.isfinite(timeout_minutes):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ def offline(request: PushRequest) -> list[Finding]:
         *_needs(request),
         *_paths(request),
         *_bundle(request.bundle),
-        *_modules(request),
+        # What wheels bring is known once they are found; `lacking` is asked then.
+        *([] if request.project.wheels else lacking(request)),
         *_kaggle_secrets(request.bundle),
         *leaking(request),
     ]
@@ -71,6 +72,12 @@ def stop_on_errors(problems: Sequence[Finding]) -> None:
     if errors:
         listed = "\n".join(f"  - {text}" for text in errors)
         raise PreflightError(f"the preflight found {len(errors)} to correct:\n{listed}")
+
+
+def check_submission(metadata: Metadata, submit: str | None) -> None:
+    """Raise `PreflightError` where a result is to be submitted and no competition is attached."""
+    if submit is not None and not metadata.sources("competition"):
+        raise PreflightError("--submit needs the competition in competition_sources")
 
 
 def _session(request: PushRequest) -> Iterator[Finding]:
@@ -162,14 +169,15 @@ def _bundle(bundle: Bundle) -> Iterator[Finding]:
         )
 
 
-def _modules(request: PushRequest) -> Iterator[Finding]:
-    """Modules that the code cannot do without and that the machine's image lacks."""
+def lacking(request: PushRequest, brought: Collection[str] = ()) -> Iterator[Finding]:
+    """Modules that the code needs and that neither the machine's image holds nor wheels bring."""
     try:
         kind = request.metadata.machine.kind
     except PreflightError:
         return
     asked = request.bundle.imports
-    needs = [module for module in asked if module not in request.bundle.packages]
+    there = {*request.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
+    needs = [module for module in asked if module not in there]
     for module in machines.lacking(needs, kind):
         yield warning(
             f"the image of {kind.upper()} sessions does not hold {module} ({asked[module]}): "
@@ -194,8 +202,8 @@ def _instead(module: str, request: PushRequest, kind: machines.Kind) -> str:
     online = request.metadata.values.get("enable_internet", True)
     install = f", or install it in the first cell with %pip install {module}" if online else ""
     return (
-        f"attach a dataset that holds it ({invocation.command('dataset')} FOLDER), or put its "
-        f"source under src/ and name it in packages of [tool.kernelkit]{install}"
+        'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or '
+        f"put its source under src/ and name it in packages there{install}"
     )
 
 

@@ -23,8 +23,8 @@ def save_once(
 ) -> Saved:
     """Push the request's `text` as a new version of the kernel, at most once.
 
-    Raises `Failure`. After one of the sorts network, server or malformed it is unknown
-    whether the push arrived; every other failure means that nothing runs.
+    Raises `Failure`. After a failure of the kind network, server or malformed it is unknown whether
+    the push arrived; any other kind means that nothing runs.
     """
     policy = policy or SavingPolicy()
     before = kaggle.stored(kernel)
@@ -33,7 +33,7 @@ def save_once(
         try:
             saved = kaggle.save(fields)
         except Failure as failure:
-            # One sent before may have arrived late, and be why this one is refused.
+            # A push sent before may have arrived late: then this one is refused because of it.
             if not failure.is_transient and sent == 1:
                 raise
             if arrived := _look(kaggle, kernel, fields, known, failure, policy):
@@ -59,7 +59,7 @@ def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -
 def _resent(
     kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], known: int, saved: Saved
 ) -> Saved:
-    """An answer to a push that was sent before, with what became of the sends before."""
+    """The answer to a repeated push, with the versions that the earlier sends made."""
     late = twins(kaggle, kernel, fields["text"], known, saved.version)
     return replace(saved, resent_after=known, twins=late)
 
@@ -72,7 +72,7 @@ def _look(
     failure: Failure,
     policy: SavingPolicy,
 ) -> Saved | None:
-    """The version that a failed push made after all, looked for until it would have settled."""
+    """The version that a failed push made after all; Kaggle is asked until it must be visible."""
     clock = kaggle.retries.clock
     rejected = failure.kind is FailureKind.THROTTLED or not failure.is_transient or not failure.sent
     for pause in policy.settle[-1:] if rejected else policy.settle:

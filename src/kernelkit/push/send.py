@@ -95,7 +95,7 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
 
 
 def _settle(context: PushContext, kaggle: Kaggle, kernel: Kernel, push: Push) -> None:
-    """Note of a push without an answer which version it made, or that it made none."""
+    """Record which version a push without an answer made, or that it made none."""
     pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
     try:
         version = _version_of(kaggle, kernel, pushes, push)
@@ -128,7 +128,8 @@ def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push], push: Push) 
 
 
 def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
-    """Raise `PreflightError` for what was pushed before; `again`: it goes on from its own end."""
+    """Raise `PreflightError` for an identical earlier push; `again`: this one continues that
+    run."""
     earlier = context.ledger.last(rehearsal=push.rehearsal, kernel=push.kernel)
     alive = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
     useful = alive if again else (*alive, ledgers.COMPLETE)
@@ -153,7 +154,7 @@ def _check_sources(context: PushContext, push: Push, saved: Saved) -> None:
     if not saved.refused_sources:
         return
     refused = ", ".join(saved.refused_sources)
-    if saved.recovered:  # what Kaggle lists may be written otherwise than it was sent
+    if saved.recovered:  # Kaggle may write a source in another form than was sent
         context.report("warning", f"Kaggle does not list these sources: {refused}")
         return
     context.ledger.update(push, state=ledgers.REFUSED)

@@ -21,7 +21,7 @@ def tell_status(
     reference: str = LAST,
     **options: Unpack[CommandOptions],
 ) -> str:
-    """Tell how a push's session stands, and return that: queued, running, complete, error …
+    """Report the state of a push's session and return it: queued, running, complete, error …
 
     `reference`: `owner/slug/N`, or "last" of the ledger. Raises `ParameterError` where there is
     no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
@@ -48,7 +48,7 @@ def tell_status(
 
 
 def state_of(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
-    """What Kaggle stores of a push's version, and the state of its session.
+    """A push's version as Kaggle stores it, and the state of its session.
 
     Raises `ParameterError` where there is no such version, `CredentialsError` or `NetworkError`.
     """
@@ -66,7 +66,7 @@ def state_of(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
 def tell_quota(
     **options: Unpack[CommandOptions],
 ) -> dict[str, float]:
-    """Tell how many hours of each accelerator are left this week; returns {kind: hours left}.
+    """Report the hours of each accelerator that are left this week; returns {kind: hours left}.
 
     Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from kernelkit.kaggle_api.types import Kernel
 
 SUBMISSION = "submission.csv"
 POLL_SECONDS = 15.0
+SETTLE_SECONDS = 60.0  # from a request that was cut off to its arrival, at the longest
 NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # in a refusal of a file
 
 
@@ -24,6 +25,14 @@ class Score:
 
     reference: int
     public: str
+
+
+@dataclass(frozen=True)
+class EarlierTry:
+    """What an earlier try to submit noted: the submission it made, or those there were before."""
+
+    submission: int | None
+    submissions_before: Sequence[int] | None
 
 
 def submit(
@@ -36,10 +45,14 @@ def submit(
     version: int,
     seconds: float,
     poll: float = POLL_SECONDS,
+    earlier: EarlierTry | None = None,
+    note: Callable[..., None] = lambda **_: None,
 ) -> Score:
     """Submit the folder's `submission.csv`, or the kernel's version where only that counts.
 
-    `kernel` is None for a run that was not pushed, which has a file alone.
+    `kernel` is None for a run that was not pushed, which has a file alone. `note` is called with
+    `submissions_before` ahead of the entering and with `submission` after it; with an `earlier`
+    try that was cut off between the two, what that one entered is taken up and nothing else made.
 
     Waits at most `seconds` for the score. Raises `OutputsError` without a file to submit,
     `CapacityError` when today's submissions are used up, `RefusedError` for a submission that
@@ -49,8 +62,12 @@ def submit(
     if not file.is_file():
         raise OutputsError(f"no {SUBMISSION} in {folder}: the run left nothing to submit")
     try:
+        if earlier and (reference := _entered(kaggle, competition, message, earlier)):
+            note(submission=reference)
+            return _wait(kaggle, reference, seconds, poll)
         _check_limit(kaggle, competition)
         known = _references(kaggle, competition)
+        note(submissions_before=sorted(known))
 
         def once(create: Callable[[], Any]) -> int:
             return _once(kaggle, competition, message, known, create)
@@ -67,9 +84,19 @@ def submit(
                 raise
             pushed = kernel
             reference = once(lambda: _send_version(kaggle, competition, message, pushed, version))
+        note(submission=reference)
         return _wait(kaggle, reference, seconds, poll)
     except Failure as failure:
         raise failure.error() from None
+
+
+def _entered(kaggle: Kaggle, competition: str, message: str, earlier: EarlierTry) -> int | None:
+    """The submission that an earlier try made, if any; what was on its way has arrived by then."""
+    if earlier.submission is not None or earlier.submissions_before is None:
+        return earlier.submission
+    kaggle.retries.clock.sleep(SETTLE_SECONDS)
+    new = _references(kaggle, competition, message) - set(earlier.submissions_before)
+    return max(new, default=None)
 
 
 def _check_limit(kaggle: Kaggle, competition: str) -> None:

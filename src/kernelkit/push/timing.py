@@ -1,4 +1,4 @@
-"""Every time limit of a push: tests shorten them, users leave them alone."""
+"""The time limits of a push. Tests shorten them; users leave them alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import REAL, Clock, Retries
 
-SETTLE_SECONDS = (5.0, 15.0, 30.0)  # when to look whether a push arrived after all
+SETTLE_SECONDS = (5.0, 15.0, 30.0)  # after these pauses Kaggle is asked whether a push arrived
 
 
 @dataclass(frozen=True)

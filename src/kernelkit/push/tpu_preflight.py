@@ -1,4 +1,4 @@
-"""What the TPU's compiler says of a push before quota is spent, or said when it was last asked."""
+"""The TPU compiler's check of a push before quota is spent, or the result of the last check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernelkit.tpu.chips import TpuMachine, machine_named
 
 
 def look(context: PushContext, planned: Plan, asked: bool) -> Plan:
-    """Check a push to a TPU where that is `asked` for; else tell what its last check found.
+    """Check a push to a TPU if that is `asked` for; else report what its last check found.
 
     Returns the plan, with a warning where that check found that it does not fit. Raises
     `DoesNotFitError` before anything is sent, and `ParameterError` where there is nothing to check.
@@ -28,7 +28,7 @@ def look(context: PushContext, planned: Plan, asked: bool) -> Plan:
             "--accelerator tpu, or leave the check out"
         )
     if machine is None or planned.request.starts or not (asked or project.tpu.command):
-        return planned  # what a notebook starts has notebooks and parameters of its own
+        return planned  # the runs that a notebook starts have notebooks and parameters of their own
     if asked or project.tpu.before_push:
         preflight.stop_on_errors(planned.findings)
         found = check.compiled(project, planned.request.parameters, machine, context.report)

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.push import attached_wheels, plan, preflight
 from kernelkit.push import ledger as ledgers
-from kernelkit.push import plan, preflight
 from kernelkit.push.context import CommandOptions, PushContext, in_project
-from kernelkit.queue.items import Queue, QueuedPush
+from kernelkit.queue.items import UNSUBMITTED, WAITING, Queue, QueuedPush
 from kernelkit.runs import claims
 from kernelkit.terminal import invocation
 
-REMOVABLE = ("waiting", ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED,
-             ledgers.LOST)  # fmt: skip
+REMOVABLE = (
+    WAITING, UNSUBMITTED, ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED,
+    ledgers.LOST,
+)  # fmt: skip
 
 
 def add(
@@ -26,7 +28,9 @@ def add(
     accelerator: str | None = None,
     timeout: float | None = None,
     output: Path | None = None,
+    continues: bool = False,
     force: bool = False,
+    submit: str | None = None,
     **options: Unpack[CommandOptions],
 ) -> int:
     """Check a push as `push_kernel` would offline and put it at the queue's end, frozen.
@@ -42,13 +46,15 @@ def add(
         if finding.level != "error":
             context.report(finding.level, finding.text)
     preflight.stop_on_errors(planned.findings)
+    preflight.check_submission(planned.metadata, submit)
+    attached_wheels.find(context, planned.request.project)  # now, and not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
         same = item.plan.content == planned.content
-        if same and not force and _state(context, item) == "waiting":
+        if same and not force and _state(context, item) == WAITING:
             raise PreflightError(f"identical to the queued push {item.number}: add it all the same "
                                  "with --force")  # fmt: skip
-    item = queue.add(planned, output, force=force)
+    item = queue.add(planned, output, force=force, submit=submit, continues=continues)
     hint = f"{invocation.command('queue')} run"
     context.report("queued", f"{item.number}: {_words(item)}. Push what is queued with: {hint}",
                    number=item.number)  # fmt: skip
@@ -58,7 +64,7 @@ def add(
 def listing(
     **options: Unpack[CommandOptions],
 ) -> list[tuple[int, str]]:
-    """Tell of each item how it stands, in order; returns (number, state) of each."""
+    """Report the state of each item, in order; returns (number, state) of each."""
     context = in_project(plan.here(None), **options)
     found = []
     for item in Queue(context.runs).items():
@@ -80,7 +86,7 @@ def remove(
     numbers: Sequence[int],
     **options: Unpack[CommandOptions],
 ) -> None:
-    """Take items out that wait or are over; raises `ParameterError` for any other, and takes none.
+    """Remove items that wait or are over; for any other raises `ParameterError` and removes none.
 
     What the ledger has of their pushes stays.
     """
@@ -110,4 +116,5 @@ def _words(item: QueuedPush) -> str:
     minutes = request.timeout_minutes
     bound = "" if minutes is None else f" for at most {minutes:g} min"
     machine = request.metadata.machine.words
-    return f"{request.metadata.code_file.name} on {machine}{bound} {given}".rstrip()
+    more = ", goes on from the last run" * item.continues + ", to be submitted" * bool(item.submit)
+    return f"{request.metadata.code_file.name} on {machine}{bound} {given}".rstrip() + more

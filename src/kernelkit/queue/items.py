@@ -1,7 +1,7 @@
 """Queued pushes: one JSON file each, in `runs/.queue/`, with all that the push will need.
 
-What was queued is what will run, whatever becomes of the sources meanwhile. A file never changes:
-how far its push has come stands in the ledger, whose lines name the item by its `added`.
+A later change of the sources does not change what was queued. A file never changes: how far its
+push has come stands in the ledger, whose lines name the item by its `added`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kernelkit.terminal import invocation
 
 FOLDER = ".queue"
 WAITING = "waiting"
+UNSUBMITTED = "not submitted"  # complete, and its result is still to be entered or scored
 OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED)
 
 
@@ -35,7 +36,8 @@ OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED)
 class QueuedPush:
     """One queued push: its number in the list, its identity `added`, and its frozen plan.
 
-    `force`: push though an identical one was complete before.
+    `force`: push though an identical one was complete before; `submit`: the message with which its
+    result is entered; `continues`: go on from what the kernel's last version left.
     """
 
     number: int
@@ -43,6 +45,8 @@ class QueuedPush:
     plan: Plan
     output: Path | None = None
     force: bool = False
+    submit: str | None = None
+    continues: bool = False
 
     def push_in(self, ledger: Ledger, *, rehearsal: bool) -> Push | None:
         """The last push that was made of it, one with a version first; None before any."""
@@ -51,10 +55,12 @@ class QueuedPush:
         return next(reversed(arrived or mine), None)
 
     def state_in(self, ledger: Ledger, *, rehearsal: bool) -> str:
-        """How it stands: `WAITING`, or as the ledger has it."""
+        """The state: `WAITING`, `UNSUBMITTED`, or the state in the ledger."""
         push = self.push_in(ledger, rehearsal=rehearsal)
         if push is None or (not push.version and push.state != ledgers.SENDING):
             return WAITING
+        if push.state == ledgers.COMPLETE and self.submit is not None and push.score is None:
+            return UNSUBMITTED
         return push.state
 
     def is_over(self, ledger: Ledger, *, rehearsal: bool) -> bool:
@@ -70,20 +76,28 @@ class Queue:
         self.folder = Path(runs) / FOLDER
 
     def items(self) -> list[QueuedPush]:
-        """All of them, those that are over too; files that cannot be read are passed over."""
+        """All items, finished ones too; files that cannot be read are passed over."""
         found = []
         for path in sorted(self.folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 found.append(_read(json.loads(path.read_text(encoding="utf-8"))))
         return found
 
-    def add(self, planned: Plan, output: Path | None, *, force: bool) -> QueuedPush:
+    def add(
+        self,
+        planned: Plan,
+        output: Path | None,
+        *,
+        force: bool,
+        submit: str | None = None,
+        continues: bool = False,
+    ) -> QueuedPush:
         """Put a push at the end; returns it with its number."""
         with files.locked(self.folder / "lock"):
             numbers = [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdigit()]
             added = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
             number = max(numbers, default=0) + 1
-            item = QueuedPush(number, added, planned, output, force)
+            item = QueuedPush(number, added, planned, output, force, submit, continues)
             files.write_text(self._path(number), json.dumps(_written(item)))
         return item
 
@@ -115,9 +129,16 @@ def _written(item: QueuedPush) -> dict[str, Any]:
         "added": item.added,
         "output": None if item.output is None else str(item.output.absolute()),
         "force": item.force,
+        "submit": item.submit,
+        "continues": item.continues,
         "metadata": {"path": str(request.metadata.path), "values": dict(request.metadata.values)},
         "bundle": asdict(request.bundle),
-        "project": {"root": str(request.project.root), "catalogue": request.project.catalogue},
+        "project": {
+            "root": str(request.project.root),
+            "catalogue": request.project.catalogue,
+            "wheels": list(request.project.wheels),
+            "title": request.project.title,
+        },
         "parameters": dict(request.parameters),
         "defaults": dict(request.defaults),
         "timeout_minutes": request.timeout_minutes,
@@ -129,7 +150,12 @@ def _read(written: Mapping[str, Any]) -> QueuedPush:
     request = PushRequest(
         metadata=Metadata(Path(written["metadata"]["path"]), written["metadata"]["values"]),
         bundle=_bundle(written["bundle"]),
-        project=Project(Path(project["root"]), catalogue=project["catalogue"]),
+        project=Project(
+            Path(project["root"]),
+            catalogue=project["catalogue"],
+            wheels=tuple(project.get("wheels", ())),
+            title=project.get("title", ""),
+        ),
         parameters=written["parameters"],
         timeout_minutes=written["timeout_minutes"],
         defaults=written["defaults"],
@@ -137,7 +163,8 @@ def _read(written: Mapping[str, Any]) -> QueuedPush:
     output = written["output"]
     return QueuedPush(
         written["number"], written["added"], Plan(request, ()),
-        None if output is None else Path(output), written["force"],
+        None if output is None else Path(output), written["force"], written.get("submit"),
+        written.get("continues", False),
     )  # fmt: skip
 
 

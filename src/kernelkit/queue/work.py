@@ -1,8 +1,8 @@
 """Work off the queue: one push after the other, each as soon as there is a session and hours.
 
 What was done before this process began is read from the ledger, so that it may be killed at any
-moment: a push that was being sent is looked for at Kaggle before it is sent again, and one that
-arrived is waited for and fetched.
+moment: a push that was being sent is looked for at Kaggle before it is sent again, and so is a
+submission; one that arrived is waited for and fetched.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.push import attached_wheels, plan, preflight, readiness
 from kernelkit.push import ledger as ledgers
-from kernelkit.push import plan, preflight, readiness
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.push.follow import follow, kernel_of
 from kernelkit.push.ledger import Push
@@ -35,7 +35,7 @@ from kernelkit.push.send import look_after_cut_off, send
 from kernelkit.queue.items import Queue, QueuedPush
 from kernelkit.terminal import invocation
 
-# What ends one push badly, and says nothing of the next one's.
+# Errors that end one push and do not concern the next one.
 ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
 
 
@@ -50,9 +50,9 @@ def work_off(
 
     With `local` it is rehearsed, and stays as it is for Kaggle itself.
 
-    One that ends badly does not keep the next ones from their turn; the error of the first such
-    is raised at the end. Raises `StillRunningError` where `wait` is false and something waits or
-    runs, and at once what says that nothing more can be done now: `CredentialsError`,
+    A push that ends badly does not stop the next ones; the error of the first such push is raised
+    at the end. Raises `StillRunningError` where `wait` is false and something waits or
+    runs, and at once the errors after which no other push can be made: `CredentialsError`,
     `NetworkError`, `DeadlineError`.
     """
     if options.get("local") and not wait:
@@ -85,7 +85,7 @@ def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
 
 
 def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
-    """Bring one item to its end, from wherever it stands."""
+    """Bring one item to its end, from the state that it is in."""
     request = item.plan.request
     context = replace(context, catalogue=item.plan.catalogue, root=request.project.root)
     with context.asking() as kaggle:
@@ -98,7 +98,8 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
             push, quota = sent
         if not wait:
             _stop_if_alive(context, item, push, kaggle)
-        follow(context, kaggle, push, item.output, request.bundle.text, quota, None)
+        follow(context, kaggle, push, item.output, request.bundle.text, quota, item.submit,
+               submit_once=True)  # fmt: skip
 
 
 def _send(
@@ -110,6 +111,10 @@ def _send(
     """
     planned = readiness.with_account(context, item.plan, kaggle)
     preflight.stop_on_errors(planned.findings)
+    if item.continues:
+        planned = readiness.continuing(context, planned, kaggle)
+    planned, wheels = attached_wheels.attach(context, planned, kaggle)
+    attached_wheels.upload(context, kaggle, wheels)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context.ledger, rehearsal=context.report.rehearsal) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
@@ -138,7 +143,7 @@ def _send_now(
 ) -> tuple[Push, Quota | None]:
     """Push the item, unless that was done already; raises what keeps it from being pushed now."""
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    with context.alone_with(str(kernel)):  # what is found holds until it is sent
+    with context.alone_with(str(kernel)):  # the checks hold until the push is sent
         look_after_cut_off(context, kaggle, kernel)
         push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
         if push and push.version:

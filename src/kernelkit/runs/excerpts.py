@@ -1,4 +1,4 @@
-"""The beginning and the end of what is too long to be shown whole, and a word on the rest."""
+"""The two ends of a text that is too long to be shown, and a note on what lies between."""
 
 from __future__ import annotations
 

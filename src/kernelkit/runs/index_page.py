@@ -78,8 +78,8 @@ def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
 def _names(told: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, tuple[str, str]]:
     """The name of each run and its setting, the name less the seed.
 
-    A person's name for a run stays; else a run is called by what it has that its sweep's other
-    runs, or the other runs outside of any sweep, have not.
+    A name that a person gave a run stays. Any other run is named by the parameters in which it
+    differs from the other runs of its sweep, or from the other runs outside of sweeps.
     """
     groups: dict[Path | None, list[Path]] = defaultdict(list)
     for folder in told:

@@ -30,7 +30,7 @@ def path(folder: Path, *parts: str) -> Path:
 
 
 def place(folder: Path, name: str) -> Path:
-    """Where the kit writes its file `name`: in the folder, or where the run left one, aside."""
+    """The path of the kit's file `name`: in the folder, or aside if the run left such a file."""
     left = left_by_run(folder) or frozenset()
     taken = {PurePosixPath(one).parts[0].casefold() for one in left}
     return path(folder, name) if name.casefold() in taken else folder / name

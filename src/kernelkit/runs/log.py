@@ -15,7 +15,7 @@ from typing import Any
 from kernelkit.runs.excerpts import joined
 from kernelkit.terminal import safe_text
 
-# C++ libraries (TensorFlow's among them) write in this format; I is for what informs nobody.
+# C++ libraries (TensorFlow's among them) write in this format; I is the level of mere information.
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
 TRACEBACK_LINES = 40
 LONGEST = 10_000_000  # characters of a log as people read it
@@ -34,7 +34,7 @@ class Entry:
 
     @property
     def chatter(self) -> bool:
-        """Whether a reader loses nothing without it: a C++ library's note on its own build."""
+        """Whether the entry is only a C++ library's note on its own build."""
         return self.stream == "stderr" and _CHATTER.match(self.text) is not None
 
 
@@ -80,7 +80,7 @@ def harmless(log: str) -> str:
 def text(entries: Iterable[Entry]) -> str:
     """The log as a person reads it: no colours, no other control sequences, no chatter.
 
-    Of a log longer than `LONGEST` characters its two ends.
+    A log longer than `LONGEST` characters is cut to its two ends.
     """
     texts = (entry.text for entry in entries if not entry.chatter)
     return safe_text.plain(joined(texts, LONGEST, "the log as Kaggle keeps it has them"))
@@ -102,7 +102,7 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
 
 
 def _of_papermill(report: str, notebook: str) -> RunFailure:
-    """papermill says `Exception encountered at "In [3]":`, a rule, then IPython's traceback."""
+    """The failure after papermill's `Exception encountered at "In [3]":`, with its traceback."""
     label = re.search(r'Exception encountered at "In \[(\d+)\]":?', report)
     body = report[label.end() :] if label else report
     # What follows in a Kaggle log is the outer process's own end.

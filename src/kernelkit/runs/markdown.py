@@ -29,7 +29,7 @@ def table(folder: Path, title: str) -> str:
 def failure(title: str, message: str) -> str:
     """A heading and what ended the command, as it is."""
     plain = escape(safe_text.plain(message), quote=False)
-    # An empty line would end the block, and what follows be read as Markdown.
+    # An empty line would end the block, and the lines after it would be read as Markdown.
     lines = "\n".join(line or " " for line in plain.splitlines())
     return f"### {_cell(title)}\n\n<pre>{lines}</pre>\n"
 
@@ -41,7 +41,7 @@ def append(file: Path, text: str) -> None:
 
 
 def _cell(text: str) -> str:
-    """The text as what it is in a heading or a table's cell, whatever it says."""
+    """The text, escaped for a heading or a table's cell."""
     shown = escape(safe_text.one_line(text), quote=False)
     for mark in "\\`*_[]|~":
         shown = shown.replace(mark, f"&#{ord(mark)};")

@@ -38,7 +38,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
 
     from kernelkit.runs import safe_html
 
-    # Whatever else stands in metadata may end in the page's markup.
+    # Other metadata could reach the page's markup.
     kept = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
     kept.cells = [_shown_cell(cell) for cell in notebook.cells if not _is_machinery(cell)]
     exporter = nbconvert.HTMLExporter(
@@ -62,12 +62,12 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
 
 
 def _is_machinery(cell: nbformat.NotebookNode) -> bool:
-    """Whether a reader needs no such cell: the bundle's files, the parameters shown above."""
+    """Whether the page leaves the cell out: it holds the bundle's files, or the parameters."""
     return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
 
 
 def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The cell as a page can hold it: no long texts, no sequences for a terminal but colours."""
+    """The cell for a page: long texts are cut, and of a terminal's sequences colours alone stay."""
     cell = cell.copy()
     cell.metadata = nbformat.from_dict({"tags": document.tags(cell)})
     cell.source = _short(cell.source)
@@ -98,7 +98,7 @@ def _shown_data(kind: str, held: Any) -> Any:
 
 
 def _short(text: str) -> str:
-    # nbconvert takes quadratic time for colours, so that a text full of them loses them.
+    # nbconvert's time grows with the square of the number of colours: too many are removed.
     colours = text.count("\x1b") <= MOST_COLOURS
     return safe_text.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
 

@@ -98,7 +98,7 @@ def render(
 
 
 def _name(folder: Path | None, changed: Mapping[str, Any], shown: Shown) -> str:
-    """What the run is called: by what tells it from its sweep's others, or from the defaults."""
+    """The run's name: how it differs from its sweep's other runs, or from the defaults."""
     sweep = trail.sweep_of(folder) if folder else None
     if folder and sweep and (own := trail.planned(sweep).get(folder.resolve().name)):
         return naming.setting_text(own)

@@ -1,4 +1,4 @@
-"""What a run brought home, read: its log, its measures, the machine it had, its report."""
+"""Reading what a run left: its log, its measures, the machine it had, its report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Clear = str) -> None:
     if log:
         log = clear(log)
         files.write_text(kit_folder.path(folder, kit_folder.LOG), logs.harmless(log))
-        # Once more: what was printed in two pieces is one text only here.
+        # Once more: a secret that was printed in two pieces is whole only here.
         text = clear(logs.text(logs.decode(log)))
         files.write_text(kit_folder.path(folder, kit_folder.LOG_TEXT), text)
     if pushed_text:
@@ -97,7 +97,7 @@ def check_accelerator(measured: Mapping[str, Any], asked: str, *, rehearsal: boo
 
 
 def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
-    """Write a report from the executed notebook, or from what else came home; returns it.
+    """Write a report from the executed notebook, or without one from the log; returns its path.
 
     `clear` takes the secrets out of a text. Raises what
     `kernelkit.runs.report_page.write_report` raises.

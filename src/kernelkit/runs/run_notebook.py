@@ -122,7 +122,7 @@ def check(
     Raises `ParameterError` or `NotebookError`.
     """
     source = document.read(Path(notebook))
-    # What papermill left from an earlier run would set its values once more.
+    # The cell that papermill left from an earlier run would set that run's values again.
     source.cells = [c for c in source.cells if not document.has_tag(c, notebook_html.INJECTED_TAG)]
     known = parameters.declared(
         document.parameters_cell(source).source, project.find_project(Path(notebook))
@@ -134,7 +134,7 @@ def _begin(folder: Path) -> None:
     files.make_folder(folder)
     kit_folder.path(folder, REPORT).unlink(missing_ok=True)
     for name in (EXECUTED, REPORT, METRICS):
-        # What an earlier run left under this name must not pass for this one's result.
+        # A file that an earlier run left under this name must not pass for this run's result.
         (folder / name).unlink(missing_ok=True)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
             part.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """HTML of a run's own making, with nothing left in it that runs, loads or covers the page.
 
-What a run printed is no more to be trusted than the run. Tables, pictures and text styles stay.
+A run's output is not to be trusted. Tables, pictures and text styles stay.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 
-# What takes seconds to read: html5lib needs more than linear time for tags in tags.
+# More takes seconds to parse: html5lib's time for nested tags is more than linear.
 LONGEST, MOST_TAGS = 500_000, 10_000
 
 POLICY = (
@@ -36,15 +36,15 @@ _IN = {
 }
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,", re.IGNORECASE)
-# Their text is no text to read. Neither "<" nor ">" may stand in a tag here, so that a page of
-# tags that never close takes no longer than its length.
+# The text of these tags is not for readers. Neither "<" nor ">" may stand in a tag here, so that
+# a page of tags that never close takes no longer than its length.
 _UNREAD = re.compile(r"(?i)<(/?)(script|style|title|template)\b[^<>]*>")
 
 
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    Of markup past `LONGEST` characters or `MOST_TAGS` tags a note that it is left out.
+    Markup past `LONGEST` characters or `MOST_TAGS` tags is replaced by a note.
     """
     text = html.decode("utf-8", "replace") if isinstance(html, bytes) else str(html)
     text = _without_unread(text)

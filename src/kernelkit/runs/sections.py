@@ -1,7 +1,7 @@
 """The parts of a report that the run's own files fill: pictures, tables, bars, matrices, photos.
 
-Which files and how, `[[tool.kernelkit.shown.sections]]` says; what a run did not leave, or left
-damaged, is left out.
+`[[tool.kernelkit.shown.sections]]` names the files and how each is shown. A file that is missing or
+damaged is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Content = dict[str, Any]
 
 
 def filled(section: Section, folder: Path) -> Content | None:
-    """What the template shows of a section; None where the run left nothing for it to show."""
+    """The values of a section for the template; None where the run left no such file."""
     path = (folder / section.file).resolve()
     inside = path.is_relative_to(folder.resolve())
     if not inside or not path.is_file() or path.stat().st_size > LARGEST:

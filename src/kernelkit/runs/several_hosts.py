@@ -27,7 +27,7 @@ from kernelkit.runs.unfinished import HOST_FOLDER, chosen_folder
 from kernelkit.terminal.cli import reports_errors
 
 LOG = "log.txt"
-GRACE = 15.0  # seconds for the others to say themselves that one is lost
+GRACE = 15.0  # seconds in which the other hosts may report a lost host themselves
 POLL_SECONDS = 0.2
 
 
@@ -44,7 +44,7 @@ def run_on_hosts(
 ) -> ExecutedRun:
     """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
 
-    Host 0 speaks for them; what the others say is in `host-N/log.txt` of the run's folder.
+    Host 0's output is shown; that of the others is in `host-N/log.txt` of the run's folder.
     Raises what `run_notebook` raises as soon as one has failed, once the others are ended.
     """
     if count < 2:

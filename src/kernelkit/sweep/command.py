@@ -15,7 +15,7 @@ from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.sweep.config import specification
 from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.report.preview import expected_seconds, preview
+from kernelkit.sweep.report.progress import expected_seconds, preview
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import SweepFolder
@@ -127,7 +127,7 @@ def sweep(
 
 
 def _place(*, local: bool) -> str:
-    """What a rehearsal leaves must never count as done on Kaggle."""
+    """The default folder; a rehearsal's differs, as its runs must not count as done."""
     rehearses = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
     return REHEARSAL if rehearses else KAGGLE
 
@@ -157,7 +157,7 @@ def _searched(asked: Specification) -> str:
 def _left(
     folder: SweepFolder, runs: Sequence[PlannedRun], *, retry_failed: bool, force: bool
 ) -> list[PlannedRun]:
-    """What is to be run: all that neither is done nor ended badly, unless asked for again."""
+    """The runs to make: those not done and not failed, and with a retry the failed ones too."""
     ended = set(records.ENDED) - set(records.ENDED_BADLY if retry_failed else ())
     return [run for run in runs if force or folder.record(run).state not in ended]
 

@@ -36,11 +36,11 @@ KEYS: dict[str, type] = {
 }  # fmt: skip
 RANGE = ("low", "high", "log", "step")
 STORAGE = "search.db"
-REPEATS = 4  # proposals a trial that may be points run before: a small space runs out of others
+REPEATS = 4  # proposals a trial that may repeat earlier points: a small space runs out of new ones
 
 
 class Search:
-    """Gives the engine one run after another; what was in flight at a crash comes first.
+    """Gives the engine one run after another; runs that were in flight at a crash come first.
 
     `runs` are added to as points are proposed. `retry_failed` runs points again that failed or
     took too long, `force` begins anew.
@@ -124,13 +124,13 @@ class Search:
         return run
 
     def ended(self, run: PlannedRun, record: Record) -> None:
-        """Tell the study, save of a run that the next session goes on with."""
+        """Tell the study, except of a run that the next session goes on with."""
         trial = self._flight.pop(run.id)
         if record.state != records.STOPPED:
             self._tell(trial, run, record)
 
     def hopeless(self, run: PlannedRun) -> str:
-        """Report what the run's history has gained; why the pruner gives it up, if it does."""
+        """Report new epochs to the pruner; returns why the run is to stop, "" if it is not."""
         trial, score = self._flight[run.id], self.asked.score
         _, curve = history.curve(self.folder.run_folder(run), history.of_score(score))
         for step in range(self._reported.get(run.id, 0), len(curve)):
@@ -141,7 +141,7 @@ class Search:
         return ""
 
     def _take_up(self, retry_failed: bool) -> list[Any]:
-        """Trials to run first: in flight when an earlier search ended, or to be tried again."""
+        """The trials to run first: in flight when an earlier search ended, or to retry."""
         optuna = _optuna()
         unfinished, failed = [], {}
         for frozen in self.study.trials:
@@ -227,7 +227,7 @@ def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
 
 
 def _digest(asked: Specification) -> str:
-    """What a study's trials have in common: one set differently is another study."""
+    """A hash of what a study's trials have in common; a change of it begins another study."""
     message = json.dumps(
         [asked.code.digest, asked.base, asked.search["space"], asked.score, asked.minimize],
         sort_keys=True,

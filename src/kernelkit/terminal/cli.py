@@ -40,7 +40,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
     @functools.wraps(command)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # a letter that it lacks is no error
+            if isinstance(stream, io.TextIOWrapper):  # a letter that the stream lacks is no error
                 stream.reconfigure(errors="backslashreplace")
         try:
             with unwinding():
@@ -73,7 +73,7 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
 
 
 class EndedBySignal(SystemExit):
-    """Raised where the process is when such a signal comes; exits with 128 and its number."""
+    """Raised wherever the program is when a signal comes; the exit code is 128 + its number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -84,7 +84,7 @@ class EndedBySignal(SystemExit):
 def unwinding() -> Iterator[None]:
     """For the length of a block, a signal that would end this process raises `EndedBySignal` first.
 
-    Whatever is open is closed on the way out: servers, and the processes that they started.
+    Servers and the processes that they started are closed on the way out.
     A signal that somebody ignores (`nohup`) or handles already is left to them, and so is every
     one outside the main thread. A second one during the closing is ignored.
     """

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from kernelkit.terminal import colours, live_line, safe_text
+from kernelkit.terminal import live_line, safe_text
 from kernelkit.terminal.live_line import LiveLine
 
 Emit = Callable[..., None]  # emit("event", text, **facts)
@@ -48,7 +48,7 @@ class Reporter:
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
         self._state = self._step = ""  # the state of the run, and the last step in its log
-        self._boxes, self._coloured = self.stream.isatty(), colours.wanted(self.stream)
+        self._boxes, self._coloured = self.stream.isatty(), live_line.has_colours(self.stream)
         self._box: list[tuple[str, list[str]]] = []
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
@@ -67,8 +67,10 @@ class Reporter:
         else:
             self._state = self._step = ""
             first, *others = safe_text.plain(text).rstrip("\n").split("\n")
-            named = colours.label(event, coloured=self._coloured)
-            self._stay(f"{named} {first}", *(f"{'':<{colours.WIDTH}} {one}" for one in others))
+            named = live_line.label(event, coloured=self._coloured)
+            self._stay(
+                f"{named} {first}", *(f"{'':<{live_line.NAME_WIDTH}} {one}" for one in others)
+            )
 
     def end(self) -> None:
         """Write the box, and take the moving line off: what others write comes below the events."""
@@ -79,7 +81,7 @@ class Reporter:
         rows, self._box = self._box, []
         if rows:
             title = "rehearsal" if self.rehearsal else ""
-            lines = colours.box(title, rows, coloured=self._coloured)
+            lines = live_line.box(title, rows, coloured=self._coloured)
             self._line.stay(*(self.clear(line) for line in lines))
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
@@ -114,7 +116,7 @@ class Reporter:
     def _move(self) -> None:
         self._close_box()
         message = ": ".join(part for part in (self._state, self._step) if part)
-        self._line.move(self._own(f"{'':<{colours.WIDTH}} {message}"))
+        self._line.move(self._own(f"{'':<{live_line.NAME_WIDTH}} {message}"))
 
     def _stay(self, *lines: str) -> None:
         self._close_box()

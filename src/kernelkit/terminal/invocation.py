@@ -9,6 +9,8 @@ import shlex
 import sys
 from pathlib import Path
 
+import click
+
 # {command: the tool that is the same, with the option that chooses it}
 TOOLS = {
     "dataset": "push_dataset.py",
@@ -21,6 +23,12 @@ TOOLS = {
     "sweep": "sweep.py",
     "tpu": "tpu_check.py",
 }
+
+
+def takes(option: str) -> bool:
+    """Whether the command that was typed has an option of this name, such as "local"."""
+    typed = click.get_current_context(silent=True)
+    return typed is not None and any(one.name == option for one in typed.command.params)
 
 
 def command(name: str) -> str:

@@ -1,7 +1,8 @@
 """Lines for a person to read: those that stay, and one that moves while something goes on.
 
 In a terminal the moving line is written over and over; elsewhere, as in a CI log, it is written
-at most once a minute. Notes of C++ libraries on their own work are left out.
+at most once a minute. Notes of C++ libraries on their own work are left out. Colours and the box
+around a result are for a terminal that has them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ import io
 import os
 import re
 import time
+from collections.abc import Iterable, Sequence
 from typing import TextIO
+
+import click
 
 from kernelkit.terminal import safe_text
 
 PLAIN_SECONDS = 60.0  # between two states of the moving line where there is no terminal
+WARNINGS = frozenset({"warning", "retrying", "stopped", "set aside"})
+FAILURES = frozenset({"error", "failure"})
+NAME_WIDTH = 9  # columns for an event's name
 
 # `  reading 3 of 12`, `epoch 3/12  loss 0.4  0:41 left`, and the bars that tqdm draws
 _PROGRESS = re.compile(r"^\s+\S.* \d[\d,]* of \d[\d,]*\s*$|\d:\d\d left\s*$|\d%\|")
@@ -30,12 +37,12 @@ def is_step(line: str) -> bool:
     """Whether a line shows the progress of work that is not done."""
     if not _PROGRESS.search(line):
         return False
-    count = _COUNT.search(line)
-    return not count or count[1] != count[2]
+    counts = _COUNT.findall(line)  # of epochs, and of steps within the last of them
+    return not counts or any(done != total for done, total in counts)
 
 
 def is_note(line: str) -> bool:
-    """Whether a line is a C++ library's note on its own work, which no reader can act on."""
+    """Whether a line is a C++ library's note on its own work, on which no reader can act."""
     return _NOTE.match(line) is not None
 
 
@@ -122,3 +129,35 @@ def _width() -> int:
         return os.get_terminal_size().columns
     except OSError:
         return 80
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Whether the stream is a terminal whose user has not refused colours (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def label(event: str, *, coloured: bool) -> str:
+    """An event's name in `NAME_WIDTH` columns: failures red, warnings yellow, the others dim."""
+    text = f"{event:<{NAME_WIDTH}}"
+    if not coloured:
+        return text
+    if event in FAILURES:
+        return click.style(text, fg="red", bold=True)
+    return click.style(text, fg="yellow") if event in WARNINGS else click.style(text, dim=True)
+
+
+def box(title: str, rows: Iterable[tuple[str, Sequence[str]]], *, coloured: bool) -> list[str]:
+    """The lines of a box around named rows of text.
+
+    It is open to the right, so that a path or a command in it is copied without a border.
+    """
+
+    def edge(text: str) -> str:
+        return click.style(text, fg="green") if coloured else text
+
+    lines = [
+        f"{edge('│')} {label(name if not row else '', coloured=coloured)} {text}"
+        for name, texts in rows
+        for row, text in enumerate(texts)
+    ]
+    return [edge(f"╭── {title}".rstrip()), *lines, edge("╰──")]

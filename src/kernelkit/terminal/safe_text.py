@@ -26,7 +26,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def plain(text: str, *, colours: bool = False) -> str:
-    """The text without control sequences; of a line that was rewritten, its end.
+    """The text without control sequences; of a line that was rewritten, its last state.
 
     A progress bar returns to the line's start and writes over the line; the last state is kept.
     With `colours` the sequences that set colours and weight stay.
@@ -39,7 +39,7 @@ def plain(text: str, *, colours: bool = False) -> str:
 
 
 def one_line(name: str) -> str:
-    """A name on one line, whatever it holds: what cannot be printed as its escape."""
+    """A name on one line; each character that cannot be printed becomes its escape."""
     return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 

@@ -70,14 +70,18 @@ def find_dataset(
     if settings["on_corrupt"] == "skip":
         splits, skipped = inspection.intact(splits, cache)
     whole = dict(zip(SPLITS, splits, strict=True))
-    added = more_to_train_on(
-        others, source.class_names, whole,
-        test_twins=settings["test_twins"], cache=cache, progress=progress,
-    )  # fmt: skip
-    train, val = divided(whole["train"], whole["val"], settings["folds"], settings["fold"], cache)
+    train, val, added = whole["train"], whole["val"], []
+    if others:
+        added = more_to_train_on(
+            others, source.class_names, whole,
+            test_twins=settings["test_twins"], cache=cache, progress=progress,
+        )  # fmt: skip
+    if settings["folds"]:
+        train, val = divided(train, val, settings["folds"], settings["fold"], cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
+        train = extended(train, added)
     return Dataset(
-        source, source.class_names, extended(train, added), val, whole["test"],
+        source, source.class_names, train, val, whole["test"],
         skipped, tuple(added), bool(settings["limit"]),
     )  # fmt: skip

@@ -1,14 +1,15 @@
 """Cross-validation: training and validation images divided anew into K parts, class by class.
 
 The part of an image follows from its id and its class, so that every run divides the images
-alike, at any size: the out-of-fold predictions of K runs cover each image once.
+alike, at any size: the out-of-fold predictions of K runs cover each image once. Images that look
+alike stay together: a fold does not validate on a photo whose twin it was trained on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from filelock import FileLock
 
 from petals import storage
 from petals.data import shards, tfrecords
+from petals.data.duplicates import Fingerprints, find_pairs
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
 
@@ -58,8 +60,26 @@ def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
     return part
 
 
+def with_their_twins(part: np.ndarray, twins: Iterable[tuple[int, int]]) -> np.ndarray:
+    """int64 (n,): the parts, with each image moved to that of its first twin.
+
+    `twins`: pairs of positions, also over several steps. Parts differ by what has moved.
+    """
+    first = np.arange(len(part))
+
+    def root(image: int) -> int:
+        while first[image] != image:
+            image = int(first[image])
+        return image
+
+    for one, other in twins:
+        low, high = sorted((root(one), root(other)))
+        first[high] = low
+    return part[[root(image) for image in range(len(part))]]
+
+
 def _parts(train: Split, val: Split, folds: int, cache: Path) -> list[Split]:
-    name = f"{train.fingerprint()}-{val.fingerprint()}-{folds}"
+    name = f"{train.fingerprint()}-{val.fingerprint()}-{folds}-twins together"
     place = cache / "folds" / hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +103,11 @@ def _write(train: Split, val: Split, folds: int, place: Path) -> None:
             f"{twice} ids occur twice in train and val, so folds would share images: see "
             "tools/make_tfrecords.py inspect"
         )
-    part = assigned(labels, ids, folds)
+    prints = Fingerprints.of({"train": train, "val": val})
+    twins = [(pair.first, pair.second) for pair in find_pairs(prints)]
+    part = with_their_twins(assigned(labels, ids, folds), twins)
+    if twins:
+        print(f"  {len(twins)} pairs of images look alike and stay together in a fold")
     counts = np.bincount(part, minlength=folds)
     if not counts.all():
         raise DataError(f"{len(ids)} images cannot make {folds} folds: set folds lower")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import tensorflow as tf
 
@@ -58,6 +59,19 @@ class Split:
                 skip = skip if paths else begin - before
                 paths.append(path)
         return Split(tuple(paths), self.size, end - begin, skip)
+
+    def by_folder(self) -> list[Split]:
+        """The images of each folder that the shards lie in, as a split; in the same order.
+
+        Of a cross-validation each part has a folder of its own, and so has each further source.
+        """
+        found, skip, left = [], self.skip, self.count
+        for _, group in groupby(self.paths, lambda path: path.rpartition("/")[0]):
+            paths = tuple(group)
+            count = min(sum(map(tfrecords.shard_count, paths)) - skip, left)
+            found.append(Split(paths, self.size, count, skip))
+            skip, left = 0, left - count
+        return [split for split in found if split.count]
 
     def records(self) -> tf.data.Dataset:
         """The serialized examples, in the files' order."""

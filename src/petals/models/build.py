@@ -10,9 +10,9 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones, depths, hub
+from petals.models import backbones, hub
 from petals.models import weights as weights_
-from petals.models.classifier import HEAD, POOLED, Classifier
+from petals.models.classifier import HEAD, POOLED, Classifier, feature_maps
 
 
 def build(
@@ -28,7 +28,7 @@ def build(
     """A classifier on a backbone of the registry.
 
     `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the
-    pooled features, which come from the backbone's last layer or from several `depths`;
+    pooled features, which come from the backbone's last layer or from several depths;
     `hub_config`: the network of a preset, where it was saved. The softmax is float32 under every
     dtype policy. Raises `SettingError` for an unknown name or a size the backbone cannot take,
     `WeightsError` for weights.
@@ -80,7 +80,7 @@ def _pooled(network: keras.Model, features: str, pixels: Any) -> Any:
         if getattr(network, "use_class_token", True):  # which it learnt with
             return keras.layers.Activation("linear", name=POOLED)(tokens[:, 0])
         return keras.layers.GlobalAveragePooling1D(name=POOLED)(tokens)
-    maps = depths.maps(network, features)
+    maps = feature_maps(network, features)
     if len(maps) == 1:
         return keras.layers.GlobalAveragePooling2D(name=POOLED)(network(pixels))
     tapped = keras.Model(network.input, maps, name=network.name)
@@ -119,12 +119,15 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
         layer.trainable = layer in chosen and not norm
     if not chosen:
         classifier.backbone.trainable = False
+    # On several JAX devices Keras keeps where each variable lies, as of what was trainable then.
+    classifier.model.predict_function = None
 
 
 def _parts(classifier: Classifier) -> Iterator[keras.layers.Layer]:
     """The layers that are trained or not; in place of a preset's compound layers their layers."""
     for layer in classifier.backbone.layers:
-        compound = hub.owns(layer) and not layer._trainable_variables  # none but its layers'
+        of_preset = type(layer).__module__.startswith("keras_hub.")
+        compound = of_preset and not layer._trainable_variables  # none but its layers'
         inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
         yield from list(inner) or [layer]
 

@@ -118,11 +118,6 @@ def _package() -> Any:
     return keras_hub
 
 
-def owns(layer: keras.layers.Layer) -> bool:
-    """Whether keras_hub defines the layer: some of those hold a whole network."""
-    return type(layer).__module__.startswith("keras_hub.")
-
-
 def config_of(network: keras.Model) -> dict[str, Any]:
     """The configuration from which `find` builds the network again, without its preset."""
     return dict(keras.utils.serialize_keras_object(network))

@@ -34,7 +34,8 @@ MOST_CURVES = 12
 
 def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """First and later epochs in seconds, log scale; `rows` of `petals.comparison.runs.devices`."""
-    figure, axes = new_figure(height=1.1 + 0.55 * len(rows))
+    caption = "The seconds of the first epoch, with its compiling, and of a later one."
+    figure, axes = new_figure(caption, height=1.1 + 0.55 * len(rows))
     labels = []
     for at, row in enumerate(rows):
         replicas = f" × {row['replicas']}" if row["replicas"] > 1 else ""
@@ -70,7 +71,8 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
 def curves(runs: Sequence[FinishedRun]) -> Figure:
     """Validation macro F1 and loss by epoch, the best twelve runs over one another."""
     runs = [run for run in runs if run.history][:MOST_CURVES]
-    figure, (left, right) = new_figure(ncols=2, height=3.2 + 0.1 * len(runs))
+    caption = "A line for each run, on the validation photos: left macro F1, right the loss."
+    figure, (left, right) = new_figure(caption, ncols=2, height=3.2 + 0.1 * len(runs))
     for number, run in enumerate(runs):
         x = np.arange(1, len(run.history) + 1)
         for axes, key in ((left, "val_macro_f1"), (right, "val_loss")):
@@ -92,8 +94,9 @@ def effects(found: Sequence[Effect]) -> Figure:
     """
     rows, columns = math.ceil(len(found) / 2), min(2, len(found))
     figure, grid = new_figure(
-        height=3.0 * rows, nrows=rows, ncols=columns, squeeze=False, sharey=True
-    )
+        "A dot for each run; a line joins the means of runs that are alike in all else.",
+        height=3.0 * rows, nrows=rows, ncols=columns, squeeze=False, sharey=True,
+    )  # fmt: skip
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     for axes, effect in zip(grid.flat, found, strict=False):
@@ -126,7 +129,8 @@ def agreement(
     found: Agreement, pair: tuple[FinishedRun, FinishedRun], width: float = 9.0
 ) -> Figure:
     """One bar: shares of the validation set by which of the two was right."""
-    figure, axes = new_figure(width, 1.6)
+    caption = "The validation photos, by which of the two runs was right."
+    figure, axes = new_figure(caption, width, 1.6)
     parts = {
         "both right": (found.both, FAINT), f"only {pair[0].name}": (found.only_first, ACCENT),
         f"only {pair[1].name}": (found.only_second, SECOND), "both wrong": (found.neither, INK),
@@ -156,7 +160,8 @@ def told_by_two(
         captions.append(
             f"{truth}\n1: {_or_tick(answers[0], truth)}\n2: {_or_tick(answers[1], truth)}"
         )
-    return gallery(photos.of(pair[0], positions), captions)
+    told = "Photos with their class, and what the two runs answer."
+    return gallery(photos.of(pair[0], positions), captions, told=told)
 
 
 def _or_tick(answer: str, truth: str) -> str:
@@ -165,7 +170,8 @@ def _or_tick(answer: str, truth: str) -> str:
 
 def held_out(found: HeldOut) -> Figure:
     """Scores on images that fitted nothing: a dot a repeat, a bar for the mean."""
-    figure, axes = new_figure(height=2.0)
+    caption = "A dot for each repeat on photos that fitted nothing; a bar is the mean."
+    figure, axes = new_figure(caption, height=2.0)
     names = {"best single run": found.single, "equal weights": found.mean,
              "weighted on validation": found.weighted}  # fmt: skip
     for at, values in enumerate(names.values()):

@@ -30,7 +30,7 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
 
     `train` and `val`: int labels. The band is two standard errors of a random draw.
     """
-    figure, axes = new_figure(height=3.6)
+    figure, axes = new_figure("A dot for each class: its photos in the two splits.", height=3.6)
     x = np.bincount(train, minlength=len(names))
     y = np.bincount(val, minlength=len(names))
     line = np.geomspace(max(1, x[x > 0].min()) * 0.8, x.max() * 1.25, 100)
@@ -59,7 +59,7 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
 
 def jpeg_sizes(prints: Fingerprints) -> Figure:
     """A histogram of the JPEGs' sizes in kB, for each split."""
-    figure, axes = new_figure(height=2.6)
+    figure, axes = new_figure("The sizes of the JPEG files, in kB, by split.", height=2.6)
     kilobytes = prints.sizes / 1000
     bins = np.linspace(0, np.quantile(kilobytes, 0.995) * 1.05, 60)
     for split, colour in zip(dict.fromkeys(prints.splits), (ACCENT, SECOND, GOOD), strict=False):
@@ -77,7 +77,8 @@ def jpeg_sizes(prints: Fingerprints) -> Figure:
 
 def throughput(rates: Mapping[str, float], needed: float) -> Figure:
     """Images a second of each input pipeline, and the rate that an accelerator needs."""
-    figure, axes = new_figure(height=0.9 + 0.34 * len(rates))
+    caption = "Photos a second that each way of reading gives; the dashed line is what is needed."
+    figure, axes = new_figure(caption, height=0.9 + 0.34 * len(rates))
     values = list(rates.values())
     colours = [GOOD if value >= needed else BAD for value in values]
     axes.barh(list(rates), values, color=colours, height=0.62)
@@ -110,8 +111,11 @@ def pairs(
     shown = list(found)[:most]
     columns = max(most, len(shown))
     side = WIDTH / columns
-    figure, grid = new_figure(height=2 * (side + 0.35), nrows=2, ncols=columns, squeeze=False)
-    figure.set_label(PHOTOS)
+    figure, grid = new_figure(
+        "Twins, one above the other, with their splits and classes; red where the classes differ.",
+        height=2 * (side + 0.35), nrows=2, ncols=columns, squeeze=False,
+    )  # fmt: skip
+    figure.set_gid(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")
     for column, pair in enumerate(shown):

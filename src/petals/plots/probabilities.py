@@ -15,7 +15,8 @@ from petals.plots.style import ACCENT, INK, look, new_figure, plain_axis
 
 def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
     """Accuracy over confidence, one line a name; beside it how many answers were how sure."""
-    figure, (left, right) = new_figure(ncols=2)
+    caption = "Left the share of right answers by how sure they were; right how many were how sure."
+    figure, (left, right) = new_figure(caption, ncols=2)
     left.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
     for number, (name, one) in enumerate(reliabilities.items()):
         some = one.counts > 0
@@ -37,8 +38,10 @@ def likeliest(
     """Photos, uint8 (n, size, size, 3), each beside bars of its likeliest classes."""
     columns = 3
     rows = max(1, math.ceil(len(images) / columns))
-    figure, grid = new_figure(height=1.5 * rows, nrows=rows, ncols=2 * columns, squeeze=False,
-                              width_ratios=[1, 1.4] * columns)  # fmt: skip
+    figure, grid = new_figure(
+        "Photos, and beside each its likeliest classes.", height=1.5 * rows,
+        nrows=rows, ncols=2 * columns, squeeze=False, width_ratios=[1, 1.4] * columns,
+    )  # fmt: skip
     for axes in grid.flat:
         axes.axis("off")
     places = grid.reshape(-1, 2)

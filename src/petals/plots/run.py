@@ -36,7 +36,7 @@ WEAK = 0.7  # F1 below which a class's bar is marked
 
 def save(figure: Figure, folder: str | Path, name: str) -> Path:
     """Write the figure as `folder/name.png`, or `.jpg` where it is of photos, in one piece."""
-    photos = figure.get_label() == PHOTOS
+    photos = figure.get_gid() == PHOTOS
     path = Path(folder) / f"{name}{'.jpg' if photos else '.png'}"
     with storage.replacing(path) as part:
         figure.savefig(part, dpi=DOTS, facecolor="white")
@@ -44,16 +44,23 @@ def save(figure: Figure, folder: str | Path, name: str) -> Path:
 
 
 def gallery(
-    images: np.ndarray, captions: Sequence[str], columns: int = 6, colours: Sequence[str] = ()
+    images: np.ndarray,
+    captions: Sequence[str],
+    columns: int = 6,
+    colours: Sequence[str] = (),
+    told: str = "Photos, each below the name of its class.",
 ) -> Figure:
-    """The images, uint8 (n, size, size, 3), in a grid, each under its caption."""
+    """The images, uint8 (n, size, size, 3), in a grid, each under its caption.
+
+    `told`: the caption of the whole.
+    """
     rows = max(1, math.ceil(len(images) / columns))
     side = WIDTH / columns
     captions = ["\n".join(map(_wrapped, caption.splitlines())) for caption in captions]
     lines = max((caption.count("\n") + 1 for caption in captions), default=1)
     height = rows * (side + 0.16 * lines + 0.06)
-    figure, grid = new_figure(height=height, nrows=rows, ncols=columns, squeeze=False)
-    figure.set_label(PHOTOS)
+    figure, grid = new_figure(told, height=height, nrows=rows, ncols=columns, squeeze=False)
+    figure.set_gid(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")
     for i, (axes, image, caption) in enumerate(zip(grid.flat, images, captions, strict=False)):
@@ -72,7 +79,7 @@ def _wrapped(line: str) -> str:
 
 def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
     """Images a class in each split, given its labels; sorted by the first split's counts."""
-    figure, axes = new_figure(height=2.8)
+    figure, axes = new_figure("A bar for each class, the commonest first.", height=2.8)
     counts = {split: np.bincount(values, minlength=len(names)) for split, values in labels.items()}
     first = next(iter(counts.values()))
     order = np.argsort(-first, kind="stable")
@@ -96,9 +103,10 @@ def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
     rows = [before, *after]
     side = WIDTH / columns
     figure, grid = new_figure(
-        height=len(rows) * side, nrows=len(rows), ncols=columns, squeeze=False
-    )
-    figure.set_label(PHOTOS)
+        "Photos as they are, and below them as training sees them in one epoch.",
+        height=len(rows) * side, nrows=len(rows), ncols=columns, squeeze=False,
+    )  # fmt: skip
+    figure.set_gid(PHOTOS)
     for line, images in zip(grid, rows, strict=True):
         for axes, image in zip(line, images, strict=True):
             axes.imshow(image)
@@ -112,7 +120,7 @@ def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
 
 def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
     """The learning rate over epochs."""
-    figure, axes = new_figure(height=2.4)
+    figure, axes = new_figure("The learning rate at each step, by epoch.", height=2.4)
     axes.plot((np.arange(len(rates)) + 1) / steps_per_epoch, rates, color=ACCENT, linewidth=2)
     at = math.ceil((int(rates.argmax()) + 1) / steps_per_epoch)
     told = (
@@ -125,7 +133,8 @@ def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
 
 def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     """Loss and scores of all epochs in a row, both phases, with a line where fine-tuning begins."""
-    figure, (left, right) = new_figure(ncols=2, height=3.4)
+    caption = "Left the loss, where lower is better; right accuracy and macro F1; by epoch."
+    figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
     told = {"loss": left, "val_loss": left, "accuracy": right, "val_accuracy": right,
             "val_macro_f1": right}  # fmt: skip
@@ -164,7 +173,8 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
     """
     n = len(names)
     side = min(14.0, max(4.5, 1.5 + 0.115 * n))
-    figure, axes = new_figure(side, side)
+    caption = "A row for each true class and a column for each answer: right ones blue, others red."
+    figure, axes = new_figure(caption, side, side)
     found, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
     told = f"{found:,} of {total:,} are right ({found / total:.0%})"
     off = matrix - np.diag(np.diag(matrix))
@@ -201,7 +211,7 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
 def class_scores(rows: Sequence[Any], most: int = 104) -> Figure:
     """F1 of each class, worst first; `rows` are `petals.evaluation.metrics.ClassScore`."""
     rows = sorted((row for row in rows if row.support), key=lambda row: row.f1)[:most]
-    figure, axes = new_figure(height=3.0)
+    figure, axes = new_figure("A bar for each class, the worst first.", height=3.0)
     weak = [row.f1 < WEAK for row in rows]
     bars = axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=ACCENT)
     for bar, below in zip(bars, weak, strict=True):
@@ -231,4 +241,5 @@ def predictions(
             else f"true {names[label]}\nguessed {names[guess]} {sure}"
         )  # fmt: skip
         colours.append(GOOD if right else BAD)
-    return gallery(images, captions, colours=colours)
+    told = "Photos with what the model answered, how sure it was, and the truth where it erred."
+    return gallery(images, captions, colours=colours, told=told)

@@ -19,13 +19,29 @@ DASHES = ("-", (0, (5, 2.5)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 MARKERS = "os^Dvx"
 WIDTH = 9.0  # inches; a page shows 100 pixels for each
 SMALL, TEXT, TITLE = 8.5, 9.5, 11  # points
-PHOTOS = "photos"  # the label of a figure that is saved as JPEG
+PHOTOS = "photos"  # the id of a figure that is saved as JPEG
+LONGEST = 400  # characters of what a figure says, for those who cannot see it
 
 
-def new_figure(width: float = WIDTH, height: float = 3.2, **grid: Any) -> tuple[Figure, Any]:
-    """A figure of `width` × `height` inches and its axes, laid out by `grid`."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+def new_figure(
+    caption: str, width: float = WIDTH, height: float = 3.2, **grid: Any
+) -> tuple[Figure, Any]:
+    """A figure of `width` × `height` inches and its axes, laid out by `grid`.
+
+    `caption`: a sentence on what is seen; it is the figure's label, and stands below it in a
+    notebook.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained", label=caption)
     return figure, figure.subplots(**grid)
+
+
+def in_words(figure: Figure) -> str:
+    """What a figure says to somebody who cannot see it: its caption, then its titles."""
+    titles = [figure.get_suptitle()]
+    titles += [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
+    told = "; ".join(" ".join(title.split()) for title in titles if title)
+    text = f"{figure.get_label()} {told}".strip()
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
 
 def look(number: int) -> dict[str, Any]:

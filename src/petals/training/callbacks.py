@@ -11,11 +11,13 @@ from tensorflow import keras
 
 from petals.accelerators import cluster, collectives
 from petals.evaluation.metrics import Scores
+from petals.progress import ProgressLine, time_left
 from petals.training import state
 from petals.training.checkpoints import Checkpoints
 
 OUT_OF_TIME = "time limit"
 SAVING_SHARE = 0.05  # of the time, at most, goes into checkpoints
+TELL_EVERY = 15.0  # seconds between lines within an epoch, where each is a line of a log
 AGREE_EVERY = 16  # steps between readings of the clock, on which several hosts must agree
 
 
@@ -39,25 +41,30 @@ class Epochs(keras.callbacks.Callback):
         steps: int,
         batch_size: int,
         patience: int = 0,
+        keep_best: bool = True,
         deadline: float | None = None,
         history: list[dict[str, Any]] | None = None,
         record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
         checkpoints: Checkpoints | None = None,
         checkpoint_minutes: float = 5.0,
-        say: Callable[[str], None] = print,
-        every: float = 15.0,
+        say: Callable[[str], None] | None = None,
+        every: float | None = None,
     ) -> None:
         """`history`: the rows of earlier phases; this phase appends its own, and `record` gets
         all rows after each epoch. `steps`: the steps of an epoch. `patience`: epochs without a
-        better macro F1 before training stops, 0 = never. `deadline`: a `time.monotonic()` after
-        which no further step begins. `checkpoint_minutes`: the time between checkpoints within an
-        epoch; the end of an epoch has a checkpoint too where saving takes little of the time.
-        `every`: seconds between lines within an epoch.
+        better macro F1 before training stops, 0 = never. `keep_best`: whether the model ends with
+        the weights of its best epoch, and not of its last one. `deadline`: a `time.monotonic()`
+        after which no further step begins. `checkpoint_minutes`: the time between checkpoints
+        within an epoch; the end of an epoch has a checkpoint too where saving takes little of the
+        time. `say` gets every line; without it they are printed, those within an epoch in one
+        place where a person watches. `every`: seconds between lines within an epoch.
         """
         super().__init__()
         self.phase, self.predict, self.labels = phase, predict, labels
         self.epochs, self.steps, self.batch_size = epochs, steps, batch_size
-        self.patience, self.say, self.every = patience, say, every
+        self.patience, self.keep_best, line = patience, keep_best, ProgressLine()
+        self.say, self._show = say or line.stay, say or line.move
+        self.every = every if every is not None else 0.5 if line.in_place else TELL_EVERY
         self.deadline = None if deadline is None else collectives.broadcast_scalar(deadline)
         self._look = AGREE_EVERY if cluster.here().count > 1 else 1
         self.record, self.checkpoints = record, checkpoints
@@ -68,6 +75,7 @@ class Epochs(keras.callbacks.Callback):
         self._partial: dict[str, float] = {}  # of an epoch that an earlier process began
         self._best: list[np.ndarray] = []
         self._pause, self._saving = 60 * checkpoint_minutes, 0.0
+        self._scoring = 0.0  # seconds that the last epoch's validation took
         self._begun = self._saved = _now()
 
     def resume(self, model: keras.Model) -> None:
@@ -85,7 +93,7 @@ class Epochs(keras.callbacks.Callback):
         self._epoch, self._epoch_begun = epoch, _now()
         self._told = self._epoch_begun
         self._before = max(self.begin - epoch * self.steps, 0)  # done by an earlier process
-        self._done = 0
+        self._done = self._first = 0
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self._done = batch + 1
@@ -93,6 +101,8 @@ class Epochs(keras.callbacks.Callback):
         if self._done % self._look and step < self.steps:
             return
         now = _now()
+        if not self._first:
+            self._first, self._stepped = self._done, now
         if self.deadline is not None and now > self.deadline:
             self.stopped = OUT_OF_TIME
             self.model.stop_training = True
@@ -100,14 +110,14 @@ class Epochs(keras.callbacks.Callback):
                 self._save(step, logs)
         elif now - self._saved > self._pause and step < self.steps:
             self._save(step, logs)
-        if now - self._told > self.every:
+        if now - self._told > self.every and step < self.steps:
             self._told = now
-            self.say(f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {step} of {self.steps}")
+            self._tell_step(step, now)
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
-        row = {
+        row: dict[str, Any] = {
             "phase": self.phase,
             "epoch": epoch + 1,
             **self._means(logs),
@@ -118,11 +128,12 @@ class Epochs(keras.callbacks.Callback):
             "seconds": _now() - self._epoch_begun,
             "images_per_second": self._done * self.batch_size / max(trained, 1e-9),
         }
+        self._scoring = row["seconds"] - trained
         self.history.append(row)
         self.record(self.history)
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self.best_epoch = scores.macro_f1, epoch
-            self._best = self.model.get_weights()
+            self._best = self.model.get_weights() if self.keep_best else []
         elif self.patience and epoch - self.best_epoch >= self.patience:
             self.stopped = f"no better macro F1 for {self.patience} epochs"
             self.model.stop_training = True
@@ -135,7 +146,7 @@ class Epochs(keras.callbacks.Callback):
             self._save(self.steps, None)
 
     def finish(self, model: keras.Model) -> None:
-        """Put the best weights into the model."""
+        """Put the best weights into the model, where they are kept."""
         if self._best:
             model.set_weights(self._best)
         if self.stopped:
@@ -169,6 +180,16 @@ class Epochs(keras.callbacks.Callback):
         self._saved = _now()
         self._saving = self._saved - begun
 
+    def _tell_step(self, step: int, now: float) -> None:
+        """The phase, the rate of this epoch, and the time that the phase still takes."""
+        line = f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {step} of {self.steps}"
+        if seconds := now - self._stepped:  # the first step's, with its compiling, are left out
+            rate = (self._done - self._first) / seconds
+            left = (self.steps - step + (self.epochs - self._epoch - 1) * self.steps) / rate
+            left += (self.epochs - self._epoch) * self._scoring
+            line += f"  {rate * self.batch_size:,.0f} images/s  {time_left(left)}"
+        self._show(line)
+
     def _tell(self, row: dict[str, Any]) -> None:
         done = row["epoch"]
         if self.epochs > 20 and done % 5 and done != self.epochs and row["seconds"] < 1:
@@ -178,8 +199,7 @@ class Epochs(keras.callbacks.Callback):
         self.say(
             f"  {self.phase} {done}/{self.epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
-            f"{row['images_per_second']:,.0f} images/s  "
-            f"{int(left // 60)}:{int(left % 60):02d} left"
+            f"{row['images_per_second']:,.0f} images/s  {time_left(left)}"
         )
 
 

@@ -66,21 +66,51 @@ def extract(
     """The features of every image of a split, in the files' order.
 
     `model` maps uint8 images to features; `key` names its weights (as
-    `petals.models.weights.describe` does).
-    View 0 is the image as it is, view 1 its mirror image, the others are augmented at `level`. What
-    was computed before for the same data, weights, size and views is read from where it is kept; of
-    processes that want the same at the same time, one computes and the others wait for it. Of
-    several hosts each computes a part of the images on its own devices, and all get the whole.
+    `petals.models.weights.describe` does). View 0 is the image as it is, view 1 its mirror image,
+    the others are augmented at `level`. What was computed before for the same data, weights, size
+    and views is read from where it is kept, folder by folder, so that the folds of a
+    cross-validation share it; of processes that want the same at the same time, one computes and
+    the others wait for it. Of several hosts each computes a part of the images on its own devices,
+    and all get the whole.
     """
     here = cluster.here()
     own, model = split.part(here.index, here.count), collectives.local_copy(model)
+    labels, ids = shards.labels_and_ids(split)
+    rows: list[np.ndarray] = []
+    stored = True
+    for piece in own.by_folder():
+        tell = partial(_tell, progress, views * sum(len(one) for one in rows), views * own.count)
+        values, there = _of_folder(
+            model, piece, key, views, level, seed, batch_size, on_one_device, tell
+        )
+        rows.append(values)
+        stored = stored and there
+    return Features(collectives.gather(np.concatenate(rows)), labels, ids, stored)
+
+
+def _tell(progress: Progress | None, before: int, total: int, what: str, done: int, _: int) -> None:
+    if progress:
+        progress(what, before + done, total)
+
+
+def _of_folder(
+    model: keras.Model,
+    own: Split,
+    key: str,
+    views: int,
+    level: str,
+    seed: int,
+    batch_size: int,
+    on_one_device: bool,
+    progress: Progress,
+) -> tuple[np.ndarray, bool]:
+    """The features of one folder's images, and whether they were found."""
     parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
     parts += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
     parts += [level, seed, VIEWS_VERSION] if views > 2 else []
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = kept_folder() / "features" / f"{name}.npy"
     lock = cache_folder() / "features" / f"{name}.lock"
-    labels, ids = shards.labels_and_ids(split)
     with _one_at_a_time(lock):
         values = _stored(path, own.count)
         stored = values is not None
@@ -99,7 +129,7 @@ def extract(
                 [_one_view(run, dataset, own, view, batch_size, views, progress)
                  for view, (run, dataset) in enumerate(given)], axis=1)  # fmt: skip
             _keep(path, values)
-    return Features(collectives.gather(values), labels, ids, stored)
+    return values, stored
 
 
 def extractor(
@@ -169,12 +199,11 @@ def _one_view(
     view: int,
     batch_size: int,
     views: int,
-    progress: Progress | None,
+    progress: Progress,
 ) -> np.ndarray:
     def tell(batches: int) -> None:
-        if progress:
-            done = min(batches * batch_size, split.count)
-            progress("features", view * split.count + done, views * split.count)
+        done = min(batches * batch_size, split.count)
+        progress("features", view * split.count + done, views * split.count)
 
     with shards.naming_damaged_files(split.paths):
         rows = list(run(dataset, tell))

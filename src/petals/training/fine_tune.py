@@ -67,7 +67,6 @@ def fine_tune(
     trained = model if augment is None else augmenting(model, augment)
     trained = rematerialising(trained) if remat else trained
     compile_model(trained, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
-    model.predict_function = None  # one of before was compiled for what was trainable then
     watch = Epochs(
         "fine-tune",
         lambda: predict(model, val, batch_size),

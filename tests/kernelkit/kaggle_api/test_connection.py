@@ -5,8 +5,10 @@ import socket
 import time
 
 import pytest
+from click.testing import CliRunner
 
 from kernelkit import errors
+from kernelkit.commands.console import main
 from kernelkit.kaggle_api import connection
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
@@ -30,6 +32,18 @@ def test_without_credentials_it_says_where_to_get_them(capfd):
     with pytest.raises(errors.CredentialsError, match="settings/api"):
         open_connection()
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [("status", True), ("quota", True), ("stop", False), ("init garden --from a/rose", False)],
+)
+def test_the_hint_to_rehearse_is_for_the_commands_that_can(tmp_path, monkeypatch, command, hint):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, command.split())
+    assert done.exit_code == 4, done.output
+    assert "settings/api" in done.output
+    assert ("add --local" in done.output) == hint
 
 
 def test_a_legacy_key_serves(server):

@@ -26,7 +26,7 @@ def test_a_status_has_its_kind(status, message, kind):
     assert failures.of_status("GetKernel", status, message).kind is kind
 
 
-def test_what_succeeds_is_no_failure():
+def test_a_success_is_no_failure():
     assert failures.of_status("GetKernel", 200, "") is None
     assert failures.of_status("GetKernel", 302, "") is None
 
@@ -67,7 +67,7 @@ def test_a_date_without_zone_is_one_of_utc():
         assert 80 < failures.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
 
 
-def test_who_is_asked_to_wait_long_is_told_how_long():
+def test_a_throttle_names_the_time_to_wait():
     error = Failure(FailureKind.THROTTLED, "SaveKernel", "too many requests", 86400.0).error()
     assert "come back in 24 h 00 min" in str(error)
 

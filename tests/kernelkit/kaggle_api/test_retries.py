@@ -91,7 +91,7 @@ def test_a_long_pause_is_told_of():
     assert told == [45.0]
 
 
-def test_what_will_not_pass_is_asked_once():
+def test_a_lasting_failure_is_asked_once():
     ask = failing(100, Failure(FailureKind.CREDENTIALS, "GetKernel", "no"))
     with pytest.raises(Failure):
         Retries(clock=Waits()).call(ask)

@@ -82,10 +82,10 @@ class Desk:
         lines = "".join(event["data"] for event in events).splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith("[IPKernelApp]"))
 
-    def cli(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def cli(self, *words: str, user: str = "tester") -> subprocess.CompletedProcess[str]:
         """Run the genuine command line, unmodified, as a subprocess."""
         command = [sys.executable, "-m", "kaggle", *words]
-        environment = self.kaggle.client_environment()
+        environment = self.kaggle.client_environment(user=user)
         return subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=60, cwd=self.folder
         )
@@ -105,7 +105,7 @@ SERVICES = {
     "competitions.CompetitionApiService": {
         "ListDataFiles", "DownloadDataFile", "DownloadDataFiles", "StartSubmissionUpload",
         "CreateSubmission", "CreateCodeSubmission", "GetSubmission", "ListSubmissions",
-        "GetSubmissionLimits",
+        "GetSubmissionLimits", "GetLeaderboard", "DownloadLeaderboard",
     },
     "security.OAuthService": {"IntrospectToken"},
 }  # fmt: skip

@@ -124,6 +124,7 @@ def test_delete_stops_a_run_and_takes_it_away(context):
     assert context.cli("kernels", "status", "tester/to-delete").returncode == 1
 
 
+@pytest.mark.long
 def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context):
     folder = context.folder / "dataset"
     (folder / "shards").mkdir(parents=True)

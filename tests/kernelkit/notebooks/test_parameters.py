@@ -61,7 +61,7 @@ def test_values_on_a_command_line(text, value):
         ("epochs", "write it as name=value"),
     ],
 )
-def test_what_does_not_fit_is_one_clear_line(text, message):
+def test_a_value_that_does_not_fit_is_one_clear_line(text, message):
     with pytest.raises(ParameterError, match=message) as error:
         resolve(KNOWN, [text])
     assert "\n" not in str(error.value)

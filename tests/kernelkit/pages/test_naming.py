@@ -19,7 +19,7 @@ def test_a_name_is_the_kits_or_a_persons(folder, made_up):
     assert naming.is_made_up(folder) is made_up
 
 
-def test_what_varies_and_what_was_changed():
+def test_varying_and_changed_parameters():
     runs = [{"a": 1, "b": [1], "output": "x"}, {"a": 1, "b": [2], "output": "y", "c": None}]
     assert naming.varying(runs) == ["b"]
     assert naming.varying([]) == []

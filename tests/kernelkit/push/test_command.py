@@ -36,7 +36,8 @@ def sessions(request):
 
 @pytest.fixture
 def kaggle(tmp_path):
-    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+    limits = ServerLimits(lag_seconds=0.3, dataset_seconds=0.3, score_seconds=0.2)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
         yield server
 
 
@@ -253,8 +254,9 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
 
 @pytest.mark.parametrize(
     "kind",
-    [FaultKind.THROTTLED, FaultKind.ERROR_500, FaultKind.HTML, FaultKind.RESET,
-     FaultKind.REPEATED_PAGE],
+    [FaultKind.HTML, FaultKind.REPEATED_PAGE,
+     *(pytest.param(kind, marks=pytest.mark.long)
+       for kind in (FaultKind.THROTTLED, FaultKind.ERROR_500, FaultKind.RESET))],
 )  # fmt: skip
 def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing, kind):
     short = replace(timing, retries=replace(timing.retries, attempts=2))
@@ -599,13 +601,8 @@ def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):
     assert "no Kaggle credentials" in repository.message
 
 
-def test_a_submission_gets_its_score(repository, kaggle):
-    folder = kaggle.catalogue / "competitions" / "garden"
-    folder.mkdir(parents=True)
-    (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-    (kaggle.catalogue / "solutions").mkdir()
-    (kaggle.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
-    (kaggle.catalogue / "solutions" / "garden.toml").write_text('metric = "f1_macro"\n')
+def test_a_submission_gets_its_score(repository, kaggle, open_competition):
+    open_competition(kaggle)
     repository.describe(competition_sources=["garden"])
 
     repository.push(submit="first")

@@ -57,7 +57,7 @@ def test_it_is_made_and_then_updated(kaggle, folder, push):
     assert stored(kaggle, 2) == original(folder)
 
 
-def test_what_is_linked_is_sent_too(kaggle, folder, push, tmp_path):
+def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "01.tfrec").write_bytes(b"linked")
     (folder / "train" / "more").symlink_to(tmp_path / "shared")

@@ -15,16 +15,11 @@ pytestmark = pytest.mark.usefixtures("quick_sessions")
 
 
 @pytest.fixture
-def server(tmp_path, repository, monkeypatch):
+def server(tmp_path, repository, monkeypatch, open_competition):
     limits = ServerLimits(score_seconds=0.2)
     monkeypatch.chdir(repository.root)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        garden = server.catalogue / "competitions" / "garden"
-        garden.mkdir(parents=True)
-        (garden / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-        (server.catalogue / "solutions").mkdir()
-        (server.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
-        (server.catalogue / "solutions" / "garden.toml").write_text('metric = "accuracy"\n')
+        open_competition(server, metric="accuracy")
         yield server
 
 
@@ -117,7 +112,7 @@ def test_a_push_is_entered_by_its_reference(server, repository, told):
     assert float(events[-1]["score"]) == 1.0
 
 
-def test_what_cannot_be_entered_says_why(server, repository, told, tmp_path):
+def test_a_file_that_cannot_be_submitted_says_why(server, repository, told, tmp_path):
     (tmp_path / "other.csv").write_text("id,label\n")
     with pytest.raises(errors.ParameterError, match=r"takes submission\.csv"):
         told(submit_result, str(tmp_path / "other.csv"), "m", competition="garden")

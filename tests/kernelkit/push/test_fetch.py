@@ -90,7 +90,7 @@ def test_pages_in_a_circle_come_to_an_end(fetch):
         fetch(Fault("ListKernelSessionOutput", 0, FaultKind.REPEATED_PAGE))
 
 
-def test_what_is_already_home_is_not_fetched_again(server, fetch):
+def test_files_that_are_home_are_not_fetched_again(server, fetch):
     fetch()
     fetch()
     assert server.faults.calls["Download"] == 0

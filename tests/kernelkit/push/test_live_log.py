@@ -48,7 +48,7 @@ def test_the_failing_cell_and_its_traceback_are_found():
     assert found.traceback.endswith("ValueError: withered")
 
 
-def test_what_follows_papermills_report_is_left_out():
+def test_lines_after_papermills_report_are_left_out():
     tail = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
     assert "NbConvert" not in logs.failure(as_log(REPORT, tail)).traceback
 
@@ -75,7 +75,7 @@ def test_a_log_that_is_no_json_is_read_by_lines():
     assert [e.text for e in logs.decode("one\ntwo")] == ["one\n", "two\n"]
 
 
-def test_what_kaggle_may_write_is_read():
+def test_odd_entries_of_a_log_are_read():
     log = '[{"data": null}, {"time": "x", "data": "a"}, 3, {"stream_name": "stderr"}]'
     assert [e.text for e in logs.decode(log)] == ["", "a", ""]
 

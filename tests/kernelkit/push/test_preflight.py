@@ -182,7 +182,7 @@ def test_the_internet_that_the_notebook_needs_as_it_stands_is_no_warning(reposit
     assert doubted("files=1")
 
 
-def test_what_is_downloaded_may_be_attached(repository):
+def test_an_attached_dataset_stands_for_a_download(repository):
     (repository.root / "pyproject.toml").write_text(NEEDS)
     repository.describe(dataset_sources=["me/weights"])
 
@@ -197,7 +197,7 @@ def test_a_need_that_is_misspelt_is_an_error(repository):
 
 
 @pytest.mark.parametrize(("value", "nearest"), [(5, 4), (100, 8)])
-def test_what_the_inputs_do_not_offer_is_an_error_in_one_line(repository, value, nearest):
+def test_a_value_that_the_inputs_do_not_offer_is_an_error_in_one_line(repository, value, nearest):
     offers = '[tool.kernelkit.offers]\n"fail=True" = {files = [2, 4, 8]}\n'
     (repository.root / "pyproject.toml").write_text(offers)
     planned = ["fail=true", f"files={value}"]
@@ -323,7 +323,7 @@ def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
     assert (
         "TPU sessions does not hold timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
     )
-    assert "kernelkit dataset" in first
+    assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
     assert "under src/" in first
     assert "%pip" not in first
     assert "xgboost" in second
@@ -341,7 +341,9 @@ def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
         ("import vase", "make it part of a package"),
     ],
 )
-def test_what_stays_at_the_desk_is_named(repository, notebook_code, source, message):
+def test_imports_of_modules_that_stay_at_the_desk_are_named(
+    repository, notebook_code, source, message
+):
     (repository.root / "src" / "bouquet").mkdir()
     (repository.root / "src" / "bouquet" / "__init__.py").touch()
     (repository.notebook.parent / "vase.py").touch()
@@ -388,7 +390,7 @@ def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source
         "",
     ],
 )
-def test_what_ipython_understands_is_no_error(repository, notebook_code, source):
+def test_cells_that_ipython_understands_are_no_error(repository, notebook_code, source):
     repository.cells(notebook_code(source))
     assert not errors_of(repository)
 
@@ -429,7 +431,9 @@ def test_metadata_that_is_no_object_is_named(repository, text):
     "def token():\n    import kaggle_secrets\n    return kaggle_secrets",
     "try:\n    from kaggle_secrets import UserSecretsClient\nexcept ImportError:\n    pass",
 ])  # fmt: skip
-def test_what_reads_secrets_is_told_that_a_push_drops_them(repository, notebook_code, source):
+def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(
+    repository, notebook_code, source
+):
     repository.cells(notebook_code(source))
     (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
     assert "train.ipynb" in warning

@@ -1,7 +1,8 @@
 """Whole pushes over a network that misbehaves by a seeded schedule.
 
     make fuzz        200 schedules (FUZZ_SCHEDULES) through the installed command (FUZZ_COMMAND),
-                     20 of them in `make test`, one of these through the command
+                     8 of them in `make test` and 20 with `make test-long`, where one of them
+                     goes through the command too
 
 Whatever happens, the outputs arrive byte for byte or the command ends with the code that
 tells what did not; no file is wrong under its right name, no second session was started,
@@ -26,7 +27,8 @@ from kernelkit.local_kaggle.server import LocalKaggle
 
 SCHEDULES = int(os.environ.get("FUZZ_SCHEDULES", "20"))
 JOURNAL = os.environ.get("FUZZ_JOURNAL")
-BY_COMMAND = range(SCHEDULES) if os.environ.get("FUZZ_COMMAND") else (5,)
+SHORT = 8  # schedules in `make test`
+BY_COMMAND = bool(os.environ.get("FUZZ_COMMAND"))
 COMMAND = Path(sys.executable).with_name("kernelkit")
 ENDINGS = {0: None, NetworkError.exit_code: NetworkError, OutputsError.exit_code: OutputsError}
 FILES = 9
@@ -40,12 +42,21 @@ def sessions(quick_sessions):
     pass
 
 
-@pytest.mark.parametrize("seed", range(SCHEDULES))
-def test_outputs_arrive_whole_or_the_command_says_why(repository, tmp_path, seed):
+def cases():
+    """Each seed by a call, or by the command where that was asked for; one by both."""
+    if BY_COMMAND:
+        return [(seed, "command") for seed in range(SCHEDULES)]
+    short = [(seed, "call") for seed in range(min(SHORT, SCHEDULES))]
+    more = [(seed, "call") for seed in range(SHORT, SCHEDULES)] + [(5, "command")]
+    return short + [pytest.param(*case, marks=pytest.mark.long) for case in more]
+
+
+@pytest.mark.parametrize(("seed", "how"), cases())
+def test_outputs_arrive_whole_or_the_command_says_why(repository, tmp_path, seed, how):
     faults = FaultSchedule.seeded(seed)
     limits = ServerLimits(page_size=4, max_page_size=4)
     began = time.monotonic()
-    push = push_by_command if seed in BY_COMMAND else push_here
+    push = push_by_command if how == "command" else push_here
     server = LocalKaggle(tmp_path / "kaggle", limits=limits, faults=faults)
     with server:
         key = server.key()
@@ -54,7 +65,7 @@ def test_outputs_arrive_whole_or_the_command_says_why(repository, tmp_path, seed
     note(seed, ended, faults, took)
 
     assert faults.fired or seed not in EAGER
-    assert took < (LONGEST_COMMAND if seed in BY_COMMAND else LONGEST)
+    assert took < (LONGEST_COMMAND if how == "command" else LONGEST)
     assert ended in ENDINGS.values(), (faults, message)
     assert sessions_started(server.root) <= 1
     assert_no_wrong_file(repository.runs, complete=ended is None)

@@ -13,15 +13,10 @@ from kernelkit.push import submit as submission
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path, open_competition):
     limits = ServerLimits(score_seconds=0.2, submissions_a_day=2)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        garden = server.catalogue / "competitions" / "garden"
-        garden.mkdir(parents=True)
-        (garden / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-        (server.catalogue / "solutions").mkdir()
-        (server.catalogue / "solutions" / "garden.csv").write_text("id,label\na,0\nb,1\n")
-        (server.catalogue / "solutions" / "garden.toml").write_text('metric = "f1_macro"\n')
+        open_competition(server)
         yield server
 
 
@@ -73,7 +68,7 @@ def test_the_days_submissions_can_be_used_up(submit):
         submit()
 
 
-def test_what_cannot_be_scored_says_why(submit, tmp_path):
+def test_a_submission_that_cannot_be_scored_says_why(submit, tmp_path):
     (tmp_path / "submission.csv").write_text("id,label\nz,0\n")
     with pytest.raises(errors.RefusedError, match="cannot score"):
         submit()

@@ -62,6 +62,22 @@ def store(server):
 
 
 @pytest.fixture
+def meadow(server, store, repository, open_competition):
+    """A competition in which the repository's submission is right."""
+    opened = open_competition(server, "meadow", "accuracy")
+    repository.describe(competition_sources=["meadow"])
+
+    class Meadow:
+        rules = opened
+
+        def submissions(self):
+            """The messages of what was entered, in order."""
+            return [row[0] for row in store.run("SELECT description FROM submissions ORDER BY id")]
+
+    return Meadow()
+
+
+@pytest.fixture
 def queue(repository, timing):
     """The commands of the queue as functions that return what came of them and the events."""
 

@@ -52,7 +52,7 @@ def test_the_same_is_queued_twice_on_purpose_only(repository):
     assert len(Queue(repository.runs).items()) == 2
 
 
-def test_what_waits_can_be_taken_out(repository):
+def test_a_waiting_push_can_be_removed(repository):
     for files in range(3):
         invoke("add", "-p", f"files={files}")
     assert invoke("remove", "2").exit_code == 0

@@ -16,8 +16,7 @@ from kernelkit.push.ledger import Ledger
 PROGRAM = """\
 import sys
 from pathlib import Path
-from kernelkit.kaggle_api.clock import Clock
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.push.timing import Timing
 from kernelkit.queue.work import work_off
 clock = Clock(speed=50)
@@ -112,8 +111,51 @@ def test_killed_at_random_steps(server, queue, store, repository, dying, seed, p
     assert_each_ran_once(store, repository, pushes)
 
 
-def states(repository):
-    return {push.state for push in Ledger(repository.runs / "pushes.jsonl").pushes()}
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch, when):
+    """Before the submission is out, or once it has arrived and nobody knows."""
+    from kernelkit.push import submit
+
+    send = submit._send_file
+
+    def killed(*arguments):
+        if when == "after":
+            send(*arguments)
+        raise Killed
+
+    monkeypatch.setattr(submit, "_send_file", killed)
+    queue.add("files=0", submit="first try")
+    with pytest.raises(Killed):
+        queue.run()
+    assert queue.states() == ["not submitted"]
+    monkeypatch.setattr(submit, "_send_file", send)
+    queue.run()
+    assert queue.states() == ["complete"]
+    assert meadow.submissions() == ["first try"]
+    assert store.files() == [0]
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2, 3))])
+def test_killed_at_random_steps_it_submits_once(server, queue, repository, meadow, dying, seed):
+    rng = random.Random(seed)
+    queue.add("files=0", submit="first try")
+    while True:
+        dying(rng.randint(5, 25), rng.choice(["before", "after"]))
+        try:
+            queue.run()
+            break
+        except Killed:
+            pass
+    assert queue.states() == ["complete"]
+    assert meadow.submissions() == ["first try"]
+    (push,) = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
+    assert push.score == "1.00000"
+
+
+def written(repository):
+    """The number of lines of the ledger: each step of a push writes one."""
+    ledger = repository.runs / "pushes.jsonl"
+    return ledger.read_text().count("\n") if ledger.is_file() else 0
 
 
 @pytest.mark.long
@@ -129,14 +171,17 @@ def test_killed_with_minus_9(server, queue, store, repository, seed):
         return subprocess.Popen(command, cwd=repository.root, env=environment,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
 
-    for state in ["sending", "queued"] * 2:
+    killed = 0
+    for steps in (1, 2, 1, 2):
+        until = written(repository) + steps
         with run() as process:
-            until = time.monotonic() + 30
-            while state not in states(repository) and process.poll() is None:
-                assert time.monotonic() < until
+            while written(repository) < until and process.poll() is None:
                 time.sleep(0.002)
-            time.sleep(rng.choice([0, 0.02, 0.1, 0.7]))
+            assert process.poll() in (None, 0), process.stderr.read().decode()
+            time.sleep(rng.choice([0, 0.02, 0.1, 0.3]))
+            killed += process.poll() is None
             process.kill()
+    assert killed >= 2
     with run() as process:
         _, message = process.communicate(timeout=120)
     assert process.returncode == 0, message.decode()

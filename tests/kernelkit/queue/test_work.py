@@ -83,7 +83,7 @@ def test_one_that_fails_does_not_keep_the_next_from_its_turn(server, queue, stor
 
 
 def test_another_session_is_waited_for(server, queue, store, repository, notebook_code):
-    repository.cells(notebook_code("import time; time.sleep(3)"))
+    repository.cells(notebook_code("import time; time.sleep(1)"))
     repository.push(wait=False)
     repository.cells(notebook_code("print('next')"))
     queue.add()

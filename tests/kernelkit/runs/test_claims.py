@@ -82,7 +82,7 @@ def test_a_session_takes_the_folder_it_filled_and_no_other(tmp_path):
     assert json.loads((folder / ".kernelkit" / "push.json").read_text())["session"] == "two"
 
 
-def test_what_runs_is_known_however_its_json_is_written():
+def test_a_source_is_known_however_its_json_is_written():
     cells = [{"cell_type": "code", "metadata": {}, "source": "a = 1\nb = 2"}]
     split = [{"cell_type": "code", "metadata": {"tags": []}, "source": ["a = 1\n", "b = 2"]}]
     text, other = (json.dumps({"cells": c, "metadata": {}}, indent=n) for c, n in

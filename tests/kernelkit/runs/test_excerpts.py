@@ -7,13 +7,13 @@ import pytest
 from kernelkit.runs.excerpts import excerpt, joined
 
 
-def test_what_is_short_is_whole():
+def test_a_short_text_is_whole():
     assert excerpt("petals", 6, "there") == "petals"
     assert joined(["pe", "tals"], 6, "there") == "petals"
     assert joined([], 6, "there") == ""
 
 
-def test_what_is_long_is_told_of():
+def test_a_long_text_names_what_is_left_out():
     message = excerpt("a" * 50 + "x" * 900 + "b" * 50, 100, "the log has them")
     assert (
         message == f"{'a' * 50}\n… 900 characters are left out here: the log has them …\n{'b' * 50}"

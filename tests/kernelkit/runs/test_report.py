@@ -67,7 +67,7 @@ def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
     assert "macro F1" in (folder / "report.html").read_text()
 
 
-def test_what_is_no_run_is_said(tmp_path, run):
+def test_a_path_that_is_no_run_is_an_error(tmp_path, run):
     with pytest.raises(ParameterError, match="nothing at"):
         report([tmp_path / "nowhere"])
     run("a")

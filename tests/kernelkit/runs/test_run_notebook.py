@@ -177,7 +177,7 @@ def test_an_output_that_cannot_be_is_said_before_anything_runs(notebook, monkeyp
 
 
 @pytest.mark.parametrize("name", ["study.txt", "broken.ipynb"])
-def test_what_is_no_notebook(notebook, name):
+def test_a_file_that_is_no_notebook_is_an_error(notebook, name):
     Path(name).write_text("{")
     with pytest.raises(NotebookError, match=name):
         document.read(Path(name))
@@ -229,7 +229,7 @@ def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c,
     assert "scaled 42" in (folder / "run.ipynb").read_text()
 
 
-def test_what_an_earlier_run_was_given_does_not_count(notebook):
+def test_parameters_of_an_earlier_run_do_not_count(notebook):
     earlier = '\n# %% tags=["injected-parameters"]\nscale = 9\n'
     notebook.write_text(NOTEBOOK.replace("\n# %%\nimport json", earlier + "\n# %%\nimport json"))
     assert run_notebook(notebook, name="fresh", quiet=True).metrics["macro_f1"] == 0.2

@@ -113,7 +113,7 @@ def test_a_report_is_harmless_wherever_it_stands(html):
 
 
 @pytest.mark.parametrize("html", ATTACKS)
-def test_what_a_run_left_for_its_report_is_harmless(html, tmp_path):
+def test_files_of_a_run_are_harmless_in_its_report(html, tmp_path):
     picture = {"picture": html, "photo": PIXEL, html: html}
     (tmp_path / "a.json").write_text(json.dumps([picture]))
     (tmp_path / "b.csv").write_text(f'name,"F1"\n"{html.replace(chr(34), chr(39))}",0.5\n')

@@ -47,7 +47,7 @@ def test_a_table_shows_numbers_and_pictures(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["true,a,b\na,1\n", "true,a,b\na,x,y\nb,1,2\n", "", "a,b\n"])
-def test_what_is_damaged_or_missing_is_left_out(tmp_path, text):
+def test_a_damaged_or_missing_file_is_left_out(tmp_path, text):
     (tmp_path / "m.csv").write_text(text)
     assert sections.filled(Section("Damaged", "m.csv", "matrix"), tmp_path) is None
     (tmp_path / "b.csv").write_text(text.replace("1", "one"))

@@ -95,7 +95,7 @@ def test_the_others_are_ended_with_one_that_is_killed(tmp_path, monkeypatch):
         pytest.fail("a process outlived its host")
 
 
-def test_what_cannot_be_started_is_said_before_anything_is(notebook, monkeypatch):
+def test_a_wrong_start_is_refused_before_any_host_starts(notebook, monkeypatch):
     with pytest.raises(ParameterError, match="--hosts 1: two or more"):
         run_on_hosts(1, notebook)
     with pytest.raises(ParameterError, match="no parameter 'fail'"):

@@ -114,7 +114,7 @@ def test_a_fresh_git_repository_counts_as_empty(tmp_path):
         ({"competition": "a", "source": "b/c"}, "choose one"),
     ],
 )
-def test_what_cannot_be_begun_with_writes_nothing(tmp_path, options, words):
+def test_options_that_are_refused_write_nothing(tmp_path, options, words):
     with pytest.raises(ParameterError, match=words):
         init(tmp_path / "new", **options)
     assert not (tmp_path / "new").exists()

@@ -114,7 +114,9 @@ def test_a_script_becomes_one_cell(tmp_path):
         (Stored(1, "x <- 1", language="r"), NotebookError, "not in Python"),
     ],
 )
-def test_what_is_no_notebook_is_refused_and_nothing_written(tmp_path, stored, error, words):
+def test_a_source_that_is_no_notebook_is_refused_and_nothing_written(
+    tmp_path, stored, error, words
+):
     with pytest.raises(error, match=words):
         init(tmp_path / "wheat", source="them/wheat", kaggle=Answering(stored))
     assert not (tmp_path / "wheat").exists()

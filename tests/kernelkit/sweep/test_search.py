@@ -31,7 +31,7 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {kind: {low: x, high: y}}}", "is no number"),
     ],
 )
-def test_what_cannot_be_searched_is_told_before_anything_runs(sweeps, text, message):
+def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
     with pytest.raises(ParameterError) as caught:
         sweeps.run(f"search: {text}")
 
@@ -80,6 +80,7 @@ def instant(monkeypatch):
     return Instant
 
 
+@pytest.mark.long
 def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
     text = f"search: {{trials: 30, seed: 3, {SPACE}}}"
     instant.crash_at = 4

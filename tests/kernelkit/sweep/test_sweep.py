@@ -204,7 +204,7 @@ def test_minutes_that_are_none_are_refused(sweeps, option, minutes):
         sweeps.run("grid: {a: [1]}", **{option: minutes})
 
 
-@pytest.mark.parametrize("cold", [True, False])
+@pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])
 @pytest.mark.parametrize("warm", ["", "\nwarm: [blossom_uninstalled]"])
 def test_modules_of_another_repository_are_found(sweeps, monkeypatch, cold, warm):
     if cold:

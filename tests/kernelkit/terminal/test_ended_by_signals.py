@@ -11,7 +11,7 @@ from kernelkit.terminal import cli
 
 
 @pytest.mark.parametrize("number", cli.ENDING)
-def test_what_is_open_is_closed(number):
+def test_open_resources_are_closed_at_a_signal(number):
     closed = []
     before = signal.getsignal(number)
     signal.signal(number, signal.SIG_DFL)
@@ -30,7 +30,7 @@ def test_what_is_open_is_closed(number):
         signal.signal(number, before)
 
 
-def test_what_somebody_handles_is_theirs():
+def test_signals_with_a_handler_are_left_to_it():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         with cli.unwinding():

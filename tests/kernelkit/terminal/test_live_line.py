@@ -28,6 +28,7 @@ def clock(monkeypatch):
         ("  drawing 193 of 3,324  36 a second  1:26 left", True),
         ("  drawing 3,324 of 3,324  41 a second  0:00 left", False),
         ("  tune 1/2: step 2 of 9", True),
+        ("  tune 2/2: step 2 of 9  64 images/s  0:07 left", True),
         ("  tune 1/2  loss 4.812  4 images/s  0:23 left", True),
         ("  tune 2/2  loss 4.045  9 images/s  0:00 left", False),
         (" 45%|####5     | 9/20 [00:01<00:01]", True),

@@ -48,7 +48,7 @@ def main(dataset: str, out: str) -> None:
 
     from petals.data import augment, pipeline, shards
     from petals.data.splits import Split
-    from petals.models import small_network
+    from petals.models import backbones
     from petals.models.build import build, set_trainable
     from petals.models.classifier import Classifier
     from petals.training import custom_loop, schedules, state
@@ -57,7 +57,7 @@ def main(dataset: str, out: str) -> None:
     from petals.training.fine_tune import fine_tune
 
     keep_iterators()
-    small_network._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
+    backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
     labels, _ = shards.labels_and_ids(val)
     rates = schedules.rates("cosine", EPOCHS, STEPS, learning_rate=2e-3)

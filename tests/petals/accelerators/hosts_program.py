@@ -30,7 +30,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     from petals.data import pipeline, shards
     from petals.data.splits import Split
     from petals.evaluation.prediction import predict
-    from petals.models import small_network
+    from petals.models import backbones
     from petals.models.build import build, set_trainable
     from petals.run_folder import RunFolder
     from petals.training import features, schedules
@@ -41,7 +41,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
 
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
     labels, _ = shards.labels_and_ids(val)
-    small_network._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
+    backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     set_seed(1)
     with device.scope():
         model = build("SmallNet", SIZE, CLASSES, weights="none", dropout=0.0)

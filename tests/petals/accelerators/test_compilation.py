@@ -32,7 +32,7 @@ def run(folder, inputs, **more):
 
 
 @pytest.mark.long
-def test_what_was_compiled_is_found_in_the_folder_and_among_inputs(tmp_path):
+def test_compiled_programs_are_found_in_the_folder_and_among_inputs(tmp_path):
     nothing = tmp_path / "nothing"
     earlier = tmp_path / "inputs/notebooks/me/mine"
     assert run(earlier, nothing) == (0, False)

@@ -35,7 +35,7 @@ def test_auto_at_home_is_a_cpu_and_says_what_was_tried():
 
 
 @pytest.mark.parametrize("request_", ["gpu", "tpu"])
-def test_what_was_asked_for_and_is_not_there_is_an_error(request_):
+def test_a_missing_device_that_was_asked_for_is_an_error(request_):
     with pytest.raises(
         AcceleratorError, match=f"a {request_.upper()} was asked for and none is here"
     ):

@@ -45,7 +45,7 @@ def start(arguments: list, runtime: str, cache: Path, timeout: float) -> str:
 
 def run(runtime: str, dataset: Path, out: Path, *reference: Path) -> dict:
     out.mkdir()
-    start([PROGRAM, dataset, out, "SmallNet", *reference], runtime, out / "cache", 230)
+    start([PROGRAM, dataset, out, "SmallNet", *reference], runtime, out / "cache", 600)
     return json.loads((out / "result.json").read_text())
 
 
@@ -55,7 +55,6 @@ def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
     return run("plain", dataset, out), out
 
 
-@pytest.mark.timeout(480)  # the plain one and another, on a machine that is busy with tests
 @pytest.mark.parametrize("runtime", OTHERS)
 def test_the_same_data_and_weights_give_the_same_training(
     runtime, plain, dataset, splits, tmp_path
@@ -96,10 +95,9 @@ def test_the_same_data_and_weights_give_the_same_training(
     assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5
 
 
-@pytest.mark.timeout(480)
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_the_loop_by_hand_trains_as_fit_does(runtime, dataset, tmp_path):
-    start([LOOP_PROGRAM, dataset, tmp_path], runtime, tmp_path / "cache", 450)
+    start([LOOP_PROGRAM, dataset, tmp_path], runtime, tmp_path / "cache", 900)
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["device"]["replicas"] == (1 if runtime == "plain" else 8)
     fit, by_hand = result["fit"], result["by_hand"]
@@ -183,7 +181,6 @@ print(np.abs(one - other).max() < 1e-6, device.replicas, device.backend)
 
 
 @pytest.mark.skipif(not find_spec("keras_hub"), reason="keras_hub is not installed")
-@pytest.mark.timeout(480)
 @pytest.mark.parametrize("runtime", ["plain", "jax"])
 def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
     runtime, dataset, tmp_path
@@ -192,7 +189,7 @@ def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
     start(["-c", _PRESET, preset], "plain", tmp_path / "cache", 120)
     out = tmp_path / "out"
     out.mkdir()
-    start([PROGRAM, dataset, out, f"hub:{preset}"], runtime, out / "cache", 230)
+    start([PROGRAM, dataset, out, f"hub:{preset}"], runtime, out / "cache", 600)
     result = json.loads((out / "result.json").read_text())
     assert result["device"]["replicas"] == (8 if runtime == "jax" else 1)
     assert result["features"] == [[50, 1, 16], [21, 1, 16]]

@@ -36,7 +36,7 @@ def test_an_axis_in_which_all_are_alike_says_nothing(write_run, read):
     assert all(effects.effect(read(), axis) is None for axis in effects.AXES)
 
 
-def test_what_differs_in_two_axes_proves_nothing(write_run, read):
+def test_runs_that_differ_in_two_axes_prove_nothing(write_run, read):
     write_run("a", 0.6, dropout=0.0, augment="none")
     write_run("b", 0.9, dropout=0.5, augment="strong")
     found = effects.effect(read(), "augmentation")

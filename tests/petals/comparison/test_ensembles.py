@@ -59,7 +59,7 @@ def test_twins_gain_nothing_and_no_gain_is_claimed():
     assert not (judged.weighted > judged.single).any()
 
 
-def test_what_is_only_fitting_does_not_pass_for_gain():
+def test_an_overfitted_ensemble_shows_no_gain():
     noise = np.stack([DICE.dirichlet(np.ones(6), 600) for _ in range(8)])
     weights = ensembles.hill_climb(noise, LABELS)
     fitted = ensembles.mix(noise, weights).argmax(axis=1)

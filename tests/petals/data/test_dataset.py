@@ -62,7 +62,7 @@ def test_a_fold_is_cut_from_both_labelled_splits(find):
         find(folds=3, fold=3)
 
 
-def test_what_another_source_adds_is_told_and_its_twins_are_written(find, dataset, tmp_path):
+def test_photos_of_another_source_are_counted_and_its_twins_written(find, dataset, tmp_path):
     other = tmp_path / "other"
     labels = ["blue", "red", "yellow"]
     examples = list(tfrecords.read_shard(tfrecords.shards(dataset, 32, "val")[0]))[:3]

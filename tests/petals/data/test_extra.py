@@ -113,7 +113,7 @@ def test_a_source_of_other_classes_is_refused(main, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_what_was_written_is_found_again(main, tmp_path):
+def test_a_second_run_finds_the_written_photos(main, tmp_path):
     first = add(main, tmp_path)
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")}
     assert add(main, tmp_path) == first

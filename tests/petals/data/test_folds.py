@@ -1,7 +1,11 @@
+import io
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
 
-from petals.data import folds, shards
+from petals.data import duplicates, folds, shards, tfrecords
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
 
@@ -84,3 +88,35 @@ def test_a_fold_that_is_not_there(cut, splits, tmp_path):
 def test_an_image_in_both_splits_is_refused(splits, tmp_path):
     with pytest.raises(DataError, match="21 ids occur twice"):
         folds.divided(splits[1], splits[1], 2, 0, tmp_path)
+
+
+def test_images_that_look_alike_stay_together(tmp_path):
+    def picture(seed, quality):
+        coarse = np.random.default_rng(seed).integers(30, 200, (6, 6, 3)).astype(np.uint8)
+        buffer = io.BytesIO()
+        image = Image.fromarray(coarse).resize((SIZE, SIZE), Image.Resampling.BICUBIC)
+        image.save(buffer, "JPEG", quality=quality)
+        return buffer.getvalue()
+
+    def written(part, quality):
+        examples = [tfrecords.Example(picture(n, quality), f"{part}{n}", n % 3) for n in range(30)]
+        name = tfrecords.shard_name(0, SIZE, len(examples))
+        tfrecords.write_shard(Path(tfrecords.folder(tmp_path, SIZE, part)) / name, examples)
+        return Split.find(str(tmp_path), SIZE, part)
+
+    given = {"train": written("train", 90), "val": written("val", 60)}
+    prints = duplicates.Fingerprints.of(given)
+    twins = {(str(prints.ids[pair.first]), str(prints.ids[pair.second]))
+             for pair in duplicates.find_pairs(prints)}  # fmt: skip
+    assert len(twins) > 20
+    for number in range(3):
+        _, val = folds.divided(*given.values(), 3, number, tmp_path / "cache")
+        found = set(ids(val))
+        assert found
+        assert all((one in found) == (other in found) for one, other in twins)
+
+
+def test_twins_of_twins_follow_the_first_of_them():
+    part = np.array([0, 1, 2, 0, 1, 2])
+    assert folds.with_their_twins(part, []).tolist() == part.tolist()
+    assert folds.with_their_twins(part, [(4, 5), (1, 4)]).tolist() == [0, 1, 2, 0, 1, 1]

@@ -24,7 +24,7 @@ def flip_byte(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
-def test_what_is_written_is_read_back(tmp_path):
+def test_written_records_are_read_back(tmp_path):
     examples = [Example(b"jpeg", "0123456789"[:9], 3), Example(b"other", "x", None)]
     path = tmp_path / tfrecords.shard_name(0, 32, 2)
     assert tfrecords.write_shard(path, examples) == 2

@@ -1,4 +1,7 @@
 import importlib
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,15 +19,11 @@ MODULES = {
     "MobileNet-0.75": "mobilenet", "MobileNetV2": "mobilenet_v2",
     "MobileNetV3Small": "mobilenet_v3", "MobileNetV3Large": "mobilenet_v3",
 }  # fmt: skip
-LARGE = (
-    "DenseNet201",
-    "EfficientNetB5",
-    "EfficientNetB6",
-    "EfficientNetB7",
-    "EfficientNetV2L",
-    "EfficientNetV2M",
-    "EfficientNetV2S",
-)  # fmt: skip - they take seconds to build
+# One of each kind is built in `make test`; to build them all takes a minute.
+EACH_KIND = (
+    "SmallNet", "VGG16", "ResNet50V2", "Xception", "InceptionV3", "DenseNet121", "MobileNet-0.25",
+    "MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "EfficientNetV2B0", "ConvNeXtTiny",
+)  # fmt: skip
 
 
 def module_of(name: str) -> str:
@@ -53,7 +52,7 @@ def test_preprocessing_is_kerass_own(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long) if n in LARGE else n for n in BACKBONES]
+    "name", [n if n in EACH_KIND else pytest.param(n, marks=pytest.mark.long) for n in BACKBONES]
 )
 def test_every_backbone_builds(name):
     network = BACKBONES[name].build(96)
@@ -128,7 +127,7 @@ def trainable(classifier) -> set[str]:
             if layer.trainable_weights and classifier.backbone.trainable}  # fmt: skip
 
 
-def test_what_is_trained(mobilenet):
+def test_set_trainable_chooses_the_layers(mobilenet):
     set_trainable(mobilenet, "none")
     assert not trainable(mobilenet)
     assert parameter_counts(mobilenet.model) == (219_829, 256 * 5 + 5)
@@ -172,3 +171,38 @@ def test_tokens_have_no_depths_to_pool():
     with pytest.raises(SettingError, match="vit gives tokens: set features=last"):
         _pooled(tokens, "depths", keras.Input((8, 8, 3)))
     assert _pooled(tokens, "last", keras.Input((8, 8, 3))).shape == (None, 3)
+
+
+_PREDICT = """
+import numpy as np
+from tensorflow import keras
+
+keras.distribution.set_distribution(keras.distribution.DataParallel(auto_shard_dataset=False))
+
+from petals.models import backbones
+from petals.models.build import build, set_trainable
+
+backbones._WIDTHS = (4, 8)
+one = build("SmallNet", 32, 3, weights="none")
+images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
+set_trainable(one, "none")
+one.model.predict(images, verbose=0)
+set_trainable(one, "all", freeze_batch_norm=False)
+whole = keras.Sequential([keras.Input((32, 32, 3), dtype="uint8"), one.model])
+whole.compile(keras.optimizers.SGD(0.1), loss="categorical_crossentropy")
+whole.fit(images, np.eye(3, dtype="float32")[[0, 1, 2, 0]], verbose=0)
+told = one.model.predict(images, verbose=0)
+assert np.allclose(told, np.asarray(one.model(images)), atol=1e-6)
+"""
+
+
+@pytest.mark.long
+def test_an_unfrozen_model_predicts_on_several_devices():
+    pytest.importorskip("jax")
+    devices = "--xla_force_host_platform_device_count=2"
+    chosen = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": devices}
+    run = subprocess.run(
+        [sys.executable, "-c", _PREDICT],
+        env={**os.environ, **chosen}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]

@@ -5,14 +5,15 @@ import pytest
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import depths, saved
+from petals.models import saved
 from petals.models.backbones import BACKBONES
 from petals.models.build import build, set_trainable
+from petals.models.classifier import feature_maps
 
 
 def names(network, features="depths"):
     producer = {id(layer.output): layer.name for layer in network.layers}
-    return [producer[id(tensor)] for tensor in depths.maps(network, features)]
+    return [producer[id(tensor)] for tensor in feature_maps(network, features)]
 
 
 def test_mobilenets_depths_are_the_ends_of_its_blocks():
@@ -48,7 +49,7 @@ def test_a_classifier_on_depths_is_one_model(tmp_path):
 
 
 @pytest.mark.parametrize(("what", "trained"), [("none", 2), ("last:2", 3), ("all", 7)])
-def test_what_is_trained_is_chosen_as_ever(what, trained):
+def test_the_trained_layers_do_not_depend_on_the_features(what, trained):
     one = build("SmallNet", 32, 3, weights="none", features="depths")
     set_trainable(one, what)
     assert len(one.model.trainable_weights) == trained

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from petals.models.small_network import small_network
+from petals.models.backbones import small_network
 
 
 @pytest.mark.parametrize("size", [192, 224, 64])
@@ -28,7 +28,7 @@ def test_different_images_give_different_features():
 _TRAIN = """
 import numpy as np
 from tensorflow import keras
-from petals.models.small_network import small_network
+from petals.models.backbones import small_network
 
 keras.utils.set_random_seed(0)
 model = keras.Sequential([

@@ -166,7 +166,7 @@ def test_processes_draw_what_one_process_draws(tmp_path, dataset):
         assert _split(alone, split) == _split(dataset[0], split)
 
 
-def test_what_a_killed_worker_leaves_is_drawn_all_the_same():
+def test_pictures_of_a_killed_worker_are_drawn_by_another():
     pictures = [synthetic._Picture(k % 104, k, "") for k in range(220)]
     images = synthetic._drawn(pictures, 16, 0, workers=2)
     drawn = [next(images)]
@@ -218,7 +218,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_killed_process_left_is_cleared_after_an_hour(tmp_path):
+def test_files_of_a_killed_process_are_removed_after_an_hour(tmp_path):
     small = {"train": 1, "val": 1, "test": 1}
     name = synthetic.ensure_dataset(tmp_path / "a", 16, **small).name
     old, new = (tmp_path / "b" / f".{name}.{k}.part" for k in ("old", "new"))

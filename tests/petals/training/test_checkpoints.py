@@ -110,7 +110,7 @@ def test_out_of_time_is_gone_on_from(splits, tmp_path):
 
 
 @pytest.mark.long
-def test_what_had_ended_is_only_scored_again(splits, tmp_path):
+def test_a_finished_training_is_only_scored_again(splits, tmp_path):
     first = tune(splits, tmp_path)
     assert_same(tune(splits, tmp_path, deadline=time.monotonic()), first)
 
@@ -216,7 +216,7 @@ def test_another_model_is_refused_before_anything_changes(splits, tmp_path):
         tune(splits, tmp_path)
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
+def test_files_of_a_killed_process_are_removed(tmp_path):
     kept = saved(tmp_path)
     (kept.folder / ".1-000000002.4711.part.npz").write_bytes(b"half")
     Checkpoints(tmp_path, {"a": 1})

@@ -1,5 +1,7 @@
 """Both phases on three colours: small, quick, and wrong if anything is."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,6 +10,7 @@ from tensorflow import keras
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import detect
 from petals.data import augment, pipeline, shards
+from petals.data.folds import divided
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
 from petals.evaluation.metrics import Scores
@@ -78,6 +81,38 @@ def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_pat
     for change in ({"views": 2}, {"key": "retrained"}, {"split": splits[2]}):
         settings = {"key": "small", "split": splits[1]} | change
         assert not features.extract(model.features, **settings).stored
+
+
+def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
+    ran = []
+    original = features._one_view
+    monkeypatch.setattr(features, "_one_view", lambda *a: ran.append(a[2]) or original(*a))
+    model, told = classifier(), []
+    train, val = divided(*splits[:2], 3, 0, tmp_path)
+    first = extract(model, train, progress=lambda *line: told.append(line))
+    assert not first.stored
+    assert told[-1] == ("features", train.count, train.count)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    extract(model, val)
+    assert len(ran) == 3  # the parts
+    train, val = divided(*splits[:2], 3, 1, tmp_path)
+    second = extract(model, train)
+    assert second.stored
+    assert extract(model, val).stored
+    images = shards.sample(train, train.count).images
+    assert np.allclose(second.values[:, 0], model.features(images), atol=1e-4)
+    assert len(ran) == 3
+
+
+def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
+    train, _ = divided(*splits[:2], 3, 0, tmp_path)
+    part = train.part(1, 2)
+    assert part.skip
+    found = part.by_folder()
+    assert len(found) == len({Path(path).parent for path in part.paths})
+    ids = [shards.labels_and_ids(piece)[1] for piece in found]
+    assert np.concatenate(ids).tolist() == shards.labels_and_ids(part)[1].tolist()
+    assert [piece.count for piece in splits[0].by_folder()] == [50]
 
 
 def test_a_truncated_store_is_computed_again(splits, monkeypatch, tmp_path):
@@ -180,10 +215,10 @@ def test_views_are_augmented_as_asked(splits):
     model, device = classifier(), detect("cpu")
     found = {
         level: features.extractor(model, device, key="small", level=level)(splits[1], views=3)
-        for level in ("flip", "strong")
+        for level in ("flip", "crop")
     }
-    assert np.allclose(found["flip"].values[:, :2], found["strong"].values[:, :2])  # the mirror
-    assert not np.allclose(found["flip"].values[:, 2], found["strong"].values[:, 2])
+    assert np.allclose(found["flip"].values[:, :2], found["crop"].values[:, :2])  # the mirror
+    assert not np.allclose(found["flip"].values[:, 2], found["crop"].values[:, 2])
 
 
 def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False, **settings):
@@ -232,6 +267,7 @@ def test_the_loop_by_hand_keeps_the_small_gradients_of_float16(splits):
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
 
 
+@pytest.mark.long
 def test_fine_tuning_learns_and_keeps_the_best(splits):
     model = classifier()
     watch = tune(model, splits, epochs=8)
@@ -239,6 +275,17 @@ def test_fine_tuning_learns_and_keeps_the_best(splits):
     labels, _ = shards.labels_and_ids(splits[1])
     now = Scores.of(labels, predict(model.model, splits[1], 10))
     assert np.isclose(now.macro_f1, watch.best_f1)
+
+
+@pytest.mark.parametrize("keep_best", [True, False])
+def test_the_last_epoch_counts_where_the_best_one_is_not_kept(splits, keep_best):
+    model = classifier()
+    rates = np.concatenate([np.full(4 * 5, 3e-3), np.full(5, 10.0)]).astype(np.float32)
+    watch = tune(model, splits, epochs=5, rates=rates, keep_best=keep_best)
+    assert watch.history[-1]["val_macro_f1"] < watch.best_f1  # the last epoch did harm
+    labels, _ = shards.labels_and_ids(splits[1])
+    now = Scores.of(labels, predict(model.model, splits[1], 10))
+    assert (now.macro_f1 == pytest.approx(watch.best_f1)) == keep_best
 
 
 def test_frozen_layers_do_not_move(splits):
@@ -322,7 +369,6 @@ def test_patience_ends_what_does_not_improve(splits):
 
 def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
     import shutil
-    from pathlib import Path
 
     root = Path(splits[0].paths[0]).parents[2]
     shutil.copytree(root, tmp_path / "copy")

@@ -25,7 +25,7 @@ def policy() -> str:
 @pytest.mark.parametrize(
     ("ratio", "dtype"), [(2.3, "mixed_bfloat16"), (1.1, "float32"), (0.6, "float32")]
 )
-def test_what_was_faster_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtype):
+def test_the_faster_dtype_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtype):
     asked, message = measured(monkeypatch, ratio), []
     size = int(100 * ratio)
     for _ in range(2):

@@ -7,6 +7,7 @@ So a bundle that lacks a module fails here as it would on Kaggle, in subprocesse
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import json
 import shutil
@@ -38,7 +39,8 @@ def build_image(folder: Path) -> Path:
     return python
 
 
-def _own_names() -> set[str]:
+@functools.cache  # it reads what every installed distribution lists: a fifth of a second
+def _own_names() -> frozenset[str]:
     """Packages and metadata folders of the distribution that this very package is part of."""
     own = __name__.partition(".")[0]
     providers = importlib.metadata.packages_distributions()
@@ -48,7 +50,7 @@ def _own_names() -> set[str]:
         found = importlib.metadata.distribution(distribution)
         metadata = f"{distribution.replace('-', '_')}-{found.version}"
         names |= {f"{metadata}.dist-info", f"{metadata}.egg-info"}
-    return names
+    return frozenset(names)
 
 
 def _leads_elsewhere(entry: Path) -> bool:

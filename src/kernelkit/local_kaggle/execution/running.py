@@ -13,6 +13,7 @@ from kernelkit import processes
 from kernelkit.files import write_text
 from kernelkit.local_kaggle.execution.logs import LogWriter
 from kernelkit.local_kaggle.execution.mounts import MountedSource, mount
+from kernelkit.local_kaggle.execution.orphans import ended_with_this_process
 from kernelkit.local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
 from kernelkit.machines import Kind
 
@@ -42,7 +43,7 @@ def log_path(folder: Path) -> Path:
 
 
 def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome, str | None]:
-    """Run a version to its end, its time limit or `stop`; gives the outcome and what to say.
+    """Run a version to its end, its time limit or `stop`; returns the outcome and a message.
 
     Past the limit the whole tree of processes is killed, and log and outputs are lost, as on
     Kaggle. `python` is the image's interpreter.
@@ -59,18 +60,18 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
             log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
             return "ERROR", None
         image = python.parent.parent
-        process = subprocess.Popen(
-            command(python, plan.kernel_type, plan.language),
-            cwd=box.working,
-            env=box.environment(image, plan.runs_on, internet=plan.internet),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        return _attend(process, log, plan, stop)
+        with ended_with_this_process(box.tmp):
+            process = subprocess.Popen(
+                command(python, plan.kernel_type, plan.language),
+                cwd=box.working,
+                env=box.environment(image, plan.runs_on, internet=plan.internet),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            return _attend(process, log, plan, stop)
     finally:
-        processes.end_strays("TMPDIR", str(box.scratch / "tmp"))
         box.discard()
 
 

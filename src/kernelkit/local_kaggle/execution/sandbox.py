@@ -35,7 +35,7 @@ class Sandbox:
     def make(cls, folder: Path) -> Sandbox:
         """Make the folders; the scratch folder is a short path, for the sake of sockets."""
         box = cls(folder, Path(tempfile.mkdtemp(prefix="kaggle-")))
-        for path in (box.working, box.scratch / "home", box.scratch / "tmp"):
+        for path in (box.working, box.scratch / "home", box.tmp):
             path.mkdir(parents=True, exist_ok=True)
         return box
 
@@ -46,6 +46,11 @@ class Sandbox:
     @property
     def input(self) -> Path:
         return self.folder / "input"
+
+    @property
+    def tmp(self) -> Path:
+        """The folder of temporary files, which no other session has."""
+        return self.scratch / "tmp"
 
     def discard(self) -> None:
         """Remove home, temporary files and the mounts; outputs and log stay."""
@@ -61,7 +66,7 @@ class Sandbox:
         variables = {
             "PATH": os.pathsep.join([str(image / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
             "HOME": str(self.scratch / "home"),
-            "TMPDIR": str(self.scratch / "tmp"),
+            "TMPDIR": str(self.tmp),
             "LANG": "C.UTF-8",
             "KAGGLE_KERNEL_RUN_TYPE": "Batch",
             "KERNELKIT_INPUT_ROOT": str(self.input),

@@ -41,7 +41,7 @@ class Unanswered(Response):
 
 
 async def instead(fault: Fault | None, scope: Scope, state: ServerState) -> Response | None:
-    """What is answered in the place of handling the request; None where it is handled."""
+    """The answer in place of handling the request; None where the request is handled."""
     if fault is None:
         return None
     if fault.kind in _PAGES:
@@ -64,7 +64,7 @@ async def instead(fault: Fault | None, scope: Scope, state: ServerState) -> Resp
 
 
 def afterwards(fault: Fault | None, scope: Scope, response: Response) -> Response:
-    """What is sent once the request was handled: `response`, or nothing where it gets lost."""
+    """The answer after the request was handled: `response`, or none where the fault loses it."""
     if fault is not None and fault.kind is FaultKind.LOST_ANSWER:
         return Unanswered(scope)
     return response

@@ -63,6 +63,7 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     "CreateCodeSubmission": (*_CALL, FaultKind.LOST_ANSWER),
     "GetSubmission": _CALL,
     "ListSubmissions": (*_CALL, FaultKind.REPEATED_PAGE),
+    "GetLeaderboard": _CALL,
     "CreateDataset": (*_CALL, FaultKind.LOST_ANSWER),
     "CreateDatasetVersion": (*_CALL, FaultKind.LOST_ANSWER),
     "GetDatasetStatus": _CALL,

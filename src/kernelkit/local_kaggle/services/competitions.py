@@ -144,6 +144,13 @@ class Competitions:
         answer = types.ApiSubmissionLimits()
         return fill(answer, num_today=today, num_total=len(rows), num_allowed_now=allowed)
 
+    def scored(self, competition: str) -> list[sqlite3.Row]:
+        """Every user's submissions that have a score, oldest first."""
+        self._folder(competition)
+        query = "SELECT * FROM submissions WHERE competition = ? ORDER BY id"
+        rows = map(self._settled, self._store.rows(query, competition))
+        return [row for row in rows if row["status"] == "COMPLETE"]
+
     def _folder(self, competition: str) -> Path:
         folder = self._state.catalogue.find("competitions", competition)
         if folder is None:

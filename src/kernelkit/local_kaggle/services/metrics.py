@@ -83,6 +83,13 @@ def roc_auc(truth: Sequence[float], predicted: Sequence[float]) -> float:
 OF_CLASSES = {"accuracy": accuracy, "f1_macro": f1_macro}
 OF_NUMBERS = {"mae": mae, "rmse": rmse, "rmsle": rmsle, "log_loss": log_loss, "roc_auc": roc_auc}
 NAMES = (*OF_CLASSES, *OF_NUMBERS)
+LOWER = ("mae", "rmse", "rmsle")  # better when lower, as are scikit-learn's of these endings:
+LOWER_ENDINGS = ("_error", "_loss", "_deviance")
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether the lowest value of this metric is the best one."""
+    return name in LOWER or name.endswith(LOWER_ENDINGS)
 
 
 def find_metric(name: str) -> Metric:

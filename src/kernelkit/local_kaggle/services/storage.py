@@ -20,6 +20,7 @@ from kernelkit.local_kaggle.faults.fault_responses import (
 from kernelkit.local_kaggle.faults.schedule import FaultKind
 from kernelkit.local_kaggle.services.blobs import Blobs
 from kernelkit.local_kaggle.services.datasets import Datasets
+from kernelkit.local_kaggle.services.leaderboards import leaderboard_file
 from kernelkit.local_kaggle.services.outputs import OutputService
 from kernelkit.local_kaggle.services.wire import ApiError
 from kernelkit.local_kaggle.state import ServerState
@@ -122,6 +123,8 @@ class Storage:
             return folder / name if folder else None
         if area == "datasets":
             return self._of_dataset(key, name)
+        if area == "leaderboards":
+            return leaderboard_file(self._state, key)
         return self._archive(key.removesuffix(".zip")) if area == "archives" else None
 
     def _of_dataset(self, what: str, name: str) -> Path | None:

@@ -31,10 +31,10 @@ CONNECT_SECONDS = 15
 def run_on_dask(
     sweep_report: SweepReport, left: Sequence[PlannedRun], limits: WorkerLimits, address: str
 ) -> None:
-    """Send the runs to the scheduler at `address`, and write down each as it comes home.
+    """Send the runs to the scheduler at `address`, and record each as it comes home.
 
-    How many run at a time is up to the workers' threads. Raises `NetworkError` when the
-    scheduler cannot be reached or is lost, whose runs are then still to be run, and
+    As many run at a time as the workers have threads. Raises `NetworkError` when the scheduler
+    cannot be reached or is lost (its unfinished runs are left to run), and
     `ParameterError` where dask is not installed.
     """
     try:

@@ -1,4 +1,4 @@
-"""The sweep inside a Kaggle session: what an earlier one did is taken over, the rest run in turn.
+"""The sweep inside a Kaggle session: it takes over earlier sessions' runs and runs the rest.
 
 This rides in the pushed notebook, without any client. It stops by its own clock: Kaggle kills
 a session at its limit and keeps nothing of it. Each run knows that clock too, ends early with the
@@ -11,6 +11,7 @@ scores it has, and is gone on with in the next session.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -22,15 +23,14 @@ from typing import Any
 
 from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
-from kernelkit.sweep.backends import wheels
-from kernelkit.sweep.config import best_files
 from kernelkit.sweep.config.specification import Fingerprint, PlannedRun, Specification
-from kernelkit.sweep.report.preview import expected_seconds
+from kernelkit.sweep.report.progress import expected_seconds
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
-from kernelkit.sweep.store.results import numbers
+from kernelkit.sweep.store.results import keep_best, numbers
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.processes import launcher
+from kernelkit.wheels.session import install_wheels
 
 FOLDER = "sweep"  # of the session's output: the runs
 KEPT = "kept"
@@ -42,8 +42,8 @@ INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # where a rehearsal has /kaggle/input
 def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str = "auto") -> None:
     """Run what is left of a sweep for at most so many minutes (0 = no limit).
 
-    `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. What is in flight when the time
-    is up stays pending; a run that fails is told and stops nothing. Raises `RunFailedError` where a
+    `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. A run in flight when the time is
+    up stays pending; a run that fails is reported and stops nothing. Raises `WheelsError` where a
     search needs wheels that are not there.
     """
     begun = time.monotonic()
@@ -88,20 +88,20 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
 
 
 def _keep_best(carried: Mapping[str, Any], folder: SweepFolder) -> None:
-    """A session's output holds 20 GB: not the models of a whole sweep."""
+    """Remove all but the best runs' models: a session's output holds 20 GB."""
     places = [state.parent for state in folder.path.glob(f"*/{records.STATE}")]
     done = [place for place in places
             if folder.record(PlannedRun(place.name, {}, {})).state == records.DONE]  # fmt: skip
     measured = {place: numbers(place).get(carried["score"]) for place in done}
     scores = {place: score for place, score in measured.items() if score is not None}
-    best_files.prune(scores, carried["keep_best"], minimize=carried["minimize"])
+    keep_best(scores, carried["keep_best"], minimize=carried["minimize"])
 
 
 def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int:
     """Copy what an attached earlier output has of this sweep; returns how many runs.
 
-    Of a list of runs those `wanted` that are done; of a search (None) its trials and every run
-    that came to an end. What runs kept for one another comes along.
+    Of a list of runs these are the `wanted` ones that are done; of a search (`wanted` is None), its
+    trials and every run that has ended. Files that runs kept for one another are copied too.
     """
     taken = 0
     for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
@@ -131,7 +131,7 @@ def of_search(folder: SweepFolder, asked: Specification) -> Iterator[PlannedRun]
 
 
 def parameters_line(run: PlannedRun) -> str:
-    """What a run sets, on a line."""
+    """The parameters that a run sets, on one line."""
     return " ".join(f"{name}={value}" for name, value in run.given.items())
 
 
@@ -146,7 +146,8 @@ def _source(
     search = carried["search"]
     if not search:
         return Listed([run for run in runs if folder.record(run).state not in records.ENDED])
-    wheels.provide("optuna", search["wheels"], inputs)
+    if importlib.util.find_spec("optuna") is None:
+        install_wheels(["optuna"], search["wheels"], inputs)
     from kernelkit.sweep.search import Search
 
     cell = document.parameters_cell(document.read(notebook)).source
@@ -162,7 +163,7 @@ def _conclude(folder: SweepFolder, runs: list[PlannedRun], total: int) -> None:
     states = [folder.record(run).state for run in runs]
     print(f"{states.count(records.DONE)} of {total} runs done", flush=True)
     if sum(state in records.ENDED for state in states) >= total:
-        shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no session needs it any more
+        shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no later session needs them
 
 
 def _leave_metrics(folder: Path) -> None:

@@ -33,7 +33,6 @@ from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.sweep_report import SweepReport
 from kernelkit.sweep.store import records
-from kernelkit.terminal import invocation
 
 TAKEN = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
@@ -44,7 +43,7 @@ SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """How a sweep's sessions are to be: as `kernelkit.sweep.command.sweep` has it."""
+    """The options of a sweep's sessions, as `kernelkit.sweep.command.sweep` takes them."""
 
     local: bool = False
     metadata: Path | None = None
@@ -60,9 +59,9 @@ def run_on_kaggle(
 ) -> None:
     """Push a session for the runs that are left, or for a search; wait, and take its runs in.
 
-    Runs that differ in the machine they ask for have a session each, one after the other; one
-    that fails does not keep the others from theirs. The same call goes on with what the time did
-    not allow for. Raises what `push_kernel` raises, with what came home taken in before,
+    Runs that differ in the machine they ask for have a session each, one after the other; a session
+    that fails does not stop the others. The same call goes on with the runs that the time did not
+    allow. Raises what `push_kernel` raises, after the runs that came home are taken in,
     `ParameterError` for machines that contradict each other, and `PreflightError` for a search
     where there is no Optuna.
     """
@@ -87,7 +86,7 @@ def run_on_kaggle(
         )
         for on, runs in sessions
     ]  # fmt: skip
-    for kernel in kernels if several else ():  # before the first one takes hours
+    for kernel in kernels if several else ():  # before the first session takes hours
         _check(kernel, options)
     failures: list[KernelkitError] = []
     for kernel in kernels:
@@ -142,14 +141,14 @@ def _session(kernel: SessionKernel, options: SessionOptions) -> None:
 
 
 def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
-    """The parameters of the runs that the session starts; of a search, of one that it may."""
+    """The parameters of each run of the session; for a search, of one run that it may start."""
     return [run.values for run in kernel.left] or [_any_point(kernel.sweep_report.asked).values]
 
 
 def _by_machine(
     asked: Specification, left: Sequence[PlannedRun], base: Metadata, options: SessionOptions
 ) -> list[tuple[Metadata, list[PlannedRun]]]:
-    """The sessions there are to be: a kernel on its machine, and the runs left for it."""
+    """The sessions to push: for each a kernel on its machine, and the runs left for it."""
     wanted: dict[str, list[PlannedRun]] = {}
     for run in [_any_point(asked)] if asked.search else left:
         wanted.setdefault(_kind(run), []).append(run)
@@ -174,7 +173,7 @@ def _kind(run: PlannedRun) -> str:
 def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path) -> int:
     """Move runs that ended in a session into the sweep's own folders; returns how many.
 
-    Of a search those are all that it left, and its trials come home too.
+    For a search these are all the runs that it left, and its trials come home too.
     """
     folder, taken = sweep_report.folder, 0
     session = records.SweepFolder(came)
@@ -194,7 +193,7 @@ def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path
         for path in (came / run.id).iterdir():
             if path.name != records.STATE:
                 shutil.move(path, folder.run_folder(run) / path.name)
-        folder.write(run, record)  # last: until then the run counts as not done
+        folder.write(run, record)  # the last file: until it is there the run counts as not done
         sweep_report.tell(run, record)
         taken += 1
     shutil.rmtree(came / in_session.KEPT, ignore_errors=True)  # of use in sessions only
@@ -222,10 +221,11 @@ def _any_point(asked: Specification) -> PlannedRun:
 def _check_search(asked: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    if asked.wheels or not machines.lacking([OPTUNA], kind):
+    pinned = project.find_project(asked.notebook).pinned
+    if asked.wheels or OPTUNA in pinned or not machines.lacking([OPTUNA], kind):
         return
     raise PreflightError(
         f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "
-        "--accelerator gpu or cpu, or push its wheels (pip download optuna --dest wheels, then "
-        f"{invocation.command('dataset')} wheels) and write `wheels: OWNER/SLUG` under kaggle:"
+        '--accelerator gpu or cpu, or add "optuna==VERSION" to wheels in [tool.kernelkit], or name '
+        "a dataset that holds its wheels with `wheels: OWNER/SLUG` under kaggle:"
     )

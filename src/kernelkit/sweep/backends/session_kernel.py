@@ -40,7 +40,7 @@ run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 class SessionKernel:
     """The notebook that runs a sweep in a session, with its metadata.
 
-    `suffix` of its title: what tells it from the sweep's kernels on other machines.
+    `suffix`: the end of its title, by which it differs from the sweep's kernels on other machines.
     """
 
     sweep_report: SweepReport
@@ -65,7 +65,7 @@ class SessionKernel:
             "score": asked.score,
             "minimize": asked.minimize,
             "takes_accelerator": "accelerator" in asked.known,
-            "workers": 1,  # a session's accelerator is one process's at a time
+            "workers": 1,  # one process at a time can use a session's accelerator
             "seconds": 60 * asked.time_limit,
             "bytes": int(asked.memory * 1e9),
             "report": self.sweep_report.report,
@@ -100,13 +100,12 @@ class SessionKernel:
         title = f"Sweep {asked.name.replace('_', ' ')}"[: TITLE_LENGTH - len(self.suffix)].strip()
         title += self.suffix
         slug = slugify(title)
-        owner = self.base.owner or kernel_metadata.PLACEHOLDERS[0]
+        base = self.base.attaching(asked.wheels) if asked.wheels else self.base
+        owner = base.owner or kernel_metadata.PLACEHOLDERS[0]
         values = {
-            **self.base.values, "id": f"{owner}/{slug}", "title": title,
+            **base.values, "id": f"{owner}/{slug}", "title": title,
             "code_file": f"{slug}.ipynb",
         }  # fmt: skip
-        if asked.wheels and asked.wheels not in self.base.sources("dataset"):
-            values["dataset_sources"] = [*self.base.sources("dataset"), asked.wheels]
         files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
         text = json.dumps(values, indent=2) + "\n"
         return files.write_text(place / kernel_metadata.FILE_NAME, text)
@@ -133,6 +132,6 @@ class _Carrying(Project):
 
 
 def carrying(notebook: Path) -> Project:
-    """The notebook's project, this package among what rides: imports say how much of it."""
+    """The notebook's project, which also bundles this package; imports decide which files."""
     own = project.find_project(notebook)
     return _Carrying(**vars(own) | {"packages": (*own.packages, kernelkit.__name__)})

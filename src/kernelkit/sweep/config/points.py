@@ -18,7 +18,7 @@ from kernelkit.notebooks.parameters import Parameter
 from kernelkit.sweep.config import yaml_file
 
 SEED = "seed"
-MANY = 1000  # runs past which a grid is more likely a slip than a wish
+MANY = 1000  # a grid of more runs is more likely a mistake
 
 Values = dict[str, Any]
 Known = Mapping[str, Parameter]
@@ -70,7 +70,7 @@ def override(asked: Mapping[str, Any], known: Known, given: Iterable[str]) -> di
 
 
 def fix(asked: Mapping[str, Any], fixed: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """The sweep without the axes of these names; `fixed` has the values they are left with."""
+    """The sweep without the axes of these names; `fixed` holds their values."""
     rest = dict(asked)
     if isinstance(rest.get("grid"), dict):
         rest["grid"] = _less(rest["grid"], fixed)
@@ -97,7 +97,7 @@ def _less(values: Mapping[str, Any], taken: Iterable[str]) -> Values:
 
 
 def points(asked: Mapping[str, Any], known: Known, many: bool) -> list[Values]:
-    """What each run sets on top of the base, seeds multiplied out; raises `ParameterError`."""
+    """The values that each run adds to the base, once for each seed; raises `ParameterError`."""
     grid = _grid(asked, known)
     singles = [parameters.resolve(known, names(run, "a run")) for run in asked.get("runs") or []]
     seeds = _seeds(asked, known)
@@ -114,7 +114,7 @@ def points(asked: Mapping[str, Any], known: Known, many: bool) -> list[Values]:
 
 
 def names(value: Any, where: str) -> Values:
-    """A mapping's names and values; raises `ParameterError` for anything else but nothing."""
+    """A mapping's names and values, {} for None; raises `ParameterError` for anything else."""
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a sweep's YAML asks for, checked whole against the notebook before the first run.
+"""The contents of a sweep's YAML file, checked against the notebook before the first run.
 
 notebook: ../02_train.py            # relative to the YAML file
 base: {image_size: 192}             # what all runs share
@@ -34,7 +34,7 @@ from kernelkit.bundle import packages
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
-from kernelkit.sweep.config import best_files, points, yaml_file
+from kernelkit.sweep.config import points, yaml_file
 from kernelkit.sweep.config.points import Values
 
 if TYPE_CHECKING:
@@ -170,7 +170,20 @@ def _score(asked: Mapping[str, Any], notebook: Path) -> str:
 
 def _keep_best(asked: Mapping[str, Any], notebook: Path) -> dict[str, int]:
     own = project.find_project(notebook).keep_best
-    return best_files.checked(own if asked.get("keep_best") is None else asked["keep_best"])
+    return checked_keep_best(own if asked.get("keep_best") is None else asked["keep_best"])
+
+
+def checked_keep_best(asked: object) -> dict[str, int]:
+    """{file name: runs} as a sweep or a project writes it; raises `ParameterError` for others."""
+    if not isinstance(asked, dict):
+        raise ParameterError("keep_best takes {FILE: RUNS}, like {model.h5: 3}")
+    for name, most in asked.items():
+        plain = isinstance(name, str) and name and Path(name).name == name
+        if not plain or type(most) is not int or most < 1:
+            raise ParameterError(
+                f"keep_best: {name!r}: {most!r} is no file name with a number of runs, 1 or more"
+            )
+    return dict(asked)
 
 
 def _check_keys(asked: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
@@ -208,7 +221,7 @@ def _reject_twins(runs: Sequence[PlannedRun]) -> None:
 
 def _at_least(asked: Mapping[str, Any], key: str, least: int) -> Any:
     value = asked.get(key) or 0
-    if not least <= value < math.inf:  # nor what is no number
+    if not least <= value < math.inf:  # nan is no number of minutes
         raise ParameterError(f"{key}={value} is below {least}, or no number")
     return value
 

@@ -1,4 +1,4 @@
-"""YAML as people mean it: 1e-3 is a number, and a key given twice is a mistake."""
+"""Reading YAML: 1e-3 is a number, and a key that is given twice is an error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
-"""How a sweep stands, on one screen: a table that moves on a terminal, plain lines elsewhere."""
+"""The state of a sweep as text: before it runs, and while it runs.
+
+While it runs, a terminal shows a table that moves, and any other stream plain lines.
+"""
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -11,7 +15,10 @@ from kernelkit.pages.naming import setting_text
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record
+from kernelkit.sweep.store.results import ResultTable
 from kernelkit.terminal import safe_text
+
+SHOWN = 60  # runs listed
 
 
 class SweepProgress:
@@ -88,3 +95,40 @@ class SweepProgress:
             return ""
         seconds = (time.monotonic() - self._begun) / done * (self.total - self.ended)
         return f"{seconds / 60:.0f} min left" if seconds >= 90 else f"{seconds:.0f} s left"
+
+
+def preview(table: ResultTable, workers: int, left: int) -> str:
+    """The table of runs, what is done, and the time expected for the `left` ones."""
+    varying = table.varying
+    heads = ["run", "state", *varying]
+    cells = [
+        [row.run.id, row.record.state, *(str(row.run.values.get(name)) for name in varying)]
+        for row in table.rows[:SHOWN]
+    ]
+    widths = [max(len(line[n]) for line in [heads, *cells]) for n in range(len(heads))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in [heads, *cells]
+    ]
+    if len(table.rows) > SHOWN:
+        lines.append(f"… and {len(table.rows) - SHOWN:,} more")
+    done = sum(row.record.state == records.DONE for row in table.rows)
+    rest = _time(table, workers, left)
+    lines.append(f"{len(table.rows):,} runs, {done:,} done, {left:,} to run: {rest}")
+    return "\n".join(lines)
+
+
+def expected_seconds(kept: Sequence[Record]) -> float:
+    """The mean time of runs that are done; 0 when none is."""
+    times = [record.seconds for record in kept if record.state == records.DONE and record.seconds]
+    return statistics.fmean(times) if times else 0.0
+
+
+def _time(table: ResultTable, workers: int, left: int) -> str:
+    each = expected_seconds([row.record for row in table.rows])
+    if not left:
+        return "nothing left to do"
+    if not each:
+        return "how long is known once one is done"
+    minutes = each * -(-left // workers) / 60
+    return f"about {minutes:.0f} min with {workers} at a time ({each:.0f} s each so far)"

@@ -1,24 +1,30 @@
-"""A sweep under way: the table and the page after every run, and the verdict at the end."""
+"""A sweep under way: the table and the page after every run, and the verdict at the end.
+
+The page is one file that opens from disk, with table, filters, curves and pictures.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 import click
 
+from kernelkit import files, project
 from kernelkit.errors import RunFailedError
+from kernelkit.pages import many_runs, naming, trail
+from kernelkit.pages.many_runs import ShownRun
 from kernelkit.pages.naming import setting_text
-from kernelkit.sweep.config import best_files
+from kernelkit.shown import Shown
 from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.report import page
 from kernelkit.sweep.report.progress import SweepProgress
 from kernelkit.sweep.store import records, results
 from kernelkit.sweep.store.records import Record, SweepFolder
-from kernelkit.sweep.store.results import ResultTable
+from kernelkit.sweep.store.results import ResultTable, Row
 
 LISTED = 20  # failed runs named in the last message
 
@@ -92,9 +98,9 @@ class SweepReport:
         table = self.table()
         scores = {self.folder.run_folder(row.run): row.metrics[table.score] for row in table.rows
                   if row.record.state == records.DONE and table.score in row.metrics}  # fmt: skip
-        best_files.prune(scores, self.asked.keep_best, minimize=table.minimize)
+        results.keep_best(scores, self.asked.keep_best, minimize=table.minimize)
         results.write(self.folder, table)
-        page.write(self.folder.path / "index.html", table)
+        write_page(self.folder.path / "index.html", table)
         return table
 
     def conclude(self) -> None:
@@ -131,3 +137,49 @@ def _verdict(table: ResultTable) -> list[str]:
         return [counts]
     known = ", ".join(sorted({name for row in table.rows for name in row.metrics})) or "none"
     return [counts, f"no run has the score {table.score!r}; known are: {known}"]
+
+
+def write_page(path: Path, table: ResultTable) -> Path:
+    """Write the page of a table to `path`, whole or not at all."""
+    above = path.resolve().parent.parent / trail.INDEX
+    back = {trail.ALL_RUNS: trail.address(above, path.parent)} if above.is_file() else {}
+    return files.write_text(path, render_page(table, project.shown(path.parent), back))
+
+
+def render_page(table: ResultTable, shown: Shown, back: dict[str, str] | None = None) -> str:
+    """The page's HTML, with style, script and data inside it and nothing to fetch."""
+    labels = shown.measures or {name: name for row in table.rows for name in row.metrics}
+    first = table.rows[0].run if table.rows else None
+    same = {n: v for n, v in (first.values if first else {}).items() if n not in table.varying}
+    given = {name: same.pop(name) for name in (first.given if first else {}) if name in same}
+    curve = next((row.curve_of for row in table.rows if row.curve), "")
+    return many_runs.render(
+        table.name,
+        [_shown_run(row, table.varying) for row in table.rows],
+        replace(shown, score=table.score, measures=labels),
+        columns=table.varying,
+        axes=table.varying,
+        minimize=table.minimize,
+        base=given,
+        defaults=same,
+        curve=curve,
+        back=back,
+    )
+
+
+def _shown_run(row: Row, varying: list[str]) -> ShownRun:
+    parameters = {name: row.run.values.get(name) for name in varying}
+    setting = {name: value for name, value in parameters.items() if name != naming.SEED}
+    return ShownRun(
+        id=row.run.id,
+        name=setting_text(parameters) or row.run.id,
+        setting=setting_text(setting) or row.run.id,
+        parameters=parameters,
+        metrics=row.metrics,
+        state=row.record.state,
+        seconds=row.record.seconds,
+        error=row.record.error,
+        report=row.report,
+        folder=row.run.id,
+        curve=row.curve,
+    )

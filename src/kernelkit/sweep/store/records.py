@@ -26,20 +26,20 @@ from kernelkit.sweep.config.specification import PlannedRun
 
 VERSION = 1
 PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
-PRUNED = "pruned"  # by a search: stopped since it promised nothing
-STOPPED = "stopped"  # by its session's clock: it has scores, and the next session goes on with it
+PRUNED = "pruned"  # stopped by a search, as it was behind the others
+STOPPED = "stopped"  # by its session's clock, with scores; the next session goes on with it
 STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED, STOPPED)
 ENDED = (DONE, PRUNED, FAILED, TIMEOUT)
 ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 SWEEP, STATE = "sweep.json", "state.json"
 LOCK, HOLDER = ".lock", ".holder"  # the second names the process that has the first
-RESUMED = ("checkpoints",)  # in a run folder: what a run that was cut off goes on from
+RESUMED = ("checkpoints",)  # in a run folder: from these a run that was cut off goes on
 
 
 @dataclass(frozen=True)
 class Record:
-    """How a run stands: `seconds` of wall time, the most memory it was seen to hold."""
+    """The state of a run, with its `seconds` of wall time and the most memory that it held."""
 
     state: str = PENDING
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Record:
 
     @property
     def reason(self) -> str:
-        """The most telling line of its error: of a traceback the last, else the first."""
+        """One line of its error: the last line of a traceback, else the first line."""
         lines = [line.strip() for line in self.error.splitlines() if line.strip()]
         raised = [line for line in lines if _RAISED.match(line)]
         return raised[-1] if raised else next(iter(lines), "")
@@ -89,16 +89,16 @@ class SweepFolder:
         return Record(**{name: value for name, value in values.items() if name in known})
 
     def write(self, run: PlannedRun, record: Record) -> Record:
-        """Keep how a run stands; raises `OSError` where the disk is full."""
+        """Write the state of a run; raises `OSError` where the disk is full."""
         values = {"version": VERSION, **asdict(record)}
         text = json.dumps(values, indent=1) + "\n"
         files.write_text(self.run_folder(run) / STATE, text)
         return record
 
     def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
-        """Remove what an earlier attempt left, so that none of it passes for this one's.
+        """Remove an earlier attempt's files, which must not pass for this one's.
 
-        Its state stays, and what is named in `keep`.
+        The state stays, and the files named in `keep`.
         """
         folder = self.run_folder(run)
         kept = {STATE, *keep}
@@ -107,7 +107,7 @@ class SweepFolder:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def forget(self, run: PlannedRun) -> None:
-        """Remove what a run that was cut off would go on from."""
+        """Remove the checkpoints from which a run that was cut off would go on."""
         for name in RESUMED:
             shutil.rmtree(self.run_folder(run) / name, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""What a sweep found, as a table: one row a run, and one a setting over its seeds."""
+"""The results of a sweep as a table: one row a run, and one a setting over its seeds."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class ResultTable:
 def gather(
     folder: SweepFolder, specification: Specification, runs: Sequence[PlannedRun]
 ) -> ResultTable:
-    """Read what the runs have left so far.
+    """Read the results of the runs so far.
 
-    Where no score is named, the first number of `metrics.json` takes its place.
+    Where no score is named, it is the first number of `metrics.json`.
     """
     score = specification.score or _first_measure(folder, runs)
     rows = tuple(_row(folder, run, score) for run in runs)
@@ -175,3 +175,21 @@ def numbers(folder: Path) -> dict[str, float]:
         return {}
     return {name: value for name, value in values.items()
             if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+
+
+def keep_best(
+    scores: Mapping[Path, float], keep: Mapping[str, int], *, minimize: bool
+) -> list[Path]:
+    """Keep large files, such as trained models, of the best runs alone; returns those removed.
+
+    `scores`: the folder of each finished run with its score; `keep`: {file name: runs}. A run
+    without a score keeps its files.
+    """
+    ranked = sorted(scores, key=lambda folder: scores[folder] if minimize else -scores[folder])
+    removed = []
+    for name, most in keep.items():
+        for folder in ranked[most:]:
+            if (folder / name).is_file():
+                (folder / name).unlink()
+                removed.append(folder / name)
+    return removed

@@ -1,4 +1,4 @@
-"""Runs in flight: as many at a time as were asked for and as memory bears, none lost."""
+"""Runs in flight: as many at a time as asked for, as far as memory allows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ OUT_OF_TIME = (
 TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
 POLL_SECONDS = 0.1  # seconds between looks at the runs in flight
 MEMORY_GLANCE = 0.5
-ATTEMPTS = 3  # for a run that ends with what had started it
+ATTEMPTS = 3  # of a run that ends because the process that had started it did
 FULL = 0.85  # share of the machine's memory that runs may hold together
-SPARE = 0.04  # share of it that must be left, whoever holds the rest
+SPARE = 0.04  # share of it that must be free, whichever process holds the rest
 
 Request = Callable[[PlannedRun], Mapping[str, Any]]
 Tell = Callable[[PlannedRun, Record], None]
 
 
 class RunSource(Protocol):
-    """Where runs come from: a list known beforehand, or a search that learns from the last."""
+    """The source of runs: a list known beforehand, or a search that learns from finished runs."""
 
     def next(self) -> PlannedRun | None:
         """The next run to start, None when there is none for now."""
@@ -62,9 +62,9 @@ class Listed:
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """What runs may take: `seconds` and `bytes` each (0 = any), all of them until `stop_at`.
+    """The limits of runs: `seconds` and `bytes` for each (0 = any), and `stop_at` for all.
 
-    `stop_at` is a `time.monotonic()`, 0 for none; what is in flight then goes back to pending.
+    `stop_at` is a `time.monotonic()`, 0 for none; runs in flight at that time become pending.
     """
 
     workers: int = 1
@@ -96,7 +96,7 @@ class Engine:
     def work(self, source: RunSource, longest: float = 0.0) -> None:
         """Run all that `source` gives; `longest`: seconds that a run is known to take.
 
-        However this ends, no process is left and no run says that it is running.
+        However this ends, no process is left and no run is in the state `running`.
         """
         self._longest = longest
         try:
@@ -144,7 +144,7 @@ class Engine:
             code = process.poll()
             if code is not None and process.lost and self._lost[run.id] < ATTEMPTS - 1:
                 self._lost[run.id] += 1
-                process.kill()  # it may outlive what had started it by a moment
+                process.kill()  # it may outlive the process that had started it by a moment
                 self._put_back(run, record)
             elif code is not None:
                 self._end(source, run, process, self._outcome(run, process, record, code))

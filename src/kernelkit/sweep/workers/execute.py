@@ -1,7 +1,7 @@
 """One run, as a process of its own: `python -m kernelkit.sweep.workers.execute REQUEST.json`.
 
-The request is {"notebook", "values", "folder", "report"}. How it went is the exit code, and
-what went wrong is in `error.txt` of the folder.
+The request is {"notebook", "values", "folder", "report"}. The exit code tells how it ended, and
+`error.txt` in the folder what went wrong.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
     """Read the request, run, and end with the run's exit code."""
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     die_with(int(sys.argv[2]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep says when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
     sys.exit(execute(request))
 
 

@@ -1,7 +1,7 @@
-"""A process that has imported what runs need, and forks one off for each.
+"""A process that imports the modules that runs need, and forks once for each run.
 
-It imports and never uses: a library's threads and devices do not survive a fork, its modules
-do. Runs forked from it start in a tenth of a second instead of several.
+It imports libraries and calls nothing in them: their modules survive a fork, their threads and
+devices do not. Runs forked from it start in a tenth of a second instead of several.
 
     in, a line each:   {"notebook": …, "values": …, "folder": …, "report": true}
     out, a line each:  {"begun": 4711}  ·  {"ended": 4711, "code": 0}
@@ -44,7 +44,7 @@ class ForkServer:
     """Starts runs by asking such a process; a new one takes its place if it dies."""
 
     def __init__(self, warm: Sequence[str], log: Path) -> None:
-        self.warm, self.log = tuple(warm), log  # libraries say things while they are imported
+        self.warm, self.log = tuple(warm), log  # libraries print while they are imported
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
         self._codes: dict[int, int] = {}
@@ -96,7 +96,7 @@ class ForkServer:
         """The server's messages since the last call, after a wait of at most that many seconds.
 
         Returns the runs that began; EOFError once it is gone. The pipe is read by its
-        descriptor: lines that wait in a reader's buffer are nothing that `select` would see.
+        descriptor: `select` would not see lines that wait in a reader's buffer.
         """
         if process is not self._process:
             raise EOFError
@@ -147,11 +147,11 @@ def serve(parent: int, warm: Sequence[str]) -> None:
     # A figure made inline must stay so though matplotlib is imported before its kernel is.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     for name in (*OWN, *warm):
-        # What cannot be imported here fails in the run, where it is reported.
+        # A module that cannot be imported here fails again in the run, which reports it.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     if warm and threading.active_count() > 1:
-        # A fork takes one thread along, and for good every lock that another held just then.
+        # A fork copies one thread, and locks that other threads hold stay locked in the copy.
         print("a warm module starts threads: nothing is imported beforehand", file=sys.stderr)
         sys.stderr.flush()
         os.execv(sys.executable, [sys.executable, "-m", MODULE, str(parent)])  # noqa: S606

@@ -1,7 +1,7 @@
 """A Jupyter kernel that is forked rather than started, with its imports done already.
 
-The fork happens while its parent still has a single thread and no sockets; what is forked
-then waits for the command that would have started a kernel, and becomes that kernel.
+The fork happens while the parent has a single thread and no sockets. The child waits for the
+command that would have started a kernel, and becomes that kernel.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 NAME = "kernelkit-forked"
 LAUNCHER = "ipykernel_launcher"
 
-_seeds: list[tuple[int, int]] = []  # (process id, pipe to it) of what waits to become a kernel
+_seeds: list[tuple[int, int]] = []  # (process id, pipe to it) of a child that waits
 
 
 def plant() -> None:
-    """Fork what the next kernel started by this process will be."""
+    """Fork the process that becomes the next kernel that this process starts."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -61,7 +61,7 @@ def _become(request: dict[str, Any]) -> None:
 
 
 class Process:
-    """As much of `subprocess.Popen` as a provisioner needs, over a child that was forked."""
+    """The part of `subprocess.Popen` that a provisioner needs, for a forked child."""
 
     stdin = stdout = stderr = None
 
@@ -103,10 +103,10 @@ class Process:
 
 
 class Forked(LocalProvisioner):
-    """Launches a kernel from what was planted, or as usual when nothing is left of that."""
+    """Launches a kernel from the waiting child, or as usual when there is none."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        """Tell the seed what to become; returns the connection's facts."""
+        """Tell the waiting child which kernel to become; returns the connection's facts."""
         if not _seeds or LAUNCHER not in cmd:
             return await super().launch_kernel(cmd, **kwargs)
         pid, pipe = _seeds.pop()

@@ -1,4 +1,4 @@
-"""The processes that runs are: started, watched for time and memory, killed with their kernels."""
+"""The processes of runs: how they are started, measured and killed with their kernels."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import psutil  # type: ignore[import-untyped]
 from kernelkit import files
 from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
 
-COLD = "KERNELKIT_COLD"  # set to anything: every run in an interpreter of its own
+COLD = "KERNELKIT_COLD"  # if set, every run gets an interpreter of its own
 
-KILL_SECONDS = 30.0  # waited for what was killed to be gone; the kernel may have it in a long call
+KILL_SECONDS = 30.0  # to wait for killed processes, which the system may hold in a long call
 
 
 class Child(Protocol):
-    """What both a fresh process and a forked one can be asked."""
+    """What a fresh process and a forked one have in common."""
 
     pid: int
 
@@ -32,7 +32,7 @@ class Child(Protocol):
 
 
 class Launcher(Protocol):
-    """Starts runs; `close` ends whatever it keeps for that."""
+    """Starts runs; `close` ends the processes that it keeps for that."""
 
     def start(self, request: Mapping[str, Any]) -> Child:
         """Begin one run."""
@@ -77,7 +77,7 @@ class RunProcess:
 
     @property
     def lost(self) -> bool:
-        """Whether it ended for no fault of its own, with what had started it."""
+        """Whether it ended because the process that had started it did."""
         return bool(getattr(self.child, "lost", False))
 
     @property
@@ -99,7 +99,7 @@ class RunProcess:
         return held
 
     def kill(self) -> None:
-        """End it and all below it, now; what cannot be ended is not waited for without end."""
+        """Kill it and all below it, and wait a limited time for their end."""
         family = _family(self.child.pid)
         for member in family:
             with contextlib.suppress(psutil.Error):
@@ -122,7 +122,7 @@ class RunProcess:
 
 
 def machine_bytes() -> int:
-    """The memory there is to use: the machine's, or less where a container is held to less."""
+    """The memory that may be used: the machine's, or a container's limit where that is less."""
     total = int(psutil.virtual_memory().total)
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):

@@ -1,15 +1,12 @@
 """What runs inside a session: its clock, what it takes over, what it leaves."""
 
 import json
-import os
 import shutil
 import time
-import zipfile
 
 import pytest
 
-from kernelkit.errors import RunFailedError
-from kernelkit.sweep.backends import in_session, wheels
+from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel
 from kernelkit.sweep.config import specification
@@ -71,6 +68,7 @@ def test_every_run_knows_when_the_session_began(sessions):
     assert [found["minutes"] for found in sessions.metrics()] == [60.0] * 3
 
 
+@pytest.mark.long
 def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(sessions, capsys):
     text = "base: {does: late}\ngrid: {a: [1, 2]}"
     sessions.run(text, began=time.monotonic() - 3000)
@@ -99,7 +97,7 @@ def test_a_run_that_bounded_itself_is_done(sweeps, sessions):
 
 
 @pytest.mark.long
-def test_what_runs_keep_travels_while_there_are_runs_left(sessions):
+def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
     folder = sessions.run(text, began=time.monotonic() - 3000)
     assert sessions.states() == ["done", "done", "stopped"]
@@ -149,48 +147,3 @@ def test_a_trial_that_the_clock_stops_is_gone_on_with(sessions):
 
     assert sessions.states() == ["done", "done"]
     assert (folder / stopped.parent.name).is_dir()
-
-
-def wheel(folder, name="blossom_of_a_wheel"):
-    """A wheel of a module that holds one number."""
-    info = f"{name}-1.0.dist-info"
-    files = {
-        f"{name}.py": "PETALS = 5\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/RECORD": "",
-    }
-    folder.mkdir(parents=True)
-    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-
-
-@pytest.mark.parametrize("place", ["datasets/me/wheels", "wheels"])
-def test_a_wheel_of_a_dataset_brings_what_the_image_lacks(tmp_path, monkeypatch, place):
-    monkeypatch.setattr("sys.path", [*os.sys.path])
-    wheel(tmp_path / place / "deep")
-
-    wheels.provide("blossom_of_a_wheel", "me/wheels", tmp_path)
-
-    from importlib import import_module
-
-    assert import_module("blossom_of_a_wheel").PETALS == 5
-    os.sys.modules.pop("blossom_of_a_wheel")
-
-
-@pytest.mark.parametrize(
-    ("dataset", "message"),
-    [
-        ("", "no dataset of wheels is attached"),
-        ("me/nothing", "me/nothing no wheels"),
-        ("me/others", "could not be installed from me/others"),
-    ],
-)
-def test_without_the_wheel_it_ends_in_one_line(tmp_path, dataset, message):
-    wheel(tmp_path / "datasets/me/others", "another")
-
-    with pytest.raises(RunFailedError, match=message) as caught:
-        wheels.provide("blossom_of_a_wheel", dataset, tmp_path)
-    assert "\n" not in str(caught.value)
-    wheels.provide("json", dataset, tmp_path)  # there already

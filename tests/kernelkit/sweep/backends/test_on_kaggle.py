@@ -58,7 +58,7 @@ def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
     assert not list(sweeps.runs.glob("rehearsal*"))
 
 
-def test_what_was_rehearsed_is_not_done_on_kaggle(sweeps, monkeypatch):
+def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
     from kernelkit.sweep import command
 
     asked = []
@@ -82,7 +82,7 @@ def test_a_rehearsal_of_nothing_is_refused(sweeps):
         sweeps.run("grid: {a: [1]}", local=True)
 
 
-def test_what_rides_along_holds_no_client(sweeps):
+def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
     describe(sweeps)
     project = session_kernel.carrying(sweeps.notebook)
     files = packages.files(project.package_folder("kernelkit"), project.leave_out)
@@ -123,6 +123,26 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     sweeps.run(text, kaggle=True, local=True, dry_run=True, accelerator="tpu")
     assert "dataset_data_sources = ['me/wheels']" in sweeps.message
     assert "optuna" not in sweeps.message
+
+
+def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index):
+    describe(sweeps)
+    index.add("optuna", "99.0")
+    (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\nwheels = ["optuna==99.0"]\n')
+    sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
+    assert "optuna 99.0 for this machine's Python" in sweeps.message
+
+
+@pytest.mark.long
+def test_the_projects_wheels_are_there_in_each_run(sweeps, index):
+    describe(sweeps)
+    index.add("bloom-of-a-wheel")
+    pinned = '[tool.kernelkit]\nwheels = ["bloom-of-a-wheel==1.0"]\n'
+    (sweeps.folder / "pyproject.toml").write_text(pinned)
+    source = sweeps.notebook.read_text().replace("import json", "import bloom_of_a_wheel, json")
+    sweeps.notebook.write_text(source)
+    sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
+    assert [row["state"] for row in rows(sweeps).values()] == ["done", "done"]
 
 
 @pytest.mark.long

@@ -65,7 +65,7 @@ def test_excluded_combinations_are_left_out(sweeps):
         ("grid: {a: [1]}\nsearch: {trials: 3}", "takes the place of grid"),
     ],
 )
-def test_what_cannot_be_run_is_told_in_one_line(sweeps, text, message):
+def test_a_sweep_that_cannot_run_is_refused_in_one_line(sweeps, text, message):
     with pytest.raises(ParameterError) as caught:
         read(sweeps, text)
 

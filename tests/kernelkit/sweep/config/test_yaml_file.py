@@ -27,7 +27,7 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
         ("", "must hold keys"),
     ],
 )
-def test_what_is_no_mapping_or_says_two_things_is_refused(tmp_path, text, message):
+def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, message):
     path = tmp_path / "x.yaml"
     path.write_text(text)
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from kernelkit.sweep.config import specification
-from kernelkit.sweep.report import page
+from kernelkit.sweep.report.sweep_report import write_page
 from kernelkit.sweep.store.records import DONE, FAILED, Record
 from kernelkit.sweep.store.results import ResultTable, Row
 
@@ -33,7 +33,7 @@ def written(sweeps, tmp_path):
         record = Record(FAILED, error="</script><b>odd & bad") if bad else Record(DONE, seconds=9.0)
         metrics = {} if bad else {"macro_f1": score, "seconds": 5.0, "loss": float("nan")}
         rows.append(Row(run, record, metrics, (0.1, 0.2, score), f"{run.id}/report.html"))
-    return page.write(tmp_path / "index.html", ResultTable("tiny <sweep>", "macro_f1", tuple(rows)))
+    return write_page(tmp_path / "index.html", ResultTable("tiny <sweep>", "macro_f1", tuple(rows)))
 
 
 def seen(path, tmp_path, **view):
@@ -79,14 +79,14 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert 'aria-sort="descending"><button type="button">macro F1<' in document
 
 
-def test_what_changes_together_is_one_axis_with_round_marks(sweeps, tmp_path):
+def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, tmp_path):
     text = "runs: [{a: 100, kind: x}, {a: 930, kind: y}]"
     runs = specification.read(sweeps.write(text)).runs
     rows = [
         Row(run, Record(DONE, seconds=9.0), {"macro_f1": run.values["a"] / 1000, "seconds": 5.0})
         for run in runs
     ]
-    path = page.write(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
+    path = write_page(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
 
     document = seen(path, tmp_path)
 
@@ -102,14 +102,14 @@ def test_marks_that_lie_close_are_told_apart(sweeps, tmp_path):
         Row(run, Record(DONE, seconds=9.0), {"macro_f1": 0.793 + run.values["a"] / 125})
         for run in runs
     ]
-    path = page.write(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
+    path = write_page(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
 
     marks = re.findall(r'text-anchor="end">(0[\d.]+)<', seen(path, tmp_path))
 
     assert {"0.8025", "0.8050", "0.8075"} <= set(marks)
 
 
-def test_what_all_runs_share_is_said(written):
+def test_values_that_all_runs_share_are_shown(written):
     data = json.loads(re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1])
     assert data["axes"] == ["a", "kind"]
     assert not set(data["base"]) & set(data["axes"])
@@ -126,7 +126,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
     rows = tuple(
         Row(run, Record(DONE, seconds=9.0), {"loss": run.values["a"] / 1000}) for run in runs
     )
-    path = page.write(tmp_path / "index.html", ResultTable("tiny", "loss", rows, minimize=True))
+    path = write_page(tmp_path / "index.html", ResultTable("tiny", "loss", rows, minimize=True))
 
     document = seen(path, tmp_path)
 

@@ -90,7 +90,7 @@ def test_force_goes_on_from_nothing(sweeps, folder, run, monkeypatch, force):
     assert launcher.found == [{"state.json"} if force else {"state.json", "checkpoints"}]
 
 
-def test_what_never_begins_is_given_up_in_the_end(folder, run):
+def test_a_run_that_never_begins_fails_in_the_end(folder, run):
     launcher = Launcher(lambda: Child(-9, lost=True))
 
     record = work(folder, run, launcher)
@@ -99,7 +99,7 @@ def test_what_never_begins_is_given_up_in_the_end(folder, run):
     assert "was killed (signal 9)" in record.error
 
 
-def test_what_cannot_be_killed_does_not_hold_the_sweep(folder, run, monkeypatch):
+def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(folder, run, monkeypatch):
     monkeypatch.setattr(processes, "KILL_SECONDS", 0.05)
 
     record = work(folder, run, Launcher(lambda: Child(None)), seconds=0.05)

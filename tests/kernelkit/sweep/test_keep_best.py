@@ -1,7 +1,8 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep.config import best_files
+from kernelkit.sweep.config import specification
+from kernelkit.sweep.store import results
 
 
 @pytest.fixture
@@ -18,18 +19,18 @@ def runs(tmp_path):
 
 @pytest.mark.parametrize(("minimize", "kept"), [(False, ["1", "3"]), (True, ["0", "2"])])
 def test_only_the_best_runs_keep_the_file(runs, minimize, kept):
-    best_files.prune(runs, {"model.h5": 2}, minimize=minimize)
+    results.keep_best(runs, {"model.h5": 2}, minimize=minimize)
     left = [folder.name for folder in runs if (folder / "model.h5").is_file()]
     assert left == kept
     assert all((folder / "metrics.json").is_file() for folder in runs)
-    assert best_files.prune(runs, {"model.h5": 2}, minimize=minimize) == []
+    assert results.keep_best(runs, {"model.h5": 2}, minimize=minimize) == []
 
 
 @pytest.mark.parametrize(
     "asked", [["model.h5"], {"model.h5": 0}, {"model.h5": True}, {"../model.h5": 1}, {"": 1}],
     ids=str,
 )  # fmt: skip
-def test_what_it_does_not_take_is_one_line(asked):
+def test_a_wrong_keep_best_is_refused_in_one_line(asked):
     with pytest.raises(ParameterError, match="keep_best") as error:
-        best_files.checked(asked)
+        specification.checked_keep_best(asked)
     assert "\n" not in str(error.value)

@@ -1,0 +1,35 @@
+"""Training passes through no more modules than a reader can follow."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from tensorflow import keras
+from ways import Arrived, Way
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "02_train.ipynb"
+
+
+@pytest.mark.long
+def test_from_02_train_to_the_first_gradient(dataset, tmp_path, monkeypatch):
+    from petals.training import precision
+
+    def apply(*_, **__):
+        raise Arrived
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(keras.optimizers.AdamW, "apply", apply)
+    monkeypatch.setattr(precision, "SECONDS", 0.0)
+    given = {"data": str(dataset), "image_size": 32, "backbone": "SmallNet", "weights": "none",
+             "head": "gradient", "accelerator": "cpu", "output": str(tmp_path / "run")}  # fmt: skip
+    names = {"__name__": "__main__"}
+    with Way("petals") as way:
+        for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
+            if cell.cell_type == "code":
+                exec(compile(cell.source, "cell", "exec"), names)
+                if "parameters" in cell.metadata.get("tags", []):
+                    names |= given
+        pytest.fail("no gradient was computed")
+    assert {"data/dataset", "training/head"} <= set(way.modules)
+    assert len(way.modules) <= 33, " ".join(way.modules)
+    assert len(way.rooms) <= 5, " ".join(sorted(way.rooms))

@@ -1,0 +1,89 @@
+"""What training says while an epoch goes on, on a clock that the tests move."""
+
+import re
+
+import numpy as np
+import pytest
+
+from petals.training import callbacks
+from petals.training.callbacks import Epochs
+
+LINE = re.compile(
+    r"  fine-tune (\d)/3: step (\d+) of 40  ([\d,]+) images/s  (\d+):(\d\d) left"
+)  # fmt: skip
+
+
+class Model:
+    """As much of a model as the callback asks for."""
+
+    stop_training = False
+    optimizer = type("Optimizer", (), {"learning_rate": 0.001})()
+
+    def get_weights(self):
+        return []
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(callbacks, "_now", lambda: now[0])
+    return now
+
+
+def follow(clock, lines, *, step_seconds, scoring_seconds, compile_seconds=60.0):
+    """Three epochs of 40 steps of 64 photos; returns when each line came, and the end."""
+    told = []
+
+    def predict():
+        clock[0] += scoring_seconds
+        return np.eye(2)
+
+    watch = Epochs("fine-tune", predict, np.array([0, 1]), epochs=3, steps=40, batch_size=64,
+                   every=5.0, say=lambda line: told.append((clock[0], line)))  # fmt: skip
+    watch.set_model(Model())
+    for epoch in range(3):
+        watch.on_epoch_begin(epoch)
+        for step in range(40):
+            clock[0] += step_seconds + (compile_seconds if epoch == step == 0 else 0)
+            watch.on_train_batch_end(step, {"loss": 1.0, "accuracy": 0.5})
+        watch.on_epoch_end(epoch, {"loss": 1.0, "accuracy": 0.5})
+    lines += told
+    return clock[0]
+
+
+def test_a_line_within_an_epoch_has_the_rate_and_the_time_left(clock):
+    lines = []
+    end = follow(clock, lines, step_seconds=2.0, scoring_seconds=6.0)
+    steps = [(at, LINE.fullmatch(line)) for at, line in lines if ": step " in line]
+    assert len(steps) > 20
+    known = [(at, found) for at, found in steps if found]
+    assert len(known) >= len(steps) - 1  # the first step alone has no rate
+    for at, found in known:
+        epoch, step, minutes, seconds = (int(found[n]) for n in (1, 2, 4, 5))
+        assert found[3] == "32"  # 64 photos in two seconds, the compiling left out
+        left = 60 * minutes + seconds
+        # Before the first epoch is scored, nobody knows how long that takes.
+        unknown = 3 * 6.0 if epoch == 1 else 0.0
+        assert left == pytest.approx(end - at - unknown, abs=1.5)
+        assert 32 * (left - (4 - epoch) * (0 if epoch == 1 else 6)) == pytest.approx(
+            64 * (40 - step + 40 * (3 - epoch)), abs=64
+        )
+
+
+def test_lines_within_an_epoch_are_written_over_where_a_person_watches(clock, monkeypatch, capsys):
+    monkeypatch.setenv("JPY_SESSION_NAME", "notebooks/02_train.ipynb")
+    watch = Epochs("fine-tune", lambda: np.eye(2), np.array([0, 1]), epochs=1, steps=40,
+                   batch_size=64)  # fmt: skip
+    watch.set_model(Model())
+    watch.on_epoch_begin(0)
+    for step in range(40):
+        clock[0] += 1.0
+        watch.on_train_batch_end(step, {"loss": 1.0, "accuracy": 0.5})
+    watch.on_epoch_end(0, {"loss": 1.0, "accuracy": 0.5})
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1
+    assert told.count("\r") == 40
+    first, *_, last = told.split("\r")[1:]
+    assert first.startswith("  fine-tune 1/1: step 1 of 40")
+    assert last.startswith("  fine-tune 1/1  loss 1.000")
+    assert last.rstrip().endswith("0:00 left")

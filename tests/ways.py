@@ -1,0 +1,71 @@
+"""The modules that a command passes through, which a reader has to open to follow it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+SRC = Path(__file__).parents[1] / "src"
+
+
+class Arrived(BaseException):
+    """Raised at the end of a way, so that nothing after it runs."""
+
+
+class Way:
+    """The modules of a package whose functions are called within a `with` block.
+
+    `modules` has their paths below the package in the order in which they are entered, such as
+    "push/send". Code that runs only while a module is imported does not count. `without` begins
+    the paths that do not count either. Of other threads those of a pool are followed.
+    """
+
+    def __init__(self, package: str, without: str = "(none)") -> None:
+        self.modules: list[str] = []
+        self._folder = f"{SRC / package}/"
+        self._without = without
+        self._seen: set[CodeType] = set()
+
+    @property
+    def rooms(self) -> set[str]:
+        """The folders that the modules lie in; the modules of the ground floor lie in none."""
+        return {module.split("/")[0] for module in self.modules if "/" in module}
+
+    def __enter__(self) -> Way:
+        self._before = sys.getprofile()
+        threading.setprofile(self._called_in_thread)
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> bool:
+        sys.setprofile(self._before)
+        threading.setprofile(None)
+        return _[0] is Arrived
+
+    def _called_in_thread(self, frame: FrameType, event: str, argument: Any) -> None:
+        if "ThreadPool" in threading.current_thread().name:
+            self._called(frame, event, argument)
+        else:
+            sys.setprofile(None)
+
+    def _called(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event != "call" or code in self._seen or not code.co_filename.startswith(self._folder):
+            return
+        module = code.co_filename.removeprefix(self._folder).removesuffix(".py")
+        if module.startswith(self._without) or self._is_importing(frame):
+            return
+        self._seen.add(code)
+        if module not in self.modules:
+            self.modules.append(module)
+
+    def _is_importing(self, frame: FrameType | None) -> bool:
+        while frame is not None:
+            code = frame.f_code
+            if code.co_name == "<module>" and code.co_filename.startswith(self._folder):
+                return True
+            frame = frame.f_back
+        return False
