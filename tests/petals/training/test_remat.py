@@ -60,7 +60,7 @@ def test_it_trains_alike_and_keeps_less():
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     plain, less = json.loads(done.stdout.splitlines()[-1]).values()
-    assert less["losses"] == pytest.approx(plain["losses"], rel=0.01)
+    assert less["losses"] == pytest.approx(plain["losses"], rel=0.05)  # of bfloat16
     assert plain["losses"][0] != plain["losses"][2]
     assert less["others"] == pytest.approx(plain["others"], rel=0.01)  # statistics and seeds
     assert less["kept"] < 0.7 * plain["kept"]
