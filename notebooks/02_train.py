@@ -54,6 +54,7 @@ scale_rate = True  # whether fine-tuning on N replicas multiplies the rate by N
 tta = 0  # >= 0: views averaged at prediction time; 0 = what suits the head
 accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
+remat = False  # whether to compute activations twice while fine-tuning, to save memory (on JAX)
 custom_loop = False  # fine-tune with the loop spelt out in petals.training.custom_loop
 on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
@@ -137,7 +138,7 @@ settings = {
     "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
     "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
     "learning_rate": learning_rate, "scale_rate": scale_rate, "tta": tta,
-    "accelerator": accelerator, "dtype": dtype, "custom_loop": custom_loop,
+    "accelerator": accelerator, "dtype": dtype, "remat": remat, "custom_loop": custom_loop,
     "on_corrupt": on_corrupt, "seed": seed, "limit": limit, "time_limit": time_limit,
     "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
 }  # fmt: skip
@@ -373,7 +374,9 @@ if head == "gradient" and head_rates:
 #   [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay` work against it too.
 # - **It costs time and memory.** Every step runs the backbone forward and backward. A batch that
 #   does not fit into the chip's memory ends with the error `RESOURCE_EXHAUSTED`; take a smaller
-#   `batch_size` then. `tools/tpu_check.py` asks the TPU's compiler beforehand whether a run fits.
+#   `batch_size` then, or set `remat=True`: the backward pass then computes normalisation and
+#   activations again instead of keeping them. `tools/tpu_check.py` asks the TPU's compiler
+#   beforehand whether a run fits.
 #
 # ### Why BatchNorm stays frozen
 #
@@ -441,7 +444,7 @@ if tuning:
         classifier, lambda step: batches(start=step), val,
         rates=rates, epochs=epochs, steps_per_epoch=steps, batch_size=batch_size_all,
         val_labels=val_labels, **plan.compiling, augment=change if on_device else None,
-        by_hand=custom_loop, files=train.paths, checkpoints=kept,
+        remat=remat, by_hand=custom_loop, files=train.paths, checkpoints=kept,
         checkpoint_minutes=checkpoint_minutes, **watching,
     )  # fmt: skip
     stopped = tuned.stopped

@@ -30,6 +30,7 @@ FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
     "mix": ("none",),
     "scale_rate": (True,),
     "custom_loop": (False,),
+    "remat": (False,),
     "checkpoint_minutes": (5.0,),
 }
 

@@ -134,7 +134,7 @@ def _search(
         )
     results: dict[int, TpuCheck] = {}
 
-    def fits(batch: int) -> bool:
+    def memory(batch: int) -> tuple[int, int] | None:
         report("progress", f"trying {name}={batch}")
         given = {**values, name: batch}
         results[batch] = found = compiled(project, given, machine, report, [TRAINING])
@@ -142,9 +142,9 @@ def _search(
             raise PreflightError("--largest-batch: this run has no training step")
         report("tried", f"{name}={batch}: {next(found.programs[0].lines())}", batch=batch,
                fits=found.fits)  # fmt: skip
-        return found.fits
+        return found.programs[0].memory if found.fits else None
 
-    good, bad = largest(int(values[name]), fits)
+    good, bad = largest(int(values[name]), memory, machine.hbm)
     if not good:
         tell(results[bad], report)
         raise DoesNotFitError(f"not even {name}={bad} fits a {machine.name}")

@@ -60,6 +60,12 @@ class CompiledProgram:
         return bool(self.facts["fits"])
 
     @property
+    def memory(self) -> tuple[int, int]:
+        """(bytes of a chip at peak, bytes of these that a batch of any size takes)."""
+        held = (self.facts.get(f"{kind}_bytes", 0) for kind in ("parameters", "optimizer"))
+        return int(self.facts["peak_bytes"]), sum(held)
+
+    @property
     def bound(self) -> Bound:
         """What the machine's peaks allow."""
         return Bound(

@@ -31,6 +31,7 @@ from petals.training import features, schedules
 from petals.training.compile import compile_model
 from petals.training.head import build_head, head_batch
 from petals.training.plan import RunPlan, plan_run
+from petals.training.remat import rematerialising
 
 COMPETITION_IMAGES = 12753  # of its train split, at each size
 TRAINING, PREDICTION = "training step", "prediction"
@@ -126,6 +127,7 @@ def _training(plan: RunPlan, num_classes: int) -> Program:
     if augment is not None:  # in the step, in the way that suits a TPU
         model = augmenting(model, augment, dense=True)
         images = {IMAGE: images, CHANGES: Shape((plan.batch_size, len(COLUMNS)), np.float32)}
+    model = rematerialising(model) if plan.settings["remat"] else model
     compile_model(model, plan.rates, **plan.compiling)
     labels = Shape((plan.batch_size, num_classes), np.float32)
     if plan.settings["custom_loop"]:

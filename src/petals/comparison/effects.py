@@ -1,4 +1,4 @@
-"""What a setting does to the score: runs that differ in it and in nothing else."""
+"""The effect of a setting on the score, from runs that differ in it and in nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "learning rate": ("schedule", "learning_rate", "scale_rate"),
 }
 # A difference in these is no difference in the recipe
-NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "time_limit",
+NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "remat", "time_limit",
              "resume", "checkpoint_minutes", "on_corrupt")  # fmt: skip
 NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
 

@@ -66,7 +66,12 @@ class Augment(keras.layers.Layer):
         images, changes = inputs[IMAGE], inputs[CHANGES]
         if self._compiled is not None:
             return self._compiled(images, changes)
-        return self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
+        found = self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
+        if not _on_jax():
+            return found
+        from jax.ad_checkpoint import checkpoint_name
+
+        return checkpoint_name(found, "augmented")  # for `petals.training.remat`, which keeps them
 
 
 def _on_tpu(strategy: Any) -> bool:

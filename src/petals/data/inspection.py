@@ -22,7 +22,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class Shard:
-    """What one file holds, as opposed to what its name declares."""
+    """The contents of one file, as opposed to what its name declares."""
 
     path: str
     bytes: int = 0

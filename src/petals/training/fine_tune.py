@@ -24,6 +24,7 @@ from petals.models.classifier import Classifier
 from petals.training import custom_loop
 from petals.training.callbacks import Epochs
 from petals.training.compile import compile_model
+from petals.training.remat import rematerialising
 
 
 def fine_tune(
@@ -39,6 +40,7 @@ def fine_tune(
     weight_decay: float = 0.0,
     label_smoothing: float = 0.0,
     augment: Augmentation | None = None,
+    remat: bool = False,
     by_hand: bool = False,
     files: tuple[str, ...] = (),
     **watching: Any,
@@ -48,6 +50,7 @@ def fine_tune(
     `batches(step)`: the endless batches of `petals.data.pipeline.training` from that step on, of
     `batch_size` images over all replicas, of which each of several hosts gives its part;
     `augment`: what the step does to them first, where the pipeline leaves that to the device;
+    `remat`: whether activations are computed again in the backward pass (`petals.training.remat`);
     `rates`: the learning rate of each step; `files`: the shards it reads, to name a damaged one;
     `watching`: what `petals.training.callbacks.Epochs` takes. With `checkpoints` among it,
     training goes on where the one that was found left off.
@@ -62,6 +65,7 @@ def fine_tune(
             "mixed in pairs, so batch_size must be even"
         )
     trained = model if augment is None else augmenting(model, augment)
+    trained = rematerialising(trained) if remat else trained
     compile_model(trained, rates, weight_decay=weight_decay, label_smoothing=label_smoothing)
     watch = Epochs(
         "fine-tune",

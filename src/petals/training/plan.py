@@ -15,6 +15,7 @@ from petals.accelerators.detect import Accelerator
 from petals.models.build import build, set_trainable
 from petals.models.classifier import Classifier
 from petals.training import schedules
+from petals.training.remat import check_backend
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,10 @@ def plan_run(
     `settings`: the notebook's parameters by name; `images`: how many the train split has;
     `weights`: in place of the settings' own, for one who needs the shapes alone. Raises
     `SettingError` and `WeightsError` as `petals.models.build.build` does, and `SettingError` for
-    a `fine_tune` that names layers which are not there.
+    a `fine_tune` that names layers which are not there, and for `remat` where it does not work.
     """
+    if settings["remat"]:
+        check_backend(device.backend)
     with device.scope():
         classifier = build(
             settings["backbone"],

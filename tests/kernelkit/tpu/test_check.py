@@ -66,7 +66,7 @@ def test_the_largest_batch_is_searched_for(garden):
     assert found["largest"]["batch"] == 32
     assert found["largest"]["text"] == "batch_size=32 fits; batch_size=40 does not fit"
     tried = [event["batch"] for event in garden.events if event["event"] == "tried"]
-    assert tried[:3] == [16, 32, 64]
+    assert tried == [16, 32, 40]  # it takes half a gigabyte an image, and 16 are there
     assert all(request["programs"] == ["training step"] for request in garden.asked())
 
 

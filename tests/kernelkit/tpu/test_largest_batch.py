@@ -4,24 +4,48 @@ import pytest
 
 from kernelkit.tpu.largest_batch import largest
 
+ROOM = 100_000
+
+
+def search(memory, begin=16, most=4096):
+    """((good, bad), batches that were asked for) where a batch fits that takes `ROOM` at most."""
+    asked = []
+
+    def compiled(batch):
+        asked.append(batch)
+        peak = memory(batch)
+        return (peak, memory(0)) if peak <= ROOM else None
+
+    found = largest(begin, compiled, ROOM, most)
+    assert all(batch % 8 == 0 for batch in asked)
+    assert len(asked) == len(set(asked))
+    return found, asked
+
 
 @pytest.mark.parametrize("edge", [8, 16, 24, 40, 100, 512])
 def test_the_edge_is_found_in_steps_of_eight(edge):
-    asked = []
+    found, asked = search(lambda batch: batch * ROOM // edge)
+    assert found == (edge // 8 * 8, edge // 8 * 8 + 8)
+    assert len(asked) <= 3  # of which one or two are refused, which takes seconds
 
-    def fits(batch):
-        asked.append(batch)
-        return batch <= edge
 
-    good, bad = largest(16, fits)
-    assert (good, bad) == (edge // 8 * 8, edge // 8 * 8 + 8)
-    assert all(batch % 8 == 0 for batch in asked)
-    assert len(asked) == len(set(asked)) <= 14
+@pytest.mark.parametrize("edge", [24, 100, 512])
+def test_what_any_batch_takes_is_not_taken_for_the_images(edge):
+    found, asked = search(lambda batch: 40_000 + batch * 60_000 // edge)
+    assert found[0] == edge // 8 * 8
+    assert len(asked) <= 3
+
+
+@pytest.mark.parametrize("power", [0.3, 0.8, 1.5, 3])
+def test_a_bad_estimate_ends_in_halving(power):
+    found, asked = search(lambda batch: int(ROOM * (batch / 700) ** power))
+    assert found == (696, 704)
+    assert len(asked) <= 16
 
 
 def test_nothing_fits():
-    assert largest(30, lambda batch: False) == (0, 8)
+    assert search(lambda batch: 2 * ROOM, begin=30) == ((0, 8), [32, 16, 8])
 
 
 def test_all_that_is_tried_fits():
-    assert largest(8, lambda batch: True, most=64) == (64, 0)
+    assert search(lambda batch: 0, begin=8, most=64)[0] == (64, 0)

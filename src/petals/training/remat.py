@@ -1,0 +1,51 @@
+"""Compute activations again in the backward pass, so that a step need not keep them: on JAX.
+
+Training keeps what the layers give until the backward pass needs it, and of a large batch that is
+most of a chip's memory. With `rematerialising`, only what convolutions and dense layers give is
+kept; normalisation, activations and whatever else is cheap are computed a second time.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from tensorflow import keras
+
+from petals.errors import SettingError
+
+# Results of these JAX operations; `petals.data.augment_layer` gives the augmented images a "name".
+KEPT = ("conv_general_dilated", "dot_general", "name")
+
+
+def check_backend(backend: str) -> None:
+    """Raise `SettingError` for a backend that keeps all activations in any case."""
+    if backend != "jax":
+        raise SettingError(
+            f"remat=True works on JAX only, which a TPU v5e-8 uses, and this run uses {backend}: "
+            "leave remat out, and take a smaller batch_size where memory is short"
+        )
+
+
+def rematerialising(model: keras.Model) -> keras.Model:
+    """The model, with the same variables and results, which needs less memory to train.
+
+    Raises `SettingError` where Keras does not compute with JAX.
+    """
+    check_backend(keras.config.backend() if hasattr(keras, "config") else "tf_keras")
+    import jax
+
+    found = keras.Model(model.input, model.output, name=f"rematerialising_{model.name}")
+    keeping_all = found.stateless_call
+
+    def stateless_call(weights: Any, others: Any, inputs: Any, **options: Any) -> Any:
+        # The state goes in and comes out: BatchNorm's statistics, the seeds of dropout.
+        forward = partial(keeping_all, **options)
+        return jax.checkpoint(forward, policy=_kept)(weights, others, inputs)
+
+    found.stateless_call = stateless_call  # what a step differentiates, of Keras's and of our own
+    return found
+
+
+def _kept(operation: Any, *_: Any, **__: Any) -> bool:
+    return operation.name in KEPT
