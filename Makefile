@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-browser test-tpu test-parity fuzz lab docs bench lint lock
+.PHONY: help run tpu-check push test test-long test-browser shapes pictures test-tpu test-parity fuzz lab docs bench lint lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
@@ -23,8 +23,9 @@ help: ## list the targets
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+RUN = tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
 run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, train, report (3 minutes)
-	$(BIN)/python tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
+	$(BIN)/python $(RUN)
 
 # make tpu-check ARGS='-p fine_tune=all -p backbone=EfficientNetB5 -p image_size=512'
 tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own compiler (first time: 3 GB)
@@ -49,11 +50,17 @@ BROWSER := .venv-browser/bin/python
 	@$(BROWSER) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-test-browser: .venv/installed .venv-browser/installed ## report, sweep page and index in Chromium, with pictures in runs/browser/pictures
+# A sweep of six short runs, two of which fail, with its pages.
+shapes: .venv/installed
 	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
 	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tools/report.py runs/browser --index
+
+test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
+
+pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
+	$(BIN)/python tools/pictures.py -- $(RUN)
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
 PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
@@ -88,7 +95,7 @@ lint: .venv/installed ## ruff and mypy
 CLEAN = $(BIN)/python -m nbstripout --keep-id --extra-keys metadata.language_info
 
 lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py paired both ways
-	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab notebooks
+	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab notebooks $(ARGS)
 
 .PHONY: lab-filter
 lab-filter:

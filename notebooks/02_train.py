@@ -309,10 +309,10 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 #
 # Training usually runs the whole network on every photo in every epoch. While the backbone is
 # frozen that is a waste: the same photo gives the same features every time. So this notebook runs
-# the backbone over the photos once, stores the features, and trains the head on them. On two CPU
-# cores, with MobileNet-0.75 and 3,670 photos of five flowers, this took 10.1 seconds and reached a
-# macro F1 of .901 (with `head="gradient"`). Running the backbone in every epoch took 101 seconds
-# and reached .887.
+# the backbone over the photos once, on the chips where there are some, stores the features, and
+# trains the head on them. On two CPU cores, with MobileNet-0.75 and 3,670 photos of five flowers,
+# this took 10.1 seconds and reached a macro F1 of .901 (with `head="gradient"`). Running the
+# backbone in every epoch took 101 seconds and reached .887.
 #
 # There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
 # features each time. `views` is the way between: it stores the features of several versions of
@@ -388,7 +388,9 @@ if head == "gradient" and head_rates:
 # the [guide](https://keras.io/guides/transfer_learning/) explains. A network without pretrained
 # weights (`weights="none"`) has no values to keep, and its BatchNorm layers are trained.
 #
-# A run may also span several machines. Each of them then reads its own part of the photos.
+# While it trains, a line shows the epoch, the photos a second and the time left; the compiling in
+# the first step is not counted. A run may also span several machines. Each of them then reads its
+# own part of the photos.
 
 # %%
 from petals.data import augment as augmentation
@@ -453,10 +455,12 @@ run.figure(plots.curves(history), "curves")
 # %% [markdown]
 # ## How good is it?
 #
-# First look at the curves above, one point an epoch. The left panel shows the loss, the right one
-# the scores. Validation loss that still falls at the end means that more epochs may help.
-# Validation loss that rises while the training loss falls means that the network learns the photos
-# by heart. A head that a solver fitted is a single point.
+# First look at the curves above, one point an epoch. The left panel shows the loss: the
+# cross-entropy, which is 4.64 for a model that knows nothing of 104 classes (the natural logarithm
+# of 104, hence the unit *nats*). The right panel shows the scores. Validation loss that still
+# falls at the end means that more epochs may help. Validation loss that rises while the training
+# loss falls means that the network learns the photos by heart. A head that a solver fitted is a
+# single point.
 #
 # ### Why macro F1 and not accuracy
 #
@@ -506,8 +510,8 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 # Of the answers that a model gives with 80 % probability, 80 % should be right. Networks are often
 # too sure ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). The figure shows how it is here,
 # and how it is after the correction: one number, the *temperature*, found on the validation
-# photos, by which the model's outputs before the softmax are divided. It changes no answer and no
-# score. `04_predict` uses it.
+# photos, by which the model's outputs before the softmax, its *logits*, are divided. It changes no
+# answer and no score. `04_predict` uses it.
 
 # %%
 from petals.evaluation.calibration import Calibration
@@ -554,10 +558,11 @@ run.figure(
 # %% [markdown]
 # ## The submission and what is kept
 #
-# Everything is in the run's folder: scores, history, predictions, figures, `submission.csv`, and
-# the model with its card, which `04_predict` and `tools/predict.py` show new photos to. To enter
-# the submission into the competition, push with `--submit MESSAGE`, or choose the file among the
-# notebook's outputs on Kaggle.
+# Everything is in the run's folder, which on Kaggle is the notebook's output and at home
+# `runs/latest`: scores, history, predictions, figures, `submission.csv`, and the model with its
+# card, which `04_predict` and `tools/predict.py` show new photos to. To enter the submission into
+# the competition, push with `--submit MESSAGE`, or choose the file among the notebook's outputs on
+# Kaggle.
 
 # %%
 from petals.evaluation.submission import write_submission
@@ -604,8 +609,10 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # Five kinds of flower are easier to tell apart than 104, so do not compare rows with each other.
 # Repeats of one recipe with other seeds differ by about ± .008. **On a TPU or a GPU nothing has
 # been measured yet**: the code has been rehearsed on CPU devices that stand in for them. What you
-# can count on is that the first step on a TPU takes minutes, for the compiler. A run stores its
-# compiled programs in `compiled/`; a later run that has them attached does not compile them again.
+# can count on is that the first step on a TPU takes minutes, for the compiler. How long a later
+# step takes at best, and how much memory, the TPU's compiler tells without a TPU: `docs/tpu.md`
+# has both for ten backbones. A run stores its compiled programs in `compiled/`; a later run that
+# has them attached does not compile them again.
 
 # %% [markdown]
 # ## What to try next

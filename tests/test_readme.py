@@ -58,6 +58,25 @@ def test_every_link_leads_somewhere():
     assert {f"docs/{name}" for name in DOCS} <= set(re.findall(r"\]\(([^)]+)\)", README))
 
 
+def test_its_pictures_are_there_small_and_drawn_by_a_target():
+    from xml.etree import ElementTree
+
+    shown = set(re.findall(r"!\[[^\]]{30,}\]\(([^)]+)\)", README))
+    drawn = {"docs/terminal.svg", "docs/report.png", "docs/sweep.png"}
+    assert shown == drawn | {"docs/flowers.jpg"}
+    assert all(1_000 < (ROOT / name).stat().st_size < 200_000 for name in drawn)
+    target = re.search(r"^pictures: .*\n\t(.+)$", (ROOT / "Makefile").read_text(), re.M)
+    assert target and "tools/pictures.py -- $(RUN)" in target[1]
+    code = (ROOT / "tools/picturing/readme.py").read_text()
+    assert [name for name in drawn if f'into / "{Path(name).name}"' not in code] == []
+
+    terminal = ElementTree.fromstring((ROOT / "docs/terminal.svg").read_text())
+    told = " ".join(" ".join(terminal.itertext()).split())
+    assert "@font-face" not in told and "https:" not in told  # no font is asked of a network
+    assert "macro" in told and "report.html" in told
+    assert not re.search(r"/home/|/root/|/Users/|/work/|/tmp/", told)
+
+
 def test_the_readme_is_read_in_four_minutes():
     assert len(README.split()) <= 900
 

@@ -40,10 +40,10 @@ class Way:
         sys.setprofile(self._called)
         return self
 
-    def __exit__(self, *_: object) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         sys.setprofile(self._before)
         threading.setprofile(None)
-        return _[0] is Arrived
+        return kind is Arrived
 
     def _called_in_thread(self, frame: FrameType, event: str, argument: Any) -> None:
         if "ThreadPool" in threading.current_thread().name:

@@ -42,7 +42,7 @@ BATCH = 32  # images
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model says of n photos.
+    """A model's predictions of n photos.
 
     names (n,) str; probabilities float32 (n, classes), calibrated; images uint8 (few, size,
     size, 3), the first photos as the model saw them.
@@ -129,7 +129,7 @@ def classify_and_export(
     output: Path | None = None,
     export_to: Path | None = None,
 ) -> str:
-    """What `tools/predict.py` prints: the table of photos, and what was written.
+    """The text that `tools/predict.py` prints: the table of photos, and the files written.
 
     As `classify`; with `export_to` the model is exported too, for which no photos are needed.
     """
@@ -148,7 +148,7 @@ def classify_and_export(
 def tell(
     classifier: Classifier, card: ModelCard, paths: Sequence[Path], fit: str = "crop"
 ) -> Answers:
-    """What a restored classifier says of photos; raises `DataError` for one it cannot read."""
+    """A restored classifier's predictions of photos; raises `DataError` for one it cannot read."""
     size = card.image_size
     with ThreadPoolExecutor(cpu_count()) as pool:
         bad = [line for line in pool.map(lambda p: _square(p, size, fit)[1], paths) if line]
@@ -197,7 +197,7 @@ def find_photos(given: Sequence[str]) -> list[Path]:
 
 
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
-    """What the parameter `photos` of 04_predict means, at most `limit` of them (0 = all).
+    """The photos that the parameter `photos` of 04_predict names, at most `limit` (0 = all).
 
     "auto" means every photo in attached datasets; none where there are none.
     """
@@ -220,7 +220,7 @@ def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> S
 
 
 def tell_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
-    """What a restored classifier says of a split, whose ids are the photos' names."""
+    """A restored classifier's predictions of a split, whose ids are the photos' names."""
     rows = predict(classifier.model, split, BATCH, tta=card.views)
     _, ids = shards.labels_and_ids(split)
     shown = shards.sample(split, min(SHOWN, split.count)).images

@@ -41,12 +41,12 @@ def on_kaggle() -> bool:
 
 
 def mounts() -> Path:
-    """Where a session's inputs are mounted."""
+    """The folder where a session's inputs are mounted."""
     return Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
 
 
 def runs_folder() -> Path:
-    """Where runs at home stand: `runs` of the repository around the working directory.
+    """The folder of runs at home: `runs` of the repository around the working directory.
 
     Jupyter starts a notebook in the notebook's own folder, a tool starts it in the repository's.
     """
@@ -57,12 +57,12 @@ def runs_folder() -> Path:
 
 
 def kept_folder() -> Path:
-    """Where what other runs can use is kept: a sweep's own folder in a session, else the cache."""
+    """The folder of files for other runs: a sweep's own in a session, else the cache."""
     return Path(os.environ.get(KEPT) or cache_folder())
 
 
 def cache_folder() -> Path:
-    """Where things that can be made again are kept between runs, outside the run's folder."""
+    """The folder, outside the run's, of files that are kept between runs and can be made again."""
     default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "petals"
     return Path(os.environ.get(CACHE, default))
 

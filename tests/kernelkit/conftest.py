@@ -229,6 +229,7 @@ def index(tmp_path, monkeypatch):
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as continuous integration does
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     return PackageIndex(folder)

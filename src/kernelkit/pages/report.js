@@ -14,7 +14,9 @@ function matrix(place, { names, counts }) {
   const n = names.length;
   const sums = counts.map((row) => row.reduce((a, b) => a + b, 0));
   const longest = Math.max(...names.map((name) => name.length));
-  const side = Math.min(215, 12 + 7.8 * longest); // wide enough for a bold name
+  // Wide enough for a bold name; on a narrow page a third of it, and names are cut short.
+  const side = Math.min(215, 12 + 7.8 * longest, Math.max(110, place.clientWidth / 3));
+  const letters = Math.floor((side - 12) / 7.8 + 0.01);
   const reading = make("p", { className: "reading", ariaLive: "polite" }, "Point at a cell, or focus the matrix and use the arrow keys.");
   const out = make("button", { type: "button", textContent: "−", ariaLabel: "smaller" });
   const inn = make("button", { type: "button", textContent: "+", ariaLabel: "larger" });
@@ -55,7 +57,7 @@ function matrix(place, { names, counts }) {
     grid.append(parts.cursor);
     names.forEach((name, k) => {
       if (k % every) return;
-      const short = name.length > 26 ? name.slice(0, 25) + "…" : name;
+      const short = name.length > letters ? name.slice(0, letters - 1) + "…" : name;
       const middle = pad() + (k + 0.5) * size;
       parts.rows[k] = draw("text", { x: side - 5, y: middle + 4, "text-anchor": "end" }, short);
       parts.columns[k] = draw("text", { transform: `translate(${middle + 4} ${side - 5}) rotate(-90)` }, short);

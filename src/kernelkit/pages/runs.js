@@ -279,9 +279,11 @@ function axisPictures() {
   byId("axes-section").hidden = !axes.length || !own.length;
 }
 
+const unitOf = (values, ofTime) => (ofTime && Math.max(...values) >= 90 ? 60 : 1);
+
 // The frame of a score, or of a time, which begins at 0.
 function panel(width, values, title, name, format, ofTime) {
-  const unit = ofTime && Math.max(...values) >= 90 ? 60 : 1;
+  const unit = unitOf(values, ofTime);
   const says = ofTime ? (value, digits) => tickText(value, digits) + (unit === 60 ? " min" : " s") : format;
   const framed = frame(width, 220, ...range(values, ofTime), says, `${title} by ${name}`, { unit });
   framed.picture.append(draw("text", { x: framed.box.left, y: 12, class: "value" }, title));
@@ -303,9 +305,9 @@ function effect(width, name, own, measure, title, format, ofTime) {
     if (means[n] === null) return;
     if (ofTime) picture.append(draw("rect", { x: middle(n) - step * 0.3, width: step * 0.6, y: y(means[n]), height: Math.max(0, box.bottom - y(means[n])), class: "column", rx: 3 }));
     group.forEach((run, k) => picture.append(titled(draw("circle", { cx: middle(n) + ((k % 5) - 2) * Math.min(4, step / 14), cy: y(measure(run)), r: 3.2, class: "dot" }), describe(run))));
-    const text = ofTime ? duration(means[n]) : means[n].toFixed(3);
+    const text = ofTime ? (means[n] / unitOf(own.map(measure), true)).toFixed(1) : means[n].toFixed(3);
     // Below the value, where no dot and no line comes.
-    if (step > text.length * 7.6 + 4) picture.append(draw("text", { x: middle(n), y: box.bottom + 31, "text-anchor": "middle", class: "value" }, text));
+    if (step > text.length * 8 + 4) picture.append(draw("text", { x: middle(n), y: box.bottom + 31, "text-anchor": "middle", class: "value" }, text));
   });
   const points = means.map((value, n) => (value === null ? null : [middle(n), y(value)])).filter(Boolean);
   if (!ofTime) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -34,13 +35,15 @@ def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> 
         )
     command = [
         sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check",
-        "--no-color", *CONNECTIONS, "download", "--no-deps", "--progress-bar", "off",
+        *CONNECTIONS, "download", "--no-deps", "--progress-bar", "off",
         *target.flags, "--dest", str(folder), "--", *requirements,
     ]  # fmt: skip
+    # Colours would hide the lines that a failure is told by.
+    environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=60 * MINUTES,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, env=environment,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise NetworkError(

@@ -29,8 +29,9 @@ def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = 
     places = [*root.glob(f"datasets/{dataset}"), *root.glob(slug)] if slug else []
     folders = sorted({wheel.parent for place in places for wheel in place.rglob("*.whl")})
     # pip compares with what the image holds, and names only what has to be added.
-    report = _pip(["--dry-run", "--report", "-", *requirements], folders, requirements)
-    chosen = [entry["metadata"] for entry in json.loads(report)["install"]]
+    report = Path(tempfile.mkdtemp(prefix="report-")) / "report.json"
+    _pip(["--dry-run", "--report", str(report), *requirements], folders, requirements)
+    chosen = [entry["metadata"] for entry in json.loads(report.read_text("utf-8"))["install"]]
     missing = sorted(f"{one['name']}=={one['version']}" for one in chosen)
     if missing:
         target = tempfile.mkdtemp(prefix="wheels-")
@@ -42,25 +43,24 @@ def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = 
     return missing
 
 
-def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> str:
+def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> None:
     links = [word for folder in folders for word in ("--find-links", str(folder))]
     command = [
         sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install",
         "--quiet", "--no-index", *links, *arguments,
     ]  # fmt: skip
-    environment = {**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1"}
+    environment = {**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "NO_COLOR": "1"}
+    environment.pop("FORCE_COLOR", None)  # which a notebook's kernel sets
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, env=environment
         )
-        lines = done.stderr.strip().splitlines() if done.returncode else []
-        failed = done.returncode != 0
+        failed, lines = bool(done.returncode), done.stderr.strip().splitlines()
     except (OSError, subprocess.TimeoutExpired) as error:
-        done, lines, failed = None, [type(error).__name__], True
-    if done is None or failed:
+        failed, lines = True, [type(error).__name__]
+    if failed:
         reason = lines[-1].removeprefix("ERROR: ") if lines else "pip gave no reason"
         where = "the attached wheels" if folders else "a dataset of wheels: none is attached"
         raise WheelsError(
             f"{', '.join(requirements)} cannot be installed from {where}. pip says: {reason}"
         ) from None
-    return done.stdout

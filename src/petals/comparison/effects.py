@@ -1,4 +1,4 @@
-"""What a setting does to the score: runs that differ in it and in nothing else."""
+"""The effect of a setting on the score, from runs that differ in it and in nothing else."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class HeldOut:
     weighted: np.ndarray
 
     def gain(self, of: str = "weighted") -> tuple[float, float]:
-        """What `of` has over the single run: mean and standard deviation over repeats."""
+        """The gain of `of` over the single run: mean and standard deviation over repeats."""
         differences = getattr(self, of) - self.single
         return float(differences.mean()), float(differences.std())
 

@@ -39,7 +39,7 @@ class FinishedRun:
 
     @property
     def right(self) -> np.ndarray:
-        """bool (n,): which validation images were told right."""
+        """bool (n,): which validation images were classified right."""
         return self.probabilities.argmax(axis=1) == self.labels
 
     def parameter(self, name: str) -> Any:

@@ -22,7 +22,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class Shard:
-    """What one file holds, as opposed to what its name declares."""
+    """The contents of one file, as opposed to what its name declares."""
 
     path: str
     bytes: int = 0
@@ -85,7 +85,8 @@ def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
                 paths = tfrecords.shards(root, size, split)
             except DataError:
                 continue  # a dataset need not have all three
-            report.append(Health(split, size, _shards(paths, size, num_classes, progress)))
+            read = _shards(split, paths, size, num_classes, progress)
+            report.append(Health(split, size, read))
     return report
 
 
@@ -96,11 +97,11 @@ def inspect_split(
     counts = np.cumsum([tfrecords.shard_count(path) for path in split.paths])
     needed = 1 + int(np.searchsorted(counts, split.count))
     paths = split.paths[:needed]
-    return Health(name, split.size, _shards(paths, split.size, num_classes, progress))
+    return Health(name, split.size, _shards(name, paths, split.size, num_classes, progress))
 
 
 def _shards(
-    paths: Sequence[str], size: int, num_classes: int, progress: Progress | None
+    name: str, paths: Sequence[str], size: int, num_classes: int, progress: Progress | None
 ) -> list[Shard]:
     done, seen = [], set[str]()
     with ThreadPoolExecutor(cpu_count()) as pool:
@@ -112,7 +113,7 @@ def _shards(
             seen.update(shard.ids)
             done.append(shard)
             if progress:
-                progress("inspecting", len(done), len(paths))
+                progress(f"inspecting {name}", len(done), len(paths))
     return done
 
 

@@ -180,7 +180,7 @@ def _filled(batch: dict[str, tf.Tensor], rows: int) -> dict[str, tf.Tensor]:
 
 
 def cut(rows: np.ndarray, split: Split) -> np.ndarray:
-    """What was computed from `ordered`, without the rows that filled up the last batch.
+    """Values computed from the batches of `ordered`, without the rows that filled up the last one.
 
     Raises `DataError` when the shards held fewer images than their names say.
     """
@@ -192,7 +192,7 @@ def cut(rows: np.ndarray, split: Split) -> np.ndarray:
 def augmented(
     images: np.ndarray, augment: Augmentation | None, seed: int, times: int = 3
 ) -> list[np.ndarray]:
-    """What augmentation makes of a few images, several times over."""
+    """A few images, augmented several times over."""
     if augment is None:
         return [images] * times
     draws = [

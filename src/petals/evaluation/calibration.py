@@ -19,7 +19,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class Reliability:
-    """What answers of some confidence were worth, float (bins,) each; NaN for an empty bin.
+    """The accuracy of answers by their confidence, float (bins,) each; NaN for an empty bin.
 
     `counts`: the number of answers in the bin; `confidence` and `accuracy`: their means.
     """

@@ -1,4 +1,4 @@
-"""What predictions are worth: macro F1 first, then all that explains it. No TensorFlow here."""
+"""Scores of predictions: macro F1, and the figures that explain it. No TensorFlow here."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def examples(
 ) -> tuple[int, int | None]:
     """Positions of the surest image of `truth` taken for `guess`, and of the surest right `guess`.
 
-    The second is None where no image of that class was told right. Raises `ValueError` where no
-    image of the one was taken for the other.
+    The second is None where no image of that class was classified right. Raises `ValueError` where
+    no image of `truth` was taken for `guess`.
     """
     guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
     mistaken = np.flatnonzero((labels == truth) & (guesses == guess))

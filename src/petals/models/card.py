@@ -1,4 +1,4 @@
-"""What a model file says of itself: enough to build the model again, and to judge it."""
+"""The card in a model file: enough to build the model again, and to judge it."""
 
 from __future__ import annotations
 

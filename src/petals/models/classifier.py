@@ -64,7 +64,7 @@ def feature_maps(network: keras.Model, features: str) -> list[Any]:
 def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
     """(convolutions up to there, tensor) of each place that all paths lead through.
 
-    Only what an activation, a sum or a pooling gave: what stands before it is not yet finished.
+    Only outputs of activations, sums and poolings count: a tensor before them is not finished.
     """
     steps = getattr(network, "operations", network.layers)  # sums that are no layers, too
     layers = [step for step in steps if not isinstance(step, keras.layers.InputLayer)]

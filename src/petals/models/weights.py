@@ -66,7 +66,7 @@ def _given(weights: str) -> Path:
 
 
 def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
-    """Where a weights setting leads, for the model's card: setting, file and licence."""
+    """The origin of the weights, for the model's card: setting, file and licence."""
     path = _file(backbone, size, weights)
     preset = isinstance(backbone, hub.HubBackbone)
     if not path and not backbone.weights_file and not preset:
@@ -79,7 +79,7 @@ def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
 def stays(backbone: Backbone, size: int, weights: str) -> bool:
     """Whether a later run finds the same weights in a file, so that a head needs no copy of them.
 
-    What a Kaggle session downloaded is gone with it; what is attached can be attached again.
+    Weights that a Kaggle session downloaded are gone with it; attached ones can be attached again.
     """
     path = _file(backbone, size, weights)
     return path is not None and (not on_kaggle() or path.absolute().is_relative_to(mounts()))

@@ -1,4 +1,4 @@
-"""What a page can lay out better than a figure: scores and counts as CSV, photos as JSON."""
+"""Files that a report lays out itself, in place of figures: CSV of scores, JSON of photos."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def new_figure(
 
 
 def in_words(figure: Figure) -> str:
-    """What a figure says to somebody who cannot see it: its caption, then its titles."""
+    """A figure's alternative text: its caption, then its titles."""
     titles = [figure.get_suptitle()]
     titles += [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
     told = "; ".join(" ".join(title.split()) for title in titles if title)

@@ -1,4 +1,4 @@
-"""What became of the photos: counts, what was left out and why, advice on the shards."""
+"""The summary of an ingest: counts, files left out and why, advice on the shards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TPU_SHARD_BYTES = (10_000_000, 200_000_000)  # the organisers' advice: 10s to 10
 
 @dataclass
 class Summary:
-    """What became of the photos: `images` by split, `kinds` handled, `left_out` by file."""
+    """The counts of an ingest: `images` by split, `kinds` handled, `left_out` by file."""
 
     output: Path
     class_names: list[str]

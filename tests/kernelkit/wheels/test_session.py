@@ -10,6 +10,7 @@ from kernelkit.wheels.session import WheelsError, install_wheels
 
 @pytest.fixture(autouse=True)
 def own_paths(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as a notebook's kernel does
     monkeypatch.setattr("sys.path", [*sys.path])
     monkeypatch.setenv("PYTHONPATH", "")
 

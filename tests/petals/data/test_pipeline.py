@@ -113,7 +113,7 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
         take(pipeline.training(split, 10, 2), 12)
 
 
-@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize("hosts", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hosts):
     change = augment.augmentation("strong")
 

@@ -65,6 +65,7 @@ def test_prediction_is_complete_and_in_order_whatever_the_batch(splits):
     assert np.allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.long
 def test_tta_is_the_mean_over_views(splits):
     model = build("SmallNet", 32, 3, weights="none").model
     plain = prediction.predict(model, splits[2], 8)

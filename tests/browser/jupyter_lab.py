@@ -1,0 +1,121 @@
+"""A JupyterLab that `make lab` starts in a scratch copy of the repository, and its page."""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 180
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("user.name=a", "user.email=a@example.com", "commit.gpgsign=false")
+    config = [part for one in who for part in ("-c", one)]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *config, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def copy_of_the_repository(folder: Path) -> None:
+    """What git keeps, committed; the environment is the repository's own."""
+    kept = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    for name in filter(None, kept.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    (folder / ".venv").mkdir()  # git ignores a folder of this name, and no link
+    for path in (ROOT / ".venv").iterdir():
+        (folder / ".venv" / path.name).symlink_to(path)
+
+
+def give(folder: Path, name: str, parameters: Mapping[str, object]) -> None:
+    """Other values in the parameters cell of a notebook and of the .py that it is paired with."""
+    notebook, script = (folder / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".py"))
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    cells = [c for c in content["cells"] if "parameters" in c["metadata"].get("tags", ())]
+    source = old = "".join(cells[0]["source"])
+    for key, value in parameters.items():
+        source, found = re.subn(
+            rf"^{key} = (?:\".*?\"|\S+)", f"{key} = {value!r}".replace("'", '"'), source, flags=re.M
+        )
+        assert found == 1, key
+    cells[0]["source"] = source.splitlines(keepends=True)
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    notebook.write_text(text + "\n", encoding="utf-8")
+    paired = script.read_text(encoding="utf-8")
+    assert paired.count(old) == 1
+    script.write_text(paired.replace(old, source), encoding="utf-8")  # last: the newer one counts
+
+
+class JupyterLab:
+    """The server that `make lab` starts; `address` opens its page."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        token = secrets.token_hex(16)
+        self.server, self.token = f"http://127.0.0.1:{port}", token
+        arguments = (
+            f"--no-browser --allow-root --ip=127.0.0.1 --port={port} "
+            f"--IdentityProvider.token={token}"
+        )
+        environment = {**os.environ, "HOME": str(home), "MAKEFLAGS": ""}
+        self.log = (home / "lab.log").open("w")
+        self.process = subprocess.Popen(
+            ["make", "-o", ".venv/installed", "lab", f"ARGS={arguments}"],
+            cwd=folder, env=environment, stdout=self.log, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+        self._wait()
+
+    def address(self, name: str) -> str:
+        # Without what was open before.
+        return f"{self.server}/lab/tree/{name}?reset&token={self.token}"
+
+    def wait_for_kernel(self, name: str) -> None:
+        """Wait until the notebook's kernel is idle: before that, Run All asks which one to take."""
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            with urllib.request.urlopen(
+                f"{self.server}/api/sessions?token={self.token}", timeout=30
+            ) as answer:
+                found = [one["kernel"] for one in json.load(answer) if one["name"] == name]
+            if any(k["execution_state"] == "idle" and k["connections"] for k in found):
+                return
+            time.sleep(0.5)
+        raise AssertionError(f"no kernel for {name}: {found}")
+
+    def _wait(self) -> None:
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.server}/api/status?token={self.token}", timeout=5)
+                return
+            except OSError as error:
+                ended = self.process.poll() is not None or time.monotonic() > until
+                if ended:
+                    self.close()
+                    raise AssertionError(Path(self.log.name).read_text()) from error
+                time.sleep(0.5)
+
+    def close(self) -> None:
+        """End the server, and the kernels with it."""
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self.process.pid, sign)
+                self.process.wait(20)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+        self.log.close()

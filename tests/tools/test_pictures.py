@@ -1,0 +1,82 @@
+"""The pictures of README are of what a command wrote and left, and tell of no machine."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelkit.errors import KernelkitError
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+@pytest.fixture
+def picturing(monkeypatch, tmp_path):
+    """`picturing.readme`, in a folder with a command, and a browser that copies nothing."""
+    monkeypatch.syspath_prepend(str(TOOLS))
+    monkeypatch.chdir(tmp_path)
+    readme = importlib.import_module("picturing.readme")
+
+    def picture(page, path, width, height):
+        path.write_bytes(page.read_bytes())
+        return path
+
+    monkeypatch.setattr(readme.page, "picture", picture)
+    Path("sweep.html").write_text("a sweep")
+    Path("report.html").write_text("a report")
+    yield readme
+    for name in [name for name in sys.modules if name.partition(".")[0] == "picturing"]:
+        del sys.modules[name]
+
+
+def command(*lines, code=0):
+    """A command that writes these lines, the first of which moves."""
+    Path("tool.py").write_text(
+        "import os, sys\n"
+        "assert sys.stdout.isatty() and os.get_terminal_size().columns == 100\n"
+        "sys.stdout.write('step 1 of 2\\r\\x1b[K')\n"
+        + "".join(f"print({line!r})\n" for line in lines)
+        + f"sys.exit({code})\n"
+    )
+    return ["tool.py"]
+
+
+def test_a_terminal_is_drawn_as_it_is_at_the_end(picturing):
+    told = command("\x1b[32mgreen\x1b[0m", "│ report    report.html", f"in {Path.cwd()}/runs")
+    made = picturing.draw(told, "make run", Path("sweep.html"), Path("docs"))
+
+    drawn = made[0].read_text()
+    assert "step" not in drawn
+    assert "green" in drawn and "$" in drawn
+    assert str(Path.cwd()) not in drawn and "runs" in drawn
+    assert "@font-face" not in drawn
+    assert [path.name for path in made] == ["terminal.svg", "report.png", "sweep.png"]
+    assert made[1].read_text() == "a report"
+    # What was recorded is drawn again without the command.
+    Path("tool.py").unlink()
+    assert picturing.draw((), "make run", Path("sweep.html"), Path("docs"))[0].read_text() == drawn
+
+
+def test_the_middle_of_a_long_recording_is_left_out(picturing):
+    told = command(*(f"line-{n}-" for n in range(100)), "│ report    report.html")
+    drawn = picturing.draw(told, "x", Path("sweep.html"), Path("docs"))[0].read_text()
+
+    assert "line-3-" in drawn and "line-98-" in drawn and "⋮" in drawn
+    assert "line-50-" not in drawn
+
+
+def test_no_picture_is_made_of_what_failed_or_tells_of_this_machine(picturing, monkeypatch):
+    def refused(told):
+        with pytest.raises(KernelkitError) as error:
+            picturing.draw(told, "x", Path("sweep.html"), Path("docs"))
+        return str(error.value)
+
+    assert "no recording" in refused(())
+    assert "exit code 3" in refused(command("report    report.html", code=3))
+    assert "left no report" in refused(command("nothing"))
+    home = Path.home() / "secret"
+    assert str(Path.home()) in refused(command("report    report.html", f"key in {home}"))
+    assert not Path("docs/terminal.svg").exists()
+    monkeypatch.setattr(picturing, "LARGEST", 10)
+    assert "over 0 kB" in refused(command("report    report.html"))

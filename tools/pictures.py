@@ -1,0 +1,38 @@
+"""Draw the pictures of README: a terminal as a command leaves it, its report, a sweep's page.
+
+COMMAND is run in a terminal of 100 columns; without it the last recording is drawn again.
+"""
+
+from __future__ import annotations
+
+import _python  # noqa: F401 - before what a wrong Python lacks
+
+# isort: split
+from pathlib import Path
+
+import click
+
+from kernelkit.terminal.cli import reports_errors
+from picturing.readme import draw
+
+
+@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--title", default="make run", help="What stands above the terminal.")
+@click.option(
+    "--sweep",
+    type=click.Path(exists=True, path_type=Path),
+    default=Path("runs/browser/shapes/index.html"),
+    help="The page of a sweep.",
+)
+@click.option(
+    "--into", type=click.Path(path_type=Path), default=Path("docs"), help="The pictures' folder."
+)
+@reports_errors
+def main(command: tuple[str, ...], title: str, sweep: Path, into: Path) -> None:
+    for path in draw(command, title, sweep, into):
+        click.echo(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
