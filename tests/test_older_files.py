@@ -159,6 +159,19 @@ def test_a_checkpoint_of_fine_tuning_is_restored(desk, capsys):
     assert [values.shape for values in best] == [w.shape for w in model.get_weights()]
 
 
+def test_a_parameter_that_came_later_leaves_the_older_checkpoint_in_place(desk):
+    from kernelkit.notebooks import document, parameters
+    from petals.training.checkpoints import Checkpoints
+
+    older = json.loads(next((desk / "runs/cut").glob("checkpoints/*/settings.json")).read_text())
+    cell = document.parameters_cell(document.read(ROOT / "notebooks/02_train.py"))
+    today = {name: one.default for name, one in parameters.declared(cell.source).items()}
+    today |= {"head": "gradient", "features": "last"}  # what `resolve` makes of their "auto"
+
+    assert set(today) - set(older)
+    assert Checkpoints(desk / "runs/cut", today | older).found
+
+
 def test_stored_features_are_found(desk):
     from petals.data.splits import Split
     from petals.models import weights
