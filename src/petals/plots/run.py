@@ -103,7 +103,7 @@ def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
     rows = [before, *after]
     side = WIDTH / columns
     figure, grid = new_figure(
-        "Photos as they are, and below them as training sees them in one epoch.",
+        "Photos as they are, and below them as training sees them, changed anew in each epoch.",
         height=len(rows) * side, nrows=len(rows), ncols=columns, squeeze=False,
     )  # fmt: skip
     figure.set_gid(PHOTOS)

@@ -77,6 +77,7 @@ def test_they_are_installed_in_the_session_and_uploaded_once(kaggle, garden):
     assert len(uploaded(kaggle)) == 1
 
 
+@pytest.mark.long
 def test_other_pins_are_another_dataset(kaggle, garden, index):
     index.add("bloom-of-a-wheel", "2.0", requires=["stem-of-a-wheel>=1"])
     garden.push(wait=False)

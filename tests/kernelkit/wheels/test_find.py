@@ -54,6 +54,7 @@ def test_each_target_gets_the_wheel_that_suits_it(index, tmp_path):
     assert wheel.path.name == own.name or HERE == "cp312"
 
 
+@pytest.mark.long
 def test_a_version_that_turns_out_too_new_is_chosen_again(index, tmp_path):
     index.add("bloom", requires=["stem"])
     index.add("leaf", requires=["twig"])

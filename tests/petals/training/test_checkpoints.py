@@ -141,7 +141,8 @@ def test_a_later_phase_is_further(tmp_path):
 
 def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
     saved(tmp_path, settings={"a": 1, "output": "x", "time_limit": 1.0})
-    again = Checkpoints(tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto"})
+    again = Checkpoints(tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto",
+                                   "remat": True})  # fmt: skip
     assert again.found
     assert again.resumed == 1
     assert again.seconds > 0
