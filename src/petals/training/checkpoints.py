@@ -43,7 +43,6 @@ ADDED: Mapping[str, tuple[Any, ...]] = {
     "test_twins": ("leave_out",),
     "folds": (0,),
     "fold": (0,),
-    "remat": (False,),
 }
 
 
