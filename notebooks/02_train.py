@@ -130,19 +130,7 @@ except ModuleNotFoundError:
     ) from None
 
 # %%
-settings = {
-    "data": data, "test_twins": test_twins, "image_size": image_size, "folds": folds, "fold": fold,
-    "backbone": backbone, "weights": weights,
-    "fine_tune": fine_tune, "head": head, "features": features, "head_epochs": head_epochs,
-    "views": views, "epochs": epochs,
-    "batch_size": batch_size, "augment": augment, "mix": mix, "dropout": dropout,
-    "label_smoothing": label_smoothing, "weight_decay": weight_decay, "schedule": schedule,
-    "learning_rate": learning_rate, "scale_rate": scale_rate, "tta": tta,
-    "accelerator": accelerator, "dtype": dtype, "remat": remat, "custom_loop": custom_loop,
-    "on_corrupt": on_corrupt, "seed": seed, "limit": limit, "time_limit": time_limit,
-    "resume": resume, "checkpoint_minutes": checkpoint_minutes, "output": output,
-}  # fmt: skip
-settings = resolve(settings)  # a parameter that would not act is refused here
+settings = resolve(globals())  # the parameters; one that would not act is refused here
 head, tta = settings["head"], settings["tta"]
 
 # %%

@@ -208,22 +208,6 @@ def _calls(node, name):
     return name in (getattr(named, "id", ""), getattr(named, "attr", ""))
 
 
-def _items(text):
-    literal = ast.parse(text, mode="eval").body
-    return literal.keys, literal.values
-
-
-def test_the_training_notebook_keeps_all_its_parameters_in_the_metrics():
-    source = (ROOT / "notebooks/02_train.py").read_text()
-    text = "{" + source.split("settings = {")[1].split("}")[0] + "}"
-    kept = {key.value: value.id for key, value in zip(*_items(text), strict=True)}
-    declared = parameters.declared(
-        document.parameters_cell(document.read(ROOT / "notebooks/02_train.py")).source
-    )
-    assert list(kept) == list(declared)
-    assert list(kept.values()) == list(declared)
-
-
 @pytest.mark.parametrize("path", TOOLS, ids=lambda p: p.stem)
 def test_every_tool_answers_help_at_once(path):
     seconds = []

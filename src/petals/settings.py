@@ -11,6 +11,14 @@ from typing import Any
 
 from petals.errors import SettingError
 
+# The parameters of 02_train, in its order.
+PARAMETERS = (
+    "data", "test_twins", "image_size", "folds", "fold", "backbone", "weights", "fine_tune", "head",
+    "features", "head_epochs", "views", "epochs", "batch_size", "augment", "mix", "dropout",
+    "label_smoothing", "weight_decay", "schedule", "learning_rate", "scale_rate", "tta",
+    "accelerator", "dtype", "remat", "custom_loop", "on_corrupt", "seed", "limit", "time_limit",
+    "resume", "checkpoint_minutes", "output",
+)  # fmt: skip
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
 HEADS = ("auto", "logistic", "gradient", "none")
 HEAD_EPOCHS = 30  # the default
@@ -38,11 +46,14 @@ FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
 def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of 02_train, with what "auto" and 0 stand for put in their place.
 
+    `values` holds `PARAMETERS` by name; what else it holds is left out, so that a notebook may give
+    its `globals()`.
     The head is logistic unless `head_epochs` asks for training by gradients (or, at 0, for none),
     or an untrained backbone is to be fine-tuned. With the logistic head come two views, and
     features of several depths unless the backbone is a preset of keras_hub. Raises
     `SettingError`, in one line, for a parameter that would not act.
     """
+    values = {name: values[name] for name in PARAMETERS if name in values}
     head = _head(values)
     logistic = head == LOGISTIC
     found = {**values, "head": head, "views": values["views"] or 1 + logistic,

@@ -125,6 +125,11 @@ def test_defaults_are_those_of_the_notebook():
     }
 
 
+def test_no_parameter_of_the_notebook_is_left_out():
+    assert tuple(DEFAULTS) == settings.PARAMETERS
+    assert tuple(settings.resolve(DEFAULTS | {"another": 1})) == settings.PARAMETERS
+
+
 def test_the_check_needs_no_tensorflow():
     code = "import sys, petals.settings; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -134,7 +139,7 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
     cells = [cell for cell in document.read(TRAIN).cells if cell.cell_type == "code"]
     assert document.has_tag(cells[0], "parameters")
     code = "\n".join(cell.source for cell in cells)
-    assert 0 < code.find("= resolve(settings)") < code.find("detect(")
+    assert 0 < code.find("= resolve(globals())") < code.find("detect(")
 
 
 @pytest.mark.parametrize(("scale_rate", "peak"), [(True, 0.04), (False, 0.005)])
