@@ -80,7 +80,8 @@ def test_a_server_that_never_answers_about_a_token_is_given_up(monkeypatch, serv
     with server.attach():
         monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        monkeypatch.setitem(kaggle_env._env_to_endpoint, kaggle_env.KaggleEnv.LOCAL, url)
+        # Not by monkeypatch, which would put the server's back after the end of the block.
+        kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] = url
         began = time.monotonic()
         with pytest.raises(errors.NetworkError, match="checking the credentials: no answer"):
             open_connection(Timeouts(authenticate=0.5))
