@@ -81,9 +81,10 @@ test-parity: .venv-parity/installed ## what runs in a session, on the versions o
 test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; first time 3 GB)
 	$(BIN)/python -m pytest -m tpu tests/shipped
 
+# Eight at once, since a push over a bad network waits most of its time.
 fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 2 tests/kernelkit/push/test_push_faults.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_push_faults.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy
