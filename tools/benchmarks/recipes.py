@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from benchmarks import fine_tune
 
@@ -230,15 +231,14 @@ def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
 
     from petals.training import features
 
-    before = os.environ.get("PETALS_CACHE")
-    with tempfile.TemporaryDirectory() as folder:  # found in the cache, they would cost nothing
-        os.environ["PETALS_CACHE"] = folder
+    # Found in the cache, they would cost nothing.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, {"PETALS_CACHE": folder}),
+    ):
         begun = time.process_time()
         found = [features.extract(model, part, key=key, views=2) for part in parts]
         seconds = (time.process_time() - begun) / 2
-        os.environ.pop("PETALS_CACHE")
-    if before is not None:
-        os.environ["PETALS_CACHE"] = before
     values, labels = (np.concatenate([getattr(one, name) for one in found])
                       for name in ("values", "labels"))  # fmt: skip
     return {"values": values, "labels": labels, "seconds": seconds}

@@ -92,6 +92,19 @@ def test_killed_while_it_is_sent(server, queue, store, repository, monkeypatch, 
     assert bool(queue.events("found")) == (when == "after")
 
 
+def run_through_kills(queue, dying, rng, fewest, most):
+    """Run the queue to its end, killed again and again after so many steps; returns how often."""
+    killed = 0
+    while True:
+        dying(rng.randint(fewest, most), rng.choice(["before", "after"]))
+        try:
+            queue.run()
+        except Killed:
+            killed += 1
+        else:
+            return killed
+
+
 @pytest.mark.parametrize(("seed", "pushes"), [
     (0, 1), *(pytest.param(seed, 5, marks=pytest.mark.long) for seed in range(1, 5)),
 ])  # fmt: skip
@@ -99,15 +112,7 @@ def test_killed_at_random_steps(server, queue, store, repository, dying, seed, p
     rng = random.Random(seed)
     for files in range(pushes):
         queue.add(f"files={files}")
-    killed = 0
-    while True:
-        dying(rng.randint(1, 20), rng.choice(["before", "after"]))
-        try:
-            queue.run()
-            break
-        except Killed:
-            killed += 1
-    assert killed >= pushes
+    assert run_through_kills(queue, dying, rng, 1, 20) >= pushes
     assert_each_ran_once(store, repository, pushes)
 
 
@@ -139,13 +144,7 @@ def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch,
 def test_killed_at_random_steps_it_submits_once(server, queue, repository, meadow, dying, seed):
     rng = random.Random(seed)
     queue.add("files=0", submit="first try")
-    while True:
-        dying(rng.randint(5, 25), rng.choice(["before", "after"]))
-        try:
-            queue.run()
-            break
-        except Killed:
-            pass
+    run_through_kills(queue, dying, rng, 5, 25)
     assert queue.states() == ["complete"]
     assert meadow.submissions() == ["first try"]
     (push,) = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
