@@ -83,9 +83,8 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
-    libtpu = (
-        (facts or {}).get("versions", {}).get("libtpu", "0.0.50 or 0.0.42")
-    )  # of the first rows
+    # The first rows did not say it.
+    libtpu = (facts or {}).get("versions", {}).get("libtpu", "0.0.50 or 0.0.42")
     if facts is None:
         cells = ["not compiled yet", "", "", "", "", "", ""]
     elif not facts["fits"]:
