@@ -214,7 +214,6 @@ def test_every_cell_has_an_id_and_the_files_of_a_folder_are_one_folded_cell(repo
     )
 
 
-
 def test_it_is_a_valid_notebook(repository):
     import nbformat
 
