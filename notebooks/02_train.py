@@ -26,8 +26,8 @@
 # (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`), or when you push the notebook
 # to Kaggle (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed, and
 # the text below explains the words. A setting that would have no effect is refused before anything
-# runs. `docs/photos.md` lists the backbones. The functions that the cells call are in `src/petals`;
-# `docs/architecture.md` shows where.
+# runs. `docs/backbones.md` lists the backbones. The functions that the cells call are in
+# `src/petals`; `docs/architecture.md` shows where.
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
@@ -443,7 +443,7 @@ if tuning:
 
 # %% [markdown]
 # While it trains, a line shows the epoch, the photos a second and the time left; the compiling in
-# the first step is not counted. A run may span several machines (`docs/photos.md`). Each of them
+# the first step is not counted. A run may span several machines (`docs/machines.md`). Each of them
 # then reads its own part of the photos.
 
 # %%
