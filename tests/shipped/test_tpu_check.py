@@ -115,7 +115,8 @@ change = augmentation(*sys.argv[2:])
 images = compiler._placed(Shape((128, 192, 192, 3), np.uint8), compiler._shared)
 changes = compiler._placed(Shape((128, len(COLUMNS)), np.float32), compiler._shared)
 step = jax.jit(lambda x, y: change.apply(x, y, dense=True, dtype="bfloat16"))
-print(int(step.lower(images, changes).compile().cost_analysis()["bytes accessed"]))
+from petals.ahead_of_time.hlo_cost import cost
+print(cost(step.lower(images, changes).compile().as_text()).hbm_bytes)
 """
 
 

@@ -36,9 +36,9 @@ BATCH = 16  # images for each replica
 AUGMENT = "none"  # what augmentation adds is the same for every backbone, and a line of its own
 MACHINE = "v5e-8"
 HEADER = """\
-| backbone | pixels | parameters, M | peak memory a chip | step at best | images/s at best | \
-binds | compile, CPU time | libtpu |
-|---|---|---|---|---|---|---|---|---|
+| backbone | pixels | parameters, M | peak memory a chip | step at best | binds | \
+step as estimated | images/s as estimated | compile, CPU time | libtpu |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -83,34 +83,29 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
-    # The first rows did not say it.
-    libtpu = (facts or {}).get("versions", {}).get("libtpu", "0.0.50 or 0.0.42")
-    if facts is None:
-        cells = ["not compiled yet", "", "", "", "", "", ""]
-    elif not facts["fits"]:
-        message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
-        cells = [f"{facts['parameters'] / 1e6:.1f}", f"refused: {message}", "", "", "", "", libtpu]
-    else:
-        bound = CompiledProgram(facts, machine_named(MACHINE)).bound
-        cells = [
-            f"{facts['parameters'] / 1e6:.1f}",
-            f"{facts['peak_bytes'] / GIB:.2f} GiB",
-            f"{1000 * bound.seconds:.1f} ms",
-            f"{bound.images_per_second:,.0f}",
-            bound.binds,
-            _effort(facts),
-            libtpu,
-        ]
+    cells = ["not compiled yet", *[""] * 7] if facts is None else _cells(facts)
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
     return f"| {name} | {size} | " + " | ".join(cells) + " |"
 
 
-def _effort(facts: dict[str, Any]) -> str:
-    """The CPU time that compiling took, which other work on the machine hardly changes."""
-    if "cpu_seconds" in facts:
-        return minutes(facts["cpu_seconds"])
-    return f"{minutes(facts['process_cpu_seconds'])}, the model's building in it"
+def _cells(facts: dict[str, Any]) -> list[str]:
+    parameters, libtpu = f"{facts['parameters'] / 1e6:.1f}", facts["versions"]["libtpu"]
+    if not facts["fits"]:
+        message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
+        return [parameters, f"refused: {message}", *[""] * 5, libtpu]
+    program = CompiledProgram(facts, machine_named(MACHINE))
+    bound, estimate = program.bound, program.estimate
+    return [
+        parameters,
+        f"{facts['peak_bytes'] / GIB:.2f} GiB",
+        f"{1000 * bound.seconds:.1f} ms",
+        bound.binds,
+        f"{1000 * estimate:.1f} ms",
+        f"{bound.images / estimate:,.0f}",
+        minutes(facts["cpu_seconds"]),
+        libtpu,
+    ]
 
 
 def compiled(backbone: str, size: int) -> dict[str, Any]:

@@ -16,7 +16,9 @@ class TpuMachine:
     """A machine with all chips on one host, as Kaggle has them.
 
     `shape` is Kaggle's name of it; `flops` a second in bfloat16 and `bandwidth` in bytes a second
-    are the peaks of one device.
+    are the peaks of one device, `clock` its cycles a second: the FLOPs over those that its matrix
+    units can do in a cycle (v5e has four of 128 x 128, a core of v3 two); 0 where these figures
+    do not agree.
     """
 
     name: str
@@ -28,6 +30,7 @@ class TpuMachine:
     flops: float
     bandwidth: float
     hbm: int
+    clock: float
 
     def request(self) -> dict[str, Any]:
         """What the project's command needs to know of it."""
@@ -39,15 +42,16 @@ class TpuMachine:
 
 
 _GIB = 2**30
+_MATRIX_UNIT = 2 * 128 * 128  # FLOPs a cycle: one multiplies and adds 128 x 128 pairs
 TPUS = {
     machine.name: machine
     for machine in (
         TpuMachine("v5e-8", "TpuV5E8", "v5e:2x4", (2, 4, 1), "v5litepod-8", 8,
-                   197e12, 819e9, 16 * _GIB),
+                   197e12, 819e9, 16 * _GIB, 197e12 / (4 * _MATRIX_UNIT)),
         TpuMachine("v6e-8", "TpuV6E8", "v6e:2x4", (2, 4, 1), "v6e-8", 8,
-                   918e12, 1640e9, 32 * _GIB),
+                   918e12, 1640e9, 32 * _GIB, 0.0),
         TpuMachine("v3-8", "TpuV38", "v3:2x2", (2, 2, 1), "v3-8", 8,
-                   61e12, 450e9, 16 * _GIB),
+                   61e12, 450e9, 16 * _GIB, 61e12 / (2 * _MATRIX_UNIT)),
     )
 }  # fmt: skip
 

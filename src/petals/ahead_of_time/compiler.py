@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from petals.ahead_of_time import hlo
+from petals.ahead_of_time import hlo, hlo_cost
 from petals.errors import AcceleratorError, SettingError
 
 if TYPE_CHECKING:
@@ -153,9 +153,12 @@ def figures(program: Program, lowered: Any) -> dict[str, Any]:
     facts |= {"fits": True, "message": ""}
     text = compiled.as_text()
     exchanged = hlo.collectives(text, program.trainable, program.images)
+    cost = hlo_cost.cost(text)
     return facts | {
         **_memory(compiled.memory_analysis()),
-        **_cost(compiled.cost_analysis()),
+        "flops": int(compiled.cost_analysis().get("flops", 0)),
+        "bytes": cost.hbm_bytes,
+        "cycles": cost.cycles,
         "collectives": [asdict(one) for one in exchanged],
         "float32_convolutions": hlo.float32_convolutions(text),
     }
@@ -191,7 +194,3 @@ def _memory(found: Any) -> dict[str, int]:
         "code_bytes": found.generated_code_size_in_bytes,
         "peak_bytes": max(peak, held + found.temp_size_in_bytes),
     }
-
-
-def _cost(found: Mapping[str, float]) -> dict[str, int]:
-    return {"flops": int(found.get("flops", 0)), "bytes": int(found.get("bytes accessed", 0))}

@@ -15,7 +15,7 @@ COLLECTIVES = (
 GRADIENTS, STATISTICS, OF_BATCH = "gradients", "statistics of the batch", "the batch"
 _BYTES = {"pred": 1, "s4": 0.5, "u4": 0.5, "c64": 8, "c128": 16}
 
-_DEFINED = re.compile(r"^\s*(?:ROOT )?%(?P<name>[\w.-]+) = (?P<type>\(.*?\)|\S+) (?P<op>[\w-]+)\(")
+DEFINED = re.compile(r"^\s*(?:ROOT )?%(?P<name>[\w.-]+) = (?P<type>\(.*?\)|\S+) (?P<op>[\w-]+)\(")
 _ARRAY = re.compile(r"\b([a-z]+\d*(?:e\d+m\d+\w*)?)\[([\d,]*)\]")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _INDEX = re.compile(r"get-tuple-element\(%([\w.-]+)\), index=(\d+)")
@@ -123,7 +123,7 @@ def _definitions(text: str) -> Iterator[tuple[dict[str, str], str, re.Match[str]
     """(types by name so far in the same computation, line, its match) of each instruction."""
     types: dict[str, str] = {}
     for line in text.splitlines():
-        match = _DEFINED.match(line)
+        match = DEFINED.match(line)
         if match:
             types[match["name"]] = match["type"]
             yield types, line, match

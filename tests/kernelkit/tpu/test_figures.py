@@ -47,6 +47,17 @@ def test_a_program_that_fits_is_told_with_its_memory_bound_and_exchange():
     assert lines[5] == "compiled in 12 min here, 11 min of one core"
 
 
+def test_the_compilers_own_estimate_stands_beside_the_bound():
+    lines = list(of(LARGE, cycles=450_000_000).lines())
+    assert lines[3].strip() == (
+        "by the compiler's own estimate 299 ms a step, 428 images/s, its input and the exchange "
+        "apart"
+    )
+    assert lines[4].strip() == "an epoch of 99 steps: at best 19.6 s, as estimated 29.6 s"
+    unknown = CompiledProgram({**LARGE, "cycles": 1}, TPUS["v6e-8"])
+    assert unknown.estimate == 0
+
+
 def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
     lines = list(of(REFUSED).lines())
     assert lines[0].startswith("training step: does not fit: it needs 26.32 GiB a chip, and 15.75")
