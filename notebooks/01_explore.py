@@ -129,7 +129,7 @@ run.figure(plots.class_balance(labels, names), "classes")
 
 # %%
 for name, train_share, val_share in balance["unlike_val"]:
-    print(f"{name}: {train_share:.2%} of train, {val_share:.2%} of val")
+    print(f"{name}: {100 * train_share:.2f} % of train, {100 * val_share:.2f} % of val")
 if "val" in labels:
     figure = explore.train_against_val(labels["train"], labels["val"], names)
     display(run.figure(figure, "train_against_val"))

@@ -140,7 +140,7 @@ def _run(
 
 def _without(folder: Path) -> str:
     there = (folder / run_folder.METRICS).is_file()
-    return "metrics.json cannot be read" if there else "no metrics.json"
+    return "metrics.json cannot be read" if there else "did not reach its end"
 
 
 def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -150,7 +150,7 @@ def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _data(data: Mapping[str, Any]) -> str:
     images = data.get("val")
-    source = Path(str(data.get("source", ""))).name
+    source = str(data.get("name") or Path(str(data.get("source", ""))).name)
     return f"{source} ({images:,} val)" if isinstance(images, int) else source
 
 

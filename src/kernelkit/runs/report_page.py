@@ -128,7 +128,7 @@ def _data(metrics: Mapping[str, Any]) -> str:
     data = metrics.get("data")
     if not isinstance(data, Mapping):
         return ""
-    source = Path(str(data.get("source", ""))).name
+    source = str(data.get("name") or Path(str(data.get("source", ""))).name)
     counts = [f"{value:,} {name}" for name, value in data.items()
               if isinstance(value, int) and name != "image_size"]  # fmt: skip
     return ": ".join(text for text in (source, ", ".join(counts)) if text)
@@ -145,20 +145,11 @@ def _machine(metrics: Mapping[str, Any]) -> str:
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
-    numbers = shown.numbers(metrics)
+    numbers = shown.texts(metrics)
     first = dict.fromkeys([shown.score, *numbers])
-    labels = {name: label for name, (label, _) in numbers.items()} | {"seconds": "time"}
-    cards = [(labels[n], _measure(n, numbers[n][1])) for n in first if n in numbers][:CARDS]
+    cards = [numbers[n] for n in first if n in numbers][:CARDS]
     machine = _machine(metrics)
     return [*cards, ("device", machine)] if machine else cards
-
-
-def _measure(name: str, value: float) -> str:
-    if name == "seconds":
-        return f"{value:.0f} s" if value < 120 else f"{value // 60:.0f} min {value % 60:.0f} s"
-    if isinstance(value, float) and abs(value) < 100:
-        return f"{value:.3g}" if "per_second" in name else f"{value:.4f}"
-    return f"{value:,.0f}"
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
@@ -193,7 +184,7 @@ def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
     parts = (metrics.get(name) for name in ("device", "versions", "git"))
     device, versions, git = (part if isinstance(part, Mapping) else {} for part in parts)
-    rows = [(label, written(value)) for label, value in shown.numbers(metrics).values()]
+    rows = list(shown.texts(metrics).values())
     tables = [("Measures", rows), ("Machine", _texts(device)), ("Versions", _texts(versions))]
     if git.get("sha"):
         sha = str(git["sha"])[:12] + (" with changes" if git.get("dirty") else "")

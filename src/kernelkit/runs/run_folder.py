@@ -55,25 +55,23 @@ def numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
 def summary(measured: Mapping[str, Any], shown: Shown) -> str:
     """The first measures in a line, with the device they were made on."""
-    numbers = list(shown.numbers(measured).items())[:IN_A_LINE]
-    message = [_measure(name, label, value) for name, (label, value) in numbers]
+    texts = list(shown.texts(measured).items())[:IN_A_LINE]
+    message = [_in_words(name, label, text) for name, (label, text) in texts]
     device = measured.get("device")
     if isinstance(device, Mapping):
         replicas = device.get("replicas", 1)
-        rehearsed = ", a rehearsal" if device.get("rehearsal") else ""
-        message.append(
-            f"on {device.get('name') or device.get('kind')} ({replicas} replicas{rehearsed})"
-        )
+        notes = [f"{replicas} replicas"] if isinstance(replicas, int) and replicas > 1 else []
+        notes += ["a rehearsal"] if device.get("rehearsal") else []
+        more = f" ({', '.join(notes)})" if notes else ""
+        message.append(f"on {device.get('name') or device.get('kind')}{more}")
     return ", ".join(message)
 
 
-def _measure(name: str, label: str, value: float) -> str:
+def _in_words(name: str, label: str, text: str) -> str:
     if name == "seconds":
-        return f"{value:.0f} s"
-    if isinstance(value, int):
-        return f"{label} {value:,}"
+        return text
     thing, per_second, _ = name.partition("_per_second")
-    return f"{value:.0f} {thing}/s" if per_second else f"{label} {value:.3f}"
+    return f"{text} {thing}/s" if per_second else f"{label} {text}"
 
 
 def check_accelerator(measured: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
