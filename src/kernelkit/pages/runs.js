@@ -236,7 +236,7 @@ function scoreCell(row) {
   spread.firstChild.style.cssText = `left:${ends[0]}%;width:${ends[1] - ends[0]}%`;
   spread.lastChild.style.left = place(row.score) + "%";
   const seeds = row.deviation === null ? "" : ` ± ${row.deviation.toFixed(4)} (${row.scores.length} seeds)`;
-  return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, row.best ? make("span", { className: "badge", textContent: "best" }) : null, spread, fixed(row.score) + seeds));
+  return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, row.best ? make("span", { className: "badge", title: "the best of those validated on the same data", textContent: "best" }) : null, spread, fixed(row.score) + seeds));
 }
 
 function stateCell(row) {

@@ -124,8 +124,7 @@ def _run(
         setting=names[1],
         parameters=parameters,
         metrics=run_folder.numbers(metrics),
-        when=max((p.stat().st_mtime for p in folder.iterdir() if p.name in _LEFT_BY_A_RUN),
-                 default=0.0),
+        when=_ended(folder, metrics),
         note="" if found is not None else _without(folder),
         report=trail.address(report, base) if report.is_file() else "",
         folder=folder.resolve().name if where == "." else where,
@@ -136,6 +135,13 @@ def _run(
         data=_data(_part(metrics, "data")),
         curve=curve,
     )  # fmt: skip
+
+
+def _ended(folder: Path, metrics: Mapping[str, Any]) -> float:
+    """When the run ended, as it says itself; else when its last file was written."""
+    files_of_run = [path for path in folder.iterdir() if path.name in _LEFT_BY_A_RUN]
+    written = max((path.stat().st_mtime for path in files_of_run), default=0.0)
+    return run_folder.ended(metrics, written)
 
 
 def _without(folder: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks.document import PARAMETERS_TAG
 from kernelkit.pages import history, naming, shell, trail
-from kernelkit.runs import kit_folder, notebook_html, sections
+from kernelkit.runs import kit_folder, notebook_html, run_folder, sections
 from kernelkit.runs.sections import written
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -41,7 +40,7 @@ def write_report(
         raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
     folder = folder or notebook.parent
     metrics = notebook_html.metrics_of(folder)
-    ended = _ended(metrics, notebook)
+    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
     page = render(content, metrics, project.shown(folder), folder, ended=ended, back=back)
     files.write_text(html, clear(page))
@@ -110,14 +109,6 @@ def _folder(folder: Path | None) -> str:
     name = folder.resolve().name if folder else ""
     sweep = trail.sweep_of(folder) if folder else None
     return f"{sweep.name}/{name}" if sweep else name
-
-
-def _ended(metrics: Mapping[str, Any], notebook: Path) -> float:
-    """When the run ended: as it says itself, else when its notebook was written."""
-    try:
-        return datetime.fromisoformat(str(metrics["ended"])).timestamp()
-    except (KeyError, ValueError):
-        return notebook.stat().st_mtime
 
 
 def _date(ended: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,14 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None
+
+
+def ended(values: Mapping[str, Any], written: float) -> float:
+    """When a run ended, in seconds since 1970: as its metrics say, else when it was `written`."""
+    try:
+        return datetime.fromisoformat(str(values["ended"])).timestamp()
+    except (KeyError, ValueError):
+        return written
 
 
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:

@@ -197,6 +197,14 @@ def test_columns_that_nothing_fills_are_left_out(page, tmp_path):
     assert "image size" not in heads
 
 
+def test_a_run_ended_when_it_says_so(runs):
+    metrics = json.loads((runs / "a" / "metrics.json").read_text())
+    metrics["ended"] = "2026-11-22T03:00:00+00:00"
+    (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
+    data = told(index_page.write(index_page.runs_under([runs]), runs / "index.html"))
+    assert {run["name"]: run["when"] for run in data["runs"]}["a"] == 1795316400.0
+
+
 def test_what_every_run_has_alike_is_said_once(page, tmp_path):
     steps = """const heads = [...document.querySelectorAll('th')].map(h => h.textContent);
       view.filter = 'vgg16';
