@@ -38,7 +38,8 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     assert metrics["later_epoch_seconds"] == 2.5
     assert metrics["device"]["kind"] == "cpu"
     assert metrics["data"] == {
-        "source": "folder data", "name": "data", "image_size": 32, "train": 50, "val": 21, "test": 13,
+        "source": "folder data", "name": "data", "image_size": 32,
+        "train": 50, "val": 21, "test": 13,
     }  # fmt: skip
     assert metrics["total_params"] == 100
     assert metrics["trainable_params"] == 10
