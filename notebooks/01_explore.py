@@ -190,7 +190,7 @@ run.figure(explore.throughput(rates, needed), "throughput")
 best = max(rates, key=rates.get)
 print(f"this machine reads {min(rates.values()):,.0f} to {rates[best]:,.0f} images/s ({best})")
 slow = [name for name, rate in rates.items() if rate < needed]
-print(f"too slow for {needed:,.0f}/s: {', '.join(slow)}" if slow else "each way is fast enough")
+print(f"too slow for {needed:,.0f}/s: {'; '.join(slow)}" if slow else "each way is fast enough")
 
 # %% [markdown]
 # ## What is kept

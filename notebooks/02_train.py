@@ -506,7 +506,7 @@ from petals.evaluation.calibration import Calibration
 from petals.plots.probabilities import reliability
 
 calibration = Calibration.of(val_labels, probabilities)
-print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
+print(f"temperature {calibration.temperature:.2f}: by it the logits are divided")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
 run.figure(reliability(as_told), "reliability")
 
@@ -532,6 +532,7 @@ run.figure(plots.class_scores(rows), "class_scores")
 # %%
 matrix = confusion(val_labels, probabilities)
 display(run.figure(plots.confusion(matrix, names), "confusion"))
+print("the commonest mistakes:")
 for truth, guess, times in most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth}  taken for  {guess}")
 

@@ -90,7 +90,7 @@ def render(
         tables=_tables(metrics, shown),
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=bool(failure) or not (parts or curves),
+        open=bool(failure) or not (curves or metrics),  # of what is no training it is the result
     )
     data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)

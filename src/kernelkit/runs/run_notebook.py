@@ -147,6 +147,8 @@ def _execute(
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
+    from kernelkit.runs.kernel_notes import KernelWithoutNotes
+
     # Names and types are checked already, and papermill's own reading of comments is not ours.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     part = folder / f".{EXECUTED}.part.ipynb"
@@ -161,6 +163,7 @@ def _execute(
             stdout_file=shown,
             cwd=str(Path.cwd()),
             extra_arguments=_silence(document.KERNELSPEC["name"]),
+            kernel_manager_class=KernelWithoutNotes,
         )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
