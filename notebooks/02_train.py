@@ -402,7 +402,7 @@ from petals.data import pipeline
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     change = augmentation.augmentation(augment, mix)
-    look = pipeline.augmented(sample.images[:8], change, seed)
+    look = augmentation.augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %% [markdown]
