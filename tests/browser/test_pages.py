@@ -45,6 +45,16 @@ def test_a_table_of_unlike_runs_fits_its_page(opened, tmp_path):
     page.screenshot(path=PICTURES / "unlike-1400.png", full_page=True)
 
 
+@pytest.mark.parametrize("name", PLACES)
+def test_a_page_has_the_width_of_the_paper(opened, name):
+    page = opened(name, width=794)  # A4 at 96 dots an inch
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    wide = "document.documentElement.scrollWidth - innerWidth"
+    assert page.evaluate(wide) <= 0
+    assert not page.locator(".bar").first.is_visible()
+
+
 def test_an_overlap_would_be_seen(opened):
     page = opened("index")
     page.evaluate("document.querySelector('#summary').style.marginTop = '-1.2em'")

@@ -421,7 +421,7 @@ function summary() {
   }
   byId("better").textContent = data.minimize ? "Down" : "Up";
   byId("summary").append(...parts);
-  byId("sweeps").append(...data.sweeps.map((sweep) => make("li", {}, make("a", { href: sweep.href, textContent: sweep.name }), ` ${sweep.count} runs`)));
+  byId("sweeps").append(...data.sweeps.map((sweep) => make("li", {}, make("a", { href: sweep.href, textContent: sweep.name }), ` ${sweep.count} run${sweep.count === 1 ? "" : "s"}`)));
   const same = Object.fromEntries(alike.map(({ name, values }) => [name, values[0]]));
   for (const [id, values] of [["base", { ...data.base, ...same }], ["defaults", data.defaults]]) {
     byId(id).append(...Object.entries(values).map(([name, value]) => make("li", { textContent: `${name}=${show(value)}` })));
