@@ -106,7 +106,7 @@ lab-filter:
 docs: .venv/installed ## docs/cli.md, from the commands' own help
 	$(BIN)/python tools/cli_reference.py
 
-bench: .venv/installed ## the figures of the README, measured on this machine
+bench: .venv/installed ## the figures of docs/measured.md that need no photos, on this machine
 	$(BIN)/python tools/benchmark.py
 
 PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -209,6 +209,7 @@ class RunFolder:
             "parameters": dict(parameters),
             "data": {
                 "source": str(source),
+                "name": source.name,
                 "image_size": next(iter(splits.values())).size,
                 **{name: split.count for name, split in splits.items()},
             },
