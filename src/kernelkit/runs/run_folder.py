@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,14 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
+def ended(values: Mapping[str, Any], written: float) -> float:
+    """When a run ended, in seconds since 1970: as its metrics say, else when it was `written`."""
+    try:
+        return datetime.fromisoformat(str(values["ended"])).timestamp()
+    except (KeyError, ValueError):
+        return written
+
+
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """The plain numbers of a run's metrics."""
     return {name: value for name, value in values.items()
@@ -55,25 +64,23 @@ def numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
 def summary(measured: Mapping[str, Any], shown: Shown) -> str:
     """The first measures in a line, with the device they were made on."""
-    numbers = list(shown.numbers(measured).items())[:IN_A_LINE]
-    message = [_measure(name, label, value) for name, (label, value) in numbers]
+    texts = list(shown.texts(measured).items())[:IN_A_LINE]
+    message = [_in_words(name, label, text) for name, (label, text) in texts]
     device = measured.get("device")
     if isinstance(device, Mapping):
         replicas = device.get("replicas", 1)
-        rehearsed = ", a rehearsal" if device.get("rehearsal") else ""
-        message.append(
-            f"on {device.get('name') or device.get('kind')} ({replicas} replicas{rehearsed})"
-        )
+        notes = [f"{replicas} replicas"] if isinstance(replicas, int) and replicas > 1 else []
+        notes += ["a rehearsal"] if device.get("rehearsal") else []
+        more = f" ({', '.join(notes)})" if notes else ""
+        message.append(f"on {device.get('name') or device.get('kind')}{more}")
     return ", ".join(message)
 
 
-def _measure(name: str, label: str, value: float) -> str:
+def _in_words(name: str, label: str, text: str) -> str:
     if name == "seconds":
-        return f"{value:.0f} s"
-    if isinstance(value, int):
-        return f"{label} {value:,}"
+        return text
     thing, per_second, _ = name.partition("_per_second")
-    return f"{value:.0f} {thing}/s" if per_second else f"{label} {value:.3f}"
+    return f"{text} {thing}/s" if per_second else f"{label} {text}"
 
 
 def check_accelerator(measured: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:

@@ -188,10 +188,6 @@ Tell = Callable[[int], None]  # how many batches are done
 Forward = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
 
 
-def _silent(batches: int) -> None:
-    pass
-
-
 def _one_view(
     run: Forward,
     dataset: tf.data.Dataset,
@@ -211,7 +207,7 @@ def _one_view(
 
 
 def _predicting(model: keras.Model) -> Forward:
-    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+    def run(dataset: tf.data.Dataset, tell: Tell = lambda batches: None) -> Iterator[np.ndarray]:
         # The whole dataset at once: a call for each batch costs several times as much.
         watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: tell(n + 1))
         yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
@@ -243,7 +239,7 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
         traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
     )
 
-    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+    def run(dataset: tf.data.Dataset, tell: Tell = lambda batches: None) -> Iterator[np.ndarray]:
         batches, done = iter(dataset), 0
         with ThreadPoolExecutor(2) as pool:
             while group := list(itertools.islice(batches, 8)):

@@ -61,7 +61,7 @@ def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
 def test_the_summary_names_measures_and_device():
     found = metrics("tpu", name="TPU v5e", replicas=8, rehearsal=True) | {"seconds": 61.2}
     message = run_folder.summary(found, project.shown(Path()))
-    assert message == "macro F1 0.500, 61 s, on TPU v5e (8 replicas, a rehearsal)"
+    assert message == "macro F1 0.5000, 61 s, on TPU v5e (8 replicas, a rehearsal)"
     assert run_folder.summary({}, project.shown(Path())) == ""
 
 
