@@ -328,8 +328,9 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # With fixed features the head is a [logistic
 # regression](https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression): a
 # `Dense` layer with a softmax and cross-entropy. This problem has one optimum, and a solver on the
-# host's CPU finds it. There are no epochs and no learning rate to choose, and cross-validation on
-# the training photos chooses the regularisation. By default the head gets features from several
+# host's CPU finds it. There are no epochs and no learning rate to choose. Cross-validation on the
+# training photos chooses the regularisation: the cell prints the log loss for several values of
+# *C*, of which a small one regularises strongly. By default the head gets features from several
 # depths of the backbone, and sees each photo and its mirror image.
 #
 # `head="gradient"` trains the same layer with AdamW for `head_epochs` epochs, as `fit` would. Then
@@ -528,7 +529,7 @@ from petals.evaluation.calibration import Calibration
 from petals.plots.probabilities import reliability
 
 calibration = Calibration.of(val_labels, probabilities)
-print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
+print(f"temperature {calibration.temperature:.2f}: the logits are to be divided by it")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
 run.figure(reliability(as_told), "reliability")
 
