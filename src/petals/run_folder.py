@@ -6,21 +6,16 @@ import base64
 import csv
 import html
 import io
-import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from matplotlib.figure import Figure
-from tensorflow import keras
 
 from petals import storage
 from petals.accelerators import cluster
@@ -38,8 +33,8 @@ from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run
 from petals.plots.style import in_words
+from petals.versions import git_state, versions
 
-DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
 HISTORY = (
     "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
     "learning_rate", "seconds", "images_per_second",
@@ -236,45 +231,3 @@ class RunFolder:
         }
         storage.write_json(self.path / "metrics.json", metrics)
         return metrics
-
-
-def versions() -> dict[str, str]:
-    """Of what the result depends on."""
-    import platform
-
-    keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
-    return {
-        "petals": version(),
-        "tensorflow": tf.__version__,
-        "keras": keras_version,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def version() -> str:
-    """The kit's: what a bundle wrote down comes first, as the kit is not installed there."""
-    if (told := os.environ.get("KERNELKIT_PROJECT_VERSION")) is not None:
-        return told
-    try:
-        return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:  # run from its sources
-        return "unknown"
-
-
-def git_state() -> dict[str, Any]:
-    """The commit and whether the tree differed from it; what a bundle wrote down comes first."""
-    if "KERNELKIT_GIT_SHA" in os.environ:
-        dirty = os.environ.get("KERNELKIT_GIT_DIRTY") == "true"
-        return {"sha": os.environ["KERNELKIT_GIT_SHA"], "dirty": dirty}
-    folder = Path(__file__).parent
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(folder), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return done.stdout.strip()
-
-    try:
-        return {"sha": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
-    except (OSError, subprocess.SubprocessError):
-        return {"sha": None, "dirty": None}

@@ -103,15 +103,6 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
     assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
 
 
-def test_a_legacy_keras_that_tells_no_version_of_its_own_has_its_packages(monkeypatch):
-    from importlib import metadata
-
-    from petals import run_folder
-
-    monkeypatch.setattr(run_folder, "keras", object())
-    assert run_folder.versions()["keras"] == metadata.version("tf_keras")
-
-
 @pytest.mark.parametrize("features", ["last", "depths"])
 def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, features):
     classifier = build("SmallNet", 32, 3, weights="none", features=features)
