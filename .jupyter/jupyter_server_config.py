@@ -1,6 +1,7 @@
 """What `make lab` adds to Jupyter: a save that changes nothing leaves `git status` clean."""
 
 import subprocess
+import warnings
 from pathlib import Path
 
 c = get_config()  # noqa: F821 - Jupyter defines it
@@ -22,4 +23,7 @@ def same_for_git(model, os_path, contents_manager):
         git("add", "--", path.name)
 
 
+# Jupyter hands its settings to the contents manager twice, and would warn that the hook was
+# there before.
+warnings.filterwarnings("ignore", "Overriding existing post_save_hook")
 c.FileContentsManager.post_save_hook = same_for_git

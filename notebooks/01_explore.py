@@ -16,21 +16,28 @@
 # %% [markdown]
 # # Explore the data
 #
-# Look at the photos before you train on them. This notebook answers seven questions: which files
-# there are, whether they are whole, what the flowers look like, how many photos each class has,
-# whether photos occur twice, how large the JPEGs are, and whether this machine reads photos as
-# fast as an accelerator takes them. It trains nothing and needs no accelerator.
+# Look at the photos before you train on them. This notebook answers seven questions:
 #
-# The cell below holds all settings. It runs at home on flowers that the kit draws
+# 1. Which files are there?
+# 2. Are the files whole?
+# 3. What do the flowers look like?
+# 4. How many photos does each class have?
+# 5. Which photos occur twice?
+# 6. How large are the JPEGs?
+# 7. Does this machine read photos as fast as an accelerator trains on them?
+#
+# It trains nothing and needs no accelerator.
+#
+# The cell below holds all settings. The notebook runs at home on flowers that the kit draws
 # (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), and on Kaggle on the photos
 # of [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-near = 5  # [0, 16]: bits of 64 in which two photos' hashes may differ and still be twins
+near = 5  # [0, 16]: bits of 64 in which the hashes of twins may differ
 batch_size = 128  # >= 1: images in a batch while the input pipeline is timed
-needed = 1060.0  # > 0: images/s an accelerator takes; 1,060 is MobileNetV2, 331 px, TPU v3-8
+needed = 1519.0  # > 0: images/s it takes; 1,519: EfficientNetB5, 512 px, TPU v5e-8 at best
 seconds = 4.0  # > 0: for which each way of reading is timed
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
 output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
@@ -65,9 +72,9 @@ print(f"{source}: {len(names)} classes")
 # ## Which files there are
 #
 # The photos come as *shards*: [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord)
-# files with hundreds of JPEGs each. The number of photos is part of a file's name, so the table
-# needs to open none of them. A TPU is fed best by tens to hundreds of files of 10 to 100 MB,
-# because then many files are read at the same time. `02_train` learns from the split *train*,
+# files with hundreds of JPEGs each. The number of photos is part of a file's name, so the cell
+# fills its table without opening a file. Tens to hundreds of files of 10 to 100 MB suit a TPU best,
+# because many of them can be read at the same time. `02_train` learns from the split *train*,
 # measures on *val*, and writes a submission for *test*, which has no labels.
 
 # %%
@@ -78,7 +85,7 @@ exploration.holdings(source.root)
 #
 # This cell reads every record and decodes every image. It reports counts that differ from the
 # file's name, labels out of range, images that do not decode or have another size, and ids that
-# occur twice. One damaged image stops a training run in the middle, so it is better to know now.
+# occur twice. One damaged image stops a training run in the middle, so it is better to find it now.
 # `02_train` with `on_corrupt="skip"` leaves damaged images out.
 
 # %%
@@ -97,8 +104,7 @@ else:
 # ## What the flowers look like
 #
 # One photo of each class, in the order of the labels (eight of each where there are few classes).
-# Look for classes that you could not tell apart yourself: the network will have trouble with the
-# same ones.
+# Look for classes that you could not tell apart yourself: the network will often confuse them too.
 
 # %%
 labels = exploration.labels(splits, len(names))
@@ -129,7 +135,7 @@ run.figure(plots.class_balance(labels, names), "classes")
 
 # %%
 for name, train_share, val_share in balance["unlike_val"]:
-    print(f"{name}: {train_share:.2%} of train, {val_share:.2%} of val")
+    print(f"{name}: {100 * train_share:.2f} % of train, {100 * val_share:.2f} % of val")
 if "val" in labels:
     figure = explore.train_against_val(labels["train"], labels["val"], names)
     display(run.figure(figure, "train_against_val"))
@@ -172,14 +178,15 @@ run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 # The *input pipeline* reads shards, decodes JPEGs and puts photos into batches, on the host's CPU.
 # The accelerator trains on one batch while the host prepares the next. If the host is slower, the
 # accelerator waits, and its hours are lost. `needed` is the number of images a second that an
-# accelerator takes; the default is that of MobileNetV2 at 331 pixels on a TPU v3-8. A larger
-# network takes fewer. TensorFlow's
+# accelerator takes. The default is the most that fine-tuning EfficientNetB5 at 512 pixels can take
+# on a TPU v5e-8, by the TPU's compiler. A smaller network or smaller photos take more;
+# `docs/tpu.md` has other backbones. TensorFlow's
 # [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #
-# "Decoding" decodes the JPEGs and does nothing else. The other bars are the training pipeline. It
-# reads the files again in every epoch or, where the decoded photos fit, takes them from memory. An
-# accelerator changes the photos itself (*augmentation*); "strong on the CPU" is for training on
-# this machine's CPU, which then does that as well. Red bars are below what is needed.
+# The bar "decoding" decodes the JPEGs and does nothing else. The other bars are the training
+# pipeline. It reads the files again in every epoch or, where the decoded photos fit, takes them
+# from memory. An accelerator changes the photos itself (*augmentation*). Where the CPU trains, the
+# CPU also changes the photos: "strong on the CPU" is that case. Red bars are below `needed`.
 
 # %%
 rates = exploration.rates(splits["train"], batch_size, len(names), seconds)

@@ -24,38 +24,39 @@
 #
 # The cell below holds all settings. Change them there, on the command line
 # (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`), or when you push the notebook
-# to Kaggle (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed. A
-# setting that would have no effect is refused before anything runs. The functions that the cells
-# call are in `src/petals`; `docs/architecture.md` shows where.
+# to Kaggle (`tools/push_kernel.py -p backbone=VGG16`). Each line says which values are allowed, and
+# the text below explains the words. A setting that would have no effect is refused before anything
+# runs. `docs/backbones.md` lists the backbones. The functions that the cells call are in
+# `src/petals`; `docs/architecture.md` shows where.
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
-test_twins = "leave_out"  # leave_out | use: photos of further sources that are in the test split
+test_twins = "leave_out"  # leave_out | use: photos of a second source that test has too
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-folds = 0  # >= 0: parts of train and val, one of which validates; 0 = val does, 1 = none does
-fold = 0  # >= 0: the part that validates
-backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: what looks
-weights = "auto"  # auto | imagenet | none | FILE: what the backbone knows beforehand
-fine_tune = "none"  # none | all | last:N | block:NAME: what is trained after the head
-head = "auto"  # in petals.settings.HEADS: fitted to its optimum, or trained by gradients
-features = "auto"  # auto | last | depths: where in the backbone the head's features come from
-head_epochs = 30  # >= 0: passes of head=gradient over the stored features; 0 = no head first
-views = 0  # >= 0: views for the head: photo, mirror image, then as augment says; 0 = what suits
-epochs = 5  # >= 0: passes over the photos while fine-tuning
+folds = 0  # >= 0: parts for cross-validation; 0 = validate on val, 1 = train on all photos
+fold = 0  # >= 0: the part to validate on, where folds > 1
+backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: the network
+weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone begins with
+fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone to train
+head = "auto"  # in petals.settings.HEADS: how the new last layer is trained
+features = "auto"  # auto | last | depths: layers of the backbone that give the head features
+head_epochs = 30  # >= 0: epochs of head=gradient; 0 = skip the first phase
+views = 0  # >= 0: versions of each photo that the head learns from; 0 = what suits the head
+epochs = 5  # >= 0: epochs of fine-tuning
 batch_size = 32  # >= 1: images for each replica
-augment = "light"  # none | flip | crop | light | strong: changes photos to tune on, and views
-mix = "none"  # none | mixup | cutmix: blending photos and their labels
+augment = "light"  # none | flip | crop | light | strong: how photos are changed at random
+mix = "none"  # none | mixup | cutmix: how pairs of photos and their labels are blended
 dropout = 0.3  # [0, 1): share of the features left out while training
 label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
 weight_decay = 0.0  # >= 0: AdamW's decay of weights
 schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate's shape
-learning_rate = 0.0  # >= 0: its peak; 0 = what suits the phase and the schedule
+learning_rate = 0.0  # >= 0: its peak on one replica; 0 = what suits the phase and the schedule
 scale_rate = True  # whether fine-tuning on N replicas multiplies the rate by N
-tta = 0  # >= 0: views averaged at prediction time; 0 = what suits the head
-accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
-dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of compute
-remat = False  # whether to compute activations twice while fine-tuning, to save memory (on JAX)
-custom_loop = False  # fine-tune with the loop spelt out in petals.training.custom_loop
+tta = 0  # >= 0: versions of a photo that a prediction averages; 0 = what suits the head
+accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
+dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of computing
+remat = False  # whether fine-tuning computes activations twice to save memory (JAX only)
+custom_loop = False  # fine-tune with the loop written out in petals.training.custom_loop
 on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
@@ -84,21 +85,23 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 #   lose. Keras calls this policy `mixed_bfloat16`.
 #
 # Kaggle lends a TPU for 20 hours a week and at most nine hours at a time, often after a wait in a
-# queue. You choose it as the notebook's accelerator; a push with `tools/push_kernel.py` asks for
-# it by itself.
+# queue. On Kaggle you choose it in the notebook's settings, under Accelerator. A push with
+# `tools/push_kernel.py` asks for it and sets `accelerator="tpu"`.
 #
 # ### Why JAX on one TPU and TPUStrategy on another
 #
 # Keras 3 hands the computing to a *backend*: TensorFlow, JAX or PyTorch. On Kaggle's v5e-8 the
-# installed TensorFlow cannot see the TPU, and the installed [JAX](https://docs.jax.dev) can. So
-# there this notebook runs Keras on JAX and shares each batch with
+# installed TensorFlow cannot see the TPU, and the installed [JAX](https://docs.jax.dev) can. So on
+# a v5e-8 this notebook runs Keras on JAX and shares each batch among the chips with
 # [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/). The input pipeline
-# stays `tf.data`. A layer of your own works there if it is written with `keras.ops`. A TensorFlow
-# that sees the TPU, `tensorflow-tpu`, would have to be installed in every session, with the
-# internet on. On TPU machines where TensorFlow does see the TPU (older ones such as the v3-8, or
-# those with the package `tensorflow-tpu`) it uses
-# [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu), which needs Keras 2, the
-# package `tf_keras`: Keras 3 does not work under it.
+# stays `tf.data`. A layer of your own works on JAX if it is written with `keras.ops`. There is a
+# TensorFlow that sees this TPU, the package `tensorflow-tpu`. It would have to be installed in
+# every session, with the internet on.
+#
+# On TPU machines whose TensorFlow sees the TPU (older ones such as the v3-8, or those with
+# `tensorflow-tpu`) the notebook uses
+# [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu). Keras 3 does not work under
+# `TPUStrategy`, so Keras 2 does the training there, from the package `tf_keras`.
 #
 # Many older notebooks contain `try: TPUClusterResolver() except ValueError:`. On a v5e-8 that cell
 # falls back on the CPU without a message, and the TPU hours are spent for nothing. `detect`,
@@ -114,8 +117,9 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 # one chip's memory limits it.
 #
 # With eight replicas an epoch has an eighth of the steps: the competition's 12,753 photos make 49
-# batches of 256, and 398 batches of 32. To get as far in fewer steps, each step has to be longer.
-# So fine-tuning multiplies the learning rate by the number of replicas, as [Goyal et al.
+# full batches of 256, or 398 of 32. (The photos that fill no batch come first in the
+# next epoch.) To get as far in fewer steps, each step has to be longer. So
+# fine-tuning multiplies the learning rate by the number of replicas, as [Goyal et al.
 # (2017)](https://arxiv.org/abs/1706.02677) did, with a short warm-up at the start. They tried this
 # rule with SGD on ImageNet. For AdamW, which this notebook uses, it is a rule of thumb;
 # `scale_rate=False` switches it off. A laptop has one replica, and nothing is multiplied.
@@ -150,33 +154,40 @@ print(device)
 # | machine | reads from | why |
 # |---|---|---|
 # | Kaggle: TPU v5e-8, GPU, CPU | the mount | the notebook is on the machine with the chips |
-# | an older TPU node, in the network | `gs://` | the node reads, and has no mounts |
+# | an older TPU in a machine of its own, a *TPU node* | `gs://` | the node has no mounts |
 # | a machine in Google's cloud | a folder or `gs://` | both can be reached |
-# | your own computer | a folder | `data/` of the repository is found by itself |
+# | your own computer | a folder | `data/` in the repository is found by itself |
 #
-# `data="auto"` looks for the competition's mount, then for other mounts, then for a bucket (the
-# one that the variable `PETALS_GCS_PATH` names, or Kaggle's copy where a TPU node is in use), then
-# for `data/`. Where there is none of them and this is not Kaggle, it takes 104 kinds of flower
-# that the kit draws. They need no download, and every part of this notebook can be tried on them.
-# The line below names what was found.
+# `data="auto"` takes the first of these that is there: the competition's mount, another mount, a
+# bucket (the folder in Google Cloud Storage that the variable `PETALS_GCS_PATH` names, or on a TPU
+# node the one that Kaggle keeps of the competition), and `data/` in the repository. Where there is
+# none of them and this is not Kaggle, it takes 104 kinds of flower that the kit draws. They need
+# no download, and every part of this notebook can be tried on them. The cell below prints what it
+# found.
 #
 # ### Why the photos are in shards
 #
 # The competition divides its photos into three splits: *train* to learn from, *val* to measure on,
-# and *test*, whose labels only Kaggle has. The photos are not single JPEG files: each split is cut
-# into 16 *shards*, and each shard is a
-# [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord) file with hundreds of JPEGs,
-# their labels and their ids, one after the other. Thousands of single files would each have to be
-# opened, over a network often slowly. One large file could be read by one reader only. Of several
-# shards many are read at once and in mixed order, which also shuffles the photos. Kaggle advises
-# tens to hundreds of files of 10 to 100 MB each. This matters on a TPU because the chips wait
-# whenever the host is slower than they are; `01_explore` measures how fast the host reads, and
-# TensorFlow's [guide to input pipelines](https://www.tensorflow.org/guide/data_performance)
-# explains how.
+# and *test*, whose labels only Kaggle has. Each split is cut into 16 *shards*. A shard is a
+# [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord) file, which holds hundreds of
+# JPEGs with their labels and ids, one after the other.
 #
-# `00-192x192-798.tfrec` is the first shard with photos of 192 x 192 pixels, and holds 798 of them.
-# So the number of steps is known before anything is read. The competition has its photos in four
-# sizes; `image_size` chooses one.
+# Single JPEG files would be slow: each of thousands would have to be opened, often over a network.
+# One large file could be read by one reader only. Several shards can be read at the same time and
+# in mixed order, which also shuffles the photos. Kaggle advises tens to hundreds of files of 10 to
+# 100 MB each. Speed matters on a TPU because the chips wait whenever the host is slower than they
+# are. `01_explore` measures how fast the host reads, and TensorFlow's [guide to input
+# pipelines](https://www.tensorflow.org/guide/data_performance) explains what makes reading fast.
+#
+# A shard's name says how many photos it holds: `00-192x192-798.tfrec` is the first shard of photos
+# of 192 x 192 pixels, with 798 of them. So the number of steps is known before a file is opened.
+# The competition has its photos in four sizes; `image_size` chooses one.
+
+# %% [markdown]
+# The next cell makes the run's folder, sets the seed, and reads the clock, so that training can
+# stop before the session does. On JAX it also looks for programs that an earlier run compiled.
+# Where the head alone is trained on a CPU that has instructions for bfloat16, it measures whether
+# they are faster, and uses them if so.
 
 # %%
 from petals import kaggle
@@ -225,12 +236,11 @@ run.figure(plots.class_balance(balance, names), "classes")
 # ## If a session ends early
 #
 # Kaggle ends a TPU session after nine hours, whether training is over or not. Training here stops
-# in time before that. The run still scores what it has and writes a submission, and it leaves a
+# in time before that. The run still scores what it has, writes a submission, and leaves a
 # *checkpoint*: a file with what training needs to go on. The next cell looks for one in this run's
-# folder and in the output of earlier sessions that are attached as inputs
-# (`tools/push_kernel.py --continue` attaches them). A run that finds one goes on from there, and
-# ends with the scores of a run that was never interrupted. A run that finds none starts anew, and
-# you can read on.
+# folder and in the output of earlier sessions that is attached as an input
+# (`tools/push_kernel.py --continue` attaches it). A run that finds a checkpoint goes on from it,
+# and ends with the scores of a run that was never interrupted. A run that finds none starts anew.
 
 # %%
 from petals.training.checkpoints import Checkpoints
@@ -261,24 +271,29 @@ watching = {"deadline": deadline, "history": history, "record": run.write_histor
 #   `trainable = False`. In the second phase, which `fine_tune` switches on, training changes the
 #   backbone as well.
 #
-# With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels, 104 classes and
-# `features="last"` the model is:
+# With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels and 104 classes the model is:
 #
-# | part | from | to | parameters | trained in |
+# | part | from | to | parameters | trained |
 # |---|---|---|---|---|
-# | backbone, with its preprocessing | 192 × 192 × 3 | 6 × 6 × 1,280 | 4,049,571 | phase two |
-# | average over the 6 × 6 places | 6 × 6 × 1,280 | 1,280 | 0 | – |
-# | dropout, while training | 1,280 | 1,280 | 0 | – |
-# | head: 1,280 × 104 weights and 104 biases | 1,280 | 104 | 133,224 | both phases |
+# | backbone with preprocessing | 192 × 192 × 3 | maps of five depths | 4,049,571 | in phase two |
+# | average of each map over its places | the maps | 2,816 | 0 | – |
+# | dropout, where gradients train the head | 2,816 | 2,816 | 0 | – |
+# | head: 2,816 × 104 weights and 104 biases | 2,816 | 104 | 292,968 | in both phases |
 #
-# So the head is 3 % of 4.2 million parameters. The default for most runs is `features="depths"`:
-# the head also gets averages from up to four earlier layers, and so has more weights. Older
-# notebooks often take [VGG16](https://arxiv.org/abs/1409.1556) and flatten its output; the average
-# used here needs far fewer weights.
+# So the first phase trains 292,968 of 4,342,539 parameters, 7 %. With `fine_tune="all"` the second
+# phase trains 4,258,500: the 84,039 of the BatchNorm and normalisation layers stay as they are, for
+# a reason given below. The last of the five maps has 6 × 6 places with 1,280 numbers each.
+#
+# Earlier layers respond to textures and colours, later layers to larger shapes. Features of
+# several depths scored as well as those of the last layer or better (`docs/measured.md`), so they
+# are the default. With `features="last"` the head gets the 1,280 of the last layer and has 133,224
+# parameters; `"auto"` takes that for a head that is trained by gradients. Older notebooks often
+# take [VGG16](https://arxiv.org/abs/1409.1556) and flatten its output; the average used here needs
+# far fewer weights.
 #
 # The next cell builds the model and prints its summary. Pixels go in as they are, 0 to 255: what
 # the backbone expects of them is part of the model. `tools/tpu_check.py` compiles the same model
-# for a TPU before there is one.
+# for a TPU on a machine that has none.
 
 # %%
 from petals.models.build import parameter_counts
@@ -303,22 +318,25 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # backbone in every epoch took 101 seconds and reached .887.
 #
 # There is a price: a photo that is changed at random in every epoch (*augmentation*) has new
-# features each time. `views` is the way between: it stores the features of several versions of
-# each photo. Features are kept on disk, and the next run with the same photos, backbone and size
-# finds them.
+# features each time, and cannot be stored. `views` is a compromise: it stores the features of
+# several versions of each photo, first the photo, then its mirror image, then versions that
+# `augment` makes. Features are kept on disk, and the next run with the same photos, backbone and
+# size finds them.
 #
 # ### How the head is trained
 #
 # With fixed features the head is a [logistic
 # regression](https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression): a
 # `Dense` layer with a softmax and cross-entropy. This problem has one optimum, and a solver on the
-# host's CPU finds it. There are no epochs and no learning rate to choose, and cross-validation on
-# the training photos chooses the regularisation. By default the head gets features from several
+# host's CPU finds it. There are no epochs and no learning rate to choose. Cross-validation on the
+# training photos chooses the regularisation: the cell prints the log loss for several values of
+# *C*, of which a small one regularises strongly. By default the head gets features from several
 # depths of the backbone, and sees each photo and its mirror image.
 #
 # `head="gradient"` trains the same layer with AdamW for `head_epochs` epochs, as `fit` would. Then
-# `dropout`, `label_smoothing`, `weight_decay` and a learning rate act on it, and the rate of each
-# epoch is drawn below. The second phase explains what a schedule of the rate is for.
+# `dropout`, `label_smoothing`, `weight_decay` and a learning rate act on it. The rate has its peak
+# at 0.01 unless you set another, and the figure below draws it for each epoch. The second phase
+# explains what a schedule of the rate is for.
 
 # %%
 from petals.models import weights as pretrained
@@ -352,8 +370,8 @@ if head == "gradient" and head_rates:
 #
 # - **It can destroy what the backbone knows.** A new head has random weights and sends large,
 #   random gradients back, and a high learning rate overwrites good weights within a few steps. So
-#   the head is trained first, the learning rate is small, and it starts lower still.
-# - **It can learn the photos by heart.** The network has millions of parameters and a few thousand
+#   the head is trained first, the learning rate is small, and it rises from near zero.
+# - **It can learn the photos by heart.** The network has millions of parameters and some thousand
 #   photos. The sign of it is a training loss that falls while the validation loss rises.
 #   Augmentation works against it, since it shows each photo a little different in every epoch; the
 #   figure below has originals above and changed versions under them. `mix` blends two photos and
@@ -376,9 +394,7 @@ if head == "gradient" and head_rates:
 # the [guide](https://keras.io/guides/transfer_learning/) explains. A network without pretrained
 # weights (`weights="none"`) has no values to keep, and its BatchNorm layers are trained.
 #
-# While it trains, a line shows the epoch, the photos a second and the time left; the compiling in
-# the first step is not counted. A run may also span several machines. Each of them then reads its
-# own part of the photos.
+# The next cells draw augmented photos and the learning rate, then train.
 
 # %%
 from petals.data import augment as augmentation
@@ -387,22 +403,24 @@ from petals.data import pipeline
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     change = augmentation.augmentation(augment, mix)
-    look = pipeline.augmented(sample.images[:8], change, seed)
+    look = augmentation.augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %% [markdown]
 # ### The learning rate over time
 #
 # A *schedule* gives every step its learning rate. The figure shows exactly the rates that the
-# optimizer will use. The default, `"cosine"`, rises in a short *warm-up* and then falls along half
-# a cosine towards zero ([Loshchilov & Hutter, 2017](https://arxiv.org/abs/1608.03983)). The
-# warm-up protects the weights while [AdamW](https://arxiv.org/abs/1711.05101) has seen too few
-# gradients to know their size. The fall lets the network settle: long steps find a good region,
-# short steps find the best place in it.
+# optimizer will use. The default, `"cosine"`, rises in a short *warm-up* (a tenth of the epochs,
+# one at most) to its peak, and then falls along half a cosine towards zero ([Loshchilov & Hutter,
+# 2017](https://arxiv.org/abs/1608.03983)). The warm-up protects the weights while
+# [AdamW](https://arxiv.org/abs/1711.05101) has seen too few gradients to know their size. The fall
+# lets the network settle: long steps find a good region, short steps find the best place in it.
+# The peak is 0.0001 on one replica and 0.0008 on eight, unless you set `learning_rate`.
 #
-# `"ramp"` is the schedule of Kaggle's tutorial: up for five epochs, then down by a fifth an epoch.
-# `"exponential"` falls to a hundredth, `"constant"` does not change. In `docs/sweeps.md` the first
-# three scored alike and `"constant"` scored lowest.
+# `"ramp"` is the schedule of Kaggle's tutorial: it rises for five epochs (in a short run for a
+# third of the epochs), then falls by a fifth an epoch. `"exponential"` falls to a hundredth, and
+# `"constant"` does not change. In `docs/sweeps.md`, which compared them on heads trained by
+# gradients, `"constant"` scored lowest and the other three alike.
 
 # %%
 if tuning:
@@ -424,6 +442,11 @@ if tuning:
         hosts=device.hosts, deterministic=device.on_cpu,
     )  # fmt: skip
 
+# %% [markdown]
+# While it trains, a line shows the epoch, the photos a second and the time left; the compiling in
+# the first step is not counted. A run may span several machines (`docs/machines.md`). Each of them
+# then reads its own part of the photos.
+
 # %%
 from petals.training import fine_tune as fine_tuning
 
@@ -444,11 +467,11 @@ run.figure(plots.curves(history), "curves")
 # ## How good is it?
 #
 # First look at the curves above, one point an epoch. The left panel shows the loss: the
-# cross-entropy, which is 4.64 for a model that knows nothing of 104 classes (the natural logarithm
-# of 104, hence the unit *nats*). The right panel shows the scores. Validation loss that still
-# falls at the end means that more epochs may help. Validation loss that rises while the training
-# loss falls means that the network learns the photos by heart. A head that a solver fitted is a
-# single point.
+# cross-entropy, in *nats*, the unit of natural logarithms. A model that knows nothing of 104
+# classes has a loss of 4.64, the natural logarithm of 104. The right panel shows the scores.
+# Validation loss that still falls at the end means that more epochs may help. Validation loss that
+# rises while the training loss falls means that the network learns the photos by heart. The
+# default head is fitted in one go and has a single point.
 #
 # ### Why macro F1 and not accuracy
 #
@@ -463,9 +486,9 @@ run.figure(plots.curves(history), "curves")
 # competition ranks by macro F1, and so does this notebook. With 104 classes, each class that is
 # never found costs almost 0.01.
 #
-# The score is of the validation photos, which were not trained on. If you choose among many
-# settings by it, the winner's score is a little too good; the score on the leaderboard shows by
-# how much.
+# The score is measured on the validation photos, which the model was not trained on. If you choose
+# among many settings by this score, the winner's score is a little too good; the score on the
+# leaderboard shows by how much.
 
 # %%
 from petals.evaluation import prediction
@@ -496,17 +519,17 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 # ### How sure the model is
 #
 # Of the answers that a model gives with 80 % probability, 80 % should be right. Networks are often
-# too sure ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). The figure shows how it is here,
-# and how it is after the correction: one number, the *temperature*, found on the validation
-# photos, by which the model's outputs before the softmax, its *logits*, are divided. It changes no
-# answer and no score. `04_predict` uses it.
+# too sure ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). The correction is one number,
+# the *temperature*: the model's outputs before the softmax, its *logits*, are divided by it. The
+# next cell finds the temperature on the validation photos. The figure shows the probabilities
+# before and after. The temperature changes no answer and no score. `04_predict` uses it.
 
 # %%
 from petals.evaluation.calibration import Calibration
 from petals.plots.probabilities import reliability
 
 calibration = Calibration.of(val_labels, probabilities)
-print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
+print(f"temperature {calibration.temperature:.2f}: the logits are to be divided by it")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
 run.figure(reliability(as_told), "reliability")
 
@@ -547,10 +570,10 @@ run.figure(
 # ## The submission and what is kept
 #
 # Everything is in the run's folder, which on Kaggle is the notebook's output and at home
-# `runs/latest`: scores, history, predictions, figures, `submission.csv`, and the model with its
-# card, which `04_predict` and `tools/predict.py` show new photos to. To enter the submission into
-# the competition, push with `--submit MESSAGE`, or choose the file among the notebook's outputs on
-# Kaggle.
+# `runs/latest`: scores, history, predictions, figures, `submission.csv`, the model, and a card
+# that describes it. `04_predict` and `tools/predict.py` use the model on new photos. To enter the
+# submission into the competition, push with `--submit MESSAGE`, or choose the file among the
+# notebook's outputs on Kaggle.
 
 # %%
 from petals.evaluation.submission import write_submission
@@ -582,25 +605,36 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # %% [markdown]
 # ## What to expect
 #
-# Measured with version 0.1.0 of this kit, `head="gradient"`, on two CPU cores without an
-# accelerator; `docs/measured.md` has more:
+# All of this was measured on two cores of an x86 CPU, without an accelerator. `docs/measured.md`
+# says how, and has more. "Head" is the default head of this notebook on the backbone
+# MobileNet-0.75, at 192 pixels.
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
-# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 20 epochs | .924 | 79 s |
-# | the same | 16 epochs (`make run`), on a slower machine | .904 | 117 s |
-# | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10.1 s for the head |
-# | the same, features stored before | the same head | | 1.5 s |
-# | photos, 99 kinds, 192 px | head on MobileNet-0.75 | .906 | not recorded |
-# | the same photos | the same, then `last:40`, 7 epochs, `strong`, `tta=2` | .930 | not recorded |
+# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 16 epochs (`make run`) | .904 | 166 s |
+# | 1,082 photos of 17 kinds, five folds | head | .955 ± .011 | .32 of twelve passes |
+# | the same | head, then all of the backbone, 6 epochs | .959 | 1.8 of twelve passes |
+# | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
 #
-# Five kinds of flower are easier to tell apart than 104, so do not compare rows with each other.
-# Repeats of one recipe with other seeds differ by about ± .008. **On a TPU or a GPU nothing has
-# been measured yet**: the code has been rehearsed on CPU devices that stand in for them. What you
-# can count on is that the first step on a TPU takes minutes, for the compiler. How long a later
-# step takes at best, and how much memory, the TPU's compiler tells without a TPU: `docs/tpu.md`
-# has both for ten backbones. A run stores its compiled programs in `compiled/`; a later run that
-# has them attached does not compile them again.
+# Five folds mean that each photo was validated once, by a model that had not seen it. The times in
+# the last three rows are the processors', as parts of what twelve passes of all photos through the
+# backbone take. So on these photos fine-tuning cost almost six times as much as the head, and
+# gained less than the folds differ by. Do not compare rows of different photos with each other.
+# Repeats of one recipe with other seeds differ by about ± .008.
+#
+# **On a TPU or a GPU nothing has been measured yet.** The code has been rehearsed on CPU devices
+# that stand in for them, and the TPU's own compiler has said how fast a step of fine-tuning all
+# of a backbone can be at best on a v5e-8, with 128 photos a step (`docs/tpu.md` has more):
+#
+# | backbone | pixels | a step, at best | images/s, at best |
+# |---|---|---|---|
+# | EfficientNetB0 | 192 | 5.9 ms | 21,871 |
+# | EfficientNetV2S, `augment="light"` | 192 | 10.1 ms | 12,640 |
+# | EfficientNetB5, `augment="light"` | 512 | 84.3 ms | 1,519 |
+#
+# A real step takes longer: the one program whose time on a v5e-8 is known took twice its bound.
+# The first step on a TPU takes minutes, for the compiler. A run stores its compiled programs in
+# `compiled/`; a later run that has them attached does not compile them again.
 
 # %% [markdown]
 # ## What to try next
@@ -613,7 +647,8 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
 # 3. `fine_tune="all"` with `epochs=6` or more, and `augment="strong"` when the training loss falls
 #    far below the validation loss.
-# 4. `tta=4`: the probabilities of four versions of each photo are averaged; two is the default.
+# 4. `tta=4`: the probabilities of four versions of each photo are averaged. The default is two, the
+#    photo and its mirror image, or one for a head trained by gradients.
 # 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`. The folder
 #    has a sweep for most of the choices above.
 # 6. `03_compare`: two or more runs averaged often score better than the best of them.

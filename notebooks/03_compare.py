@@ -19,12 +19,13 @@
 # Every run of `02_train` leaves a folder with its scores, its settings and its predictions. This
 # notebook reads any number of these folders and sets them side by side: which scored best, what
 # each device cost, which setting helped, where two models disagree, and whether several models
-# together are better than the best one. At the end it writes a submission from whichever won. What
-# the runs cannot show, it says.
+# together are better than the best one. At the end it writes a submission from the winner. Where
+# the runs cannot answer one of these questions, the notebook says so.
 #
 # The cell below holds all settings. At home it compares what is in `runs/`; on Kaggle it compares
-# the outputs of the notebooks that are attached as inputs. All runs have to be validated on the
-# same photos.
+# the outputs of the notebooks that are attached as inputs. Scores can be compared only if the
+# runs were validated on the same photos, so the notebook takes the largest group of runs that
+# were, and names the others.
 
 # %% tags=["parameters"]
 runs = "auto"  # globs of run folders with commas between; auto = runs/*, on Kaggle all attached
@@ -97,13 +98,13 @@ folder.figure(compare.epoch_times(devices), "devices")
 # ## What each setting does
 #
 # Two runs show what a setting does only if they differ in this setting and in nothing else.
-# (Another seed is not another setting.) The next cells look for such runs along five axes: image
-# size, backbone, augmentation, regularisation and learning rate.
+# (Another seed is not another setting.) The next cells look for such runs along six axes: image
+# size, backbone, head, augmentation, regularisation and learning rate.
 #
 # A run that is repeated with another seed scores a little differently. In public notebooks for
 # this competition, repeats differed by about ± 0.008 of macro F1, the grey bands in the figure. A
-# smaller difference shows nothing. A larger one is a hint, and counts once each setting was
-# repeated three times.
+# smaller difference shows nothing. A larger one is a hint; it becomes evidence once each setting
+# was repeated three times.
 
 # %%
 measured = {axis: effects.effect(found, axis) for axis in effects.AXES}
@@ -155,9 +156,9 @@ if pair and not photos.missing:
 # ## Several models together
 #
 # An *ensemble* averages the probabilities of several models. Models that make different mistakes
-# correct one another. The weights are found by [ensemble
-# selection](https://doi.org/10.1145/1015330.1015432): it begins with the best model and again and
-# again adds the model that raises the score most.
+# correct one another. [Ensemble selection](https://doi.org/10.1145/1015330.1015432) finds the
+# weights, of twelve runs at most: it begins with the best model, then adds in each round the model
+# that raises the score most. A model may be added several times.
 #
 # Weights that were chosen on the validation set look good on that set, even if they are not. So
 # the set is cut in two halves: one half chooses the weights and the best single run, the other
@@ -186,8 +187,8 @@ else:
 # %% [markdown]
 # ## The submission
 #
-# `submit` says what the submission is made from: the best run (`"single"`), all runs with equal
-# weights (`"mean"`) or all runs with the weights above (`"weighted"`). `"auto"` takes the better
+# `submit` says what the submission is made from: the best run (`"single"`), the runs above with
+# equal weights (`"mean"`) or with the weights above (`"weighted"`). `"auto"` takes the better
 # of the two ensembles if it beat the best run in at least nine of ten repeats, and the best run if
 # not.
 

@@ -14,21 +14,24 @@
 # ---
 
 # %% [markdown]
-# # Tell what is on new photos
+# # Classify new photos
 #
-# A model outlives the run that trained it. This notebook takes one, from the run's folder at home
-# or from whatever is attached to the kernel, and shows it photos that nobody has labelled: yours,
-# or the competition's test photos, which become a submission. It needs no internet.
+# Every run of `02_train` leaves its model. This notebook takes a model from a run's folder at home,
+# or from what is attached to the notebook on Kaggle (a *kernel* in Kaggle's words). It classifies
+# photos without labels: your own, or the competition's test photos, for which it also writes a
+# submission. It needs no internet if the backbone's weights are in the model's file or attached.
+#
+# The cell below holds all settings. At home, `tools/predict.py` does the same from a terminal.
 
 # %% tags=["parameters"]
 model = "auto"  # a classifier.h5 or a run's folder; auto = the best of runs/, on Kaggle of inputs
 photos = "auto"  # a folder or glob; auto = photos of attached datasets, else the data's test split
 data = "auto"  # where the test split is: auto, embedded, a folder, gs://..., owner/slug
-weights = "auto"  # auto | imagenet | none | FILE: the backbone's weights, for a head alone
+weights = "auto"  # auto | imagenet | none | FILE: the backbone's weights, if the model lacks them
 fit = "crop"  # crop | squash: the middle square of a photo, or the whole of it
-top = 5  # [1, 20]: likeliest classes to tell
+top = 5  # [1, 20]: likeliest classes to show for each photo
 limit = 0  # >= 0: photos at most, for trying things out; 0 = all
-accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there
+accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
 output = ""  # the folder of the answers; empty = here on Kaggle, runs/latest at home
 
 # %%
@@ -65,8 +68,10 @@ Markdown(card.as_markdown())
 # %% [markdown]
 # ## How far to trust it
 #
-# Of the answers that a model is 80 % sure of, 80 % should be right. The probabilities below are
-# divided by the temperature that made this so on the validation photos.
+# Of the answers that a model gives with 80 % probability, 80 % should be right. `02_train` found
+# one number, the *temperature*, that brings the model close to this on the validation photos. The
+# model's outputs before the softmax are divided by it here. The figure shows how often the answers
+# on the validation photos were right.
 
 # %%
 if card.reliability:
@@ -78,7 +83,8 @@ else:
 # %% [markdown]
 # ## The photos
 #
-# A test split has to be of the classes and the size that the model was trained for.
+# The next cell classifies the photos and shows the first twenty answers. Your own photos may have
+# any size. A test split must have the classes and the image size that the model was trained for.
 
 # %%
 paths = classify.photos_for(photos, limit)
@@ -97,7 +103,8 @@ run.figure(answers.picture(top), "predictions")
 # %% [markdown]
 # ## What is kept
 #
-# `predictions.csv` has the likeliest classes of every photo; a test split has a submission too.
+# `predictions.csv` has the likeliest classes of every photo. For a test split there is also
+# `submission.csv`.
 
 # %%
 answers.write_table(run.path, top)

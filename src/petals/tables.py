@@ -6,17 +6,25 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 NOTHING = "–"
+_UNIT = re.compile(r"(^|[ ,])(kB|MB|s|minutes|images/s)\b")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under named columns; the table shows None as a dash."""
+    """Rows of values under named columns; the table shows None as a dash.
+
+    The numbers of a column have the same digits after the point and stand to the right. Those of a
+    column whose name says a unit, as in "MB" and "first epoch, s", are measured quantities, of
+    which three digits say enough; the others are scores, counts or settings.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -28,33 +36,55 @@ class Table:
         return cls(columns, [[row.get(column) for column in columns] for row in rows])
 
     def __str__(self) -> str:
-        cells = [list(self.columns), *([shown(value) for value in row] for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            for row in cells
-        )
-        return "\n".join(line.rstrip() for line in lines)
+        columns = []
+        for name, texts, numbers in self._columns():
+            width = max(map(len, (name, *texts)))
+            columns.append([t.rjust(width) if numbers else t.ljust(width) for t in (name, *texts)])
+        return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(shown(value))}</td>" for value in row) + "</tr>"
-            for row in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        columns = []
+        for name, texts, numbers in self._columns():
+            style = ' style="text-align: right"' if numbers else ""
+            tags = ("th", *("td" for _ in texts))
+            columns.append([
+                f"<{tag}{style}>{escape(text)}</{tag}>"
+                for tag, text in zip(tags, (name, *texts), strict=True)
+            ])  # fmt: skip
+        head, *body = ["".join(cells) for cells in zip(*columns, strict=True)] or [""]
+        rows = "".join(f"<tr>{cells}</tr>" for cells in body)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def _columns(self) -> list[tuple[str, list[str], bool]]:
+        """(name, texts, whether they are numbers) of each column."""
+        found = []
+        for place, name in enumerate(self.columns):
+            values = [row[place] for row in self.rows]
+            known = [value for value in values if value is not None]
+            numbers = bool(known) and all(map(_is_number, known))
+            found.append((name, _shown(name, values), numbers))
+        return found
 
 
-def shown(value: Any) -> str:
-    """A value as people write it: scores to four digits, counts with commas."""
+def _shown(name: str, values: Sequence[Any]) -> list[str]:
+    """A column's values as people write them."""
+    sizes = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
+    largest = max(sizes, default=0.0)
+    if _UNIT.search(name):
+        digits = next((n for n, least in enumerate((100, 10)) if largest >= least), 2)
+    else:  # scores, which reach 1, to four digits
+        digits = 4 if largest <= 1 else 3 if largest < 10 else 1 if largest < 1000 else 0
+    return [_text(value, digits) for value in values]
+
+
+def _text(value: Any, digits: int) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, float):
-        if abs(value) >= 1000:
-            return f"{value:,.0f}"
-        if abs(value) >= 1 or value == 0:
-            return f"{value:.1f}"
-        return f"{value:.4f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
+        too_small = 0 < abs(value) < 0.5 * 10**-digits
+        return f"{value:.1g}" if too_small else f"{value:,.{digits}f}"
+    return f"{value:,}" if _is_number(value) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -11,8 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILTER = [sys.executable, "-m", "nbstripout", "--keep-id", "--extra-keys", "metadata.language_info"]
-# Jupyter reads its configuration twice, and says so.
-pytestmark = pytest.mark.filterwarnings("ignore:Overriding existing post_save_hook")
 
 
 def git(folder, *arguments):

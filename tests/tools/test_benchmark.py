@@ -74,7 +74,7 @@ def table(process, monkeypatch, tmp_path):
         if (backbone, size) == ("Large", 192) and len(tpu.asked) < 4:
             raise KernelkitError("interrupted")
         fits = {"fits": True, "peak_bytes": 2**30, "flops": 1e12, "bytes": 819e6, "images": 128,
-                "cpu_seconds": 90, "augment": "none"}  # fmt: skip
+                "cpu_seconds": 90, "augment": "none", "versions": {"libtpu": "0.0.50"}}  # fmt: skip
         refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
                    "augment": "light"}  # fmt: skip
         return {"parameters": 14_700_000, **(refused if size == 512 else fits)}
@@ -87,7 +87,7 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
     with pytest.raises(KernelkitError):
         table.run()
     page = table.PAGE.read_text()
-    assert "| VGG16 | 192 | 14.7 | 1.00 GiB | 5.1 ms | 25,216 | FLOPs | 90 s |" in page
+    assert "| VGG16 | 192 | 14.7 | 1.00 GiB | 5.1 ms | 25,216 | FLOPs | 90 s | 0.0.50 |" in page
     assert "| Large | 512 | not compiled yet |" in page
     with pytest.raises(KernelkitError):
         table.run()

@@ -37,8 +37,8 @@ AUGMENT = "none"  # what augmentation adds is the same for every backbone, and a
 MACHINE = "v5e-8"
 HEADER = """\
 | backbone | pixels | parameters, M | peak memory a chip | step at best | images/s at best | \
-binds | compile, CPU time |
-|---|---|---|---|---|---|---|---|
+binds | compile, CPU time | libtpu |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -83,11 +83,13 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
+    # The first rows did not say it.
+    libtpu = (facts or {}).get("versions", {}).get("libtpu", "0.0.50 or 0.0.42")
     if facts is None:
-        cells = ["not compiled yet", "", "", "", "", ""]
+        cells = ["not compiled yet", "", "", "", "", "", ""]
     elif not facts["fits"]:
         message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
-        cells = [f"{facts['parameters'] / 1e6:.1f}", f"refused: {message}", "", "", "", ""]
+        cells = [f"{facts['parameters'] / 1e6:.1f}", f"refused: {message}", "", "", "", "", libtpu]
     else:
         bound = CompiledProgram(facts, machine_named(MACHINE)).bound
         cells = [
@@ -97,6 +99,7 @@ def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
             f"{bound.images_per_second:,.0f}",
             bound.binds,
             _effort(facts),
+            libtpu,
         ]
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"

@@ -1,8 +1,8 @@
 """A notebook that needs nothing but Kaggle's image: the packages it imports ride inside.
 
-A cell with the bundle's facts, one folded cell a file, and one cell that checks and imports the
-files stand before the notebook's own cells. The same input gives the same bytes; traces of the
-machine where the notebook was written are left out.
+A cell with the bundle's facts, a folded cell for each folder of files, and one cell that checks and
+imports the files stand before the notebook's own cells. The same input gives the same bytes; traces
+of the machine where the notebook was written are left out.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def build(
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "session_minutes": session_minutes,
     }
-    carried = [bundle_cells.head(facts), *wheels, *(bundle_cells.carry(file) for file in files)]
+    carried = [bundle_cells.head(facts), *wheels, *bundle_cells.carry(files)]
     if files:
         carried.append(bundle_cells.check(names))
     for number, cell in enumerate(carried):

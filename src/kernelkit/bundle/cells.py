@@ -42,14 +42,28 @@ def head(facts: Mapping[str, Any]) -> Cell:
     return code(_HEAD.format(**message), {})
 
 
-def carry(file: packages.File) -> Cell:
-    """A folded cell that writes one file; raises `PreflightError` if that would change it."""
+def carry(files: Sequence[packages.File]) -> list[Cell]:
+    """Folded cells that write the files, one for each folder.
+
+    Raises `PreflightError` for a file that would be changed by that.
+    """
+    # Papermill writes the whole notebook before and after each cell: with a cell for each file of
+    # a sweep's bundle, a session began ten seconds later.
+    folders: dict[str, list[packages.File]] = {}
+    for file in files:
+        folders.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return [
+        code("\n\n".join([f"# {safe_text.one_line(folder)}", *map(_call, own)]), FOLDED)
+        for folder, own in folders.items()
+    ]
+
+
+def _call(file: packages.File) -> str:
     text = packages.literal(file.text)
     if packages.value(text) != file.text:
         raise PreflightError(f"{file.path} cannot be carried as text")
     path = json.dumps(file.path, ensure_ascii=False)  # Python reads a JSON string as JSON does
-    call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
-    return code(f"# {safe_text.one_line(file.path)}\n{call}", FOLDED)
+    return f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
 
 
 def wheels(pins: Sequence[str], dataset: str) -> Cell:

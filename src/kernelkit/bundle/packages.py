@@ -1,7 +1,7 @@
 """A package as text inside a notebook: its files, their commit, cells that write them back.
 
-Each file becomes one folded cell with its text as it is, so that a reader of the pushed
-notebook sees the code that ran. Binary files have no readable text and are refused.
+The files of each folder become one folded cell, with their text as it is, so that a reader of the
+pushed notebook sees the code that ran. Binary files have no readable text and are refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Make HTML of executed notebooks and run folders.
 
-With --index that is a page over all runs. PATH is an executed notebook or a run folder, and with
---index also a folder of run folders.
+PATH is an executed notebook, a run folder or the folder of a sweep, which stands for its runs. A
+folder without a run is left out with a line, so that runs/*/ names them all; the exit code is 2
+where no PATH has a run, and where a notebook cannot be read, when all other reports are written.
+With --index one page over all runs is made, and PATH may be a folder of run folders.
 """
 
 from __future__ import annotations
@@ -27,7 +29,13 @@ def command(
 ) -> None:
     from kernelkit.runs.report import report
 
-    for page in report(paths, index=index, output=output):
+    def left_out(path: Path, reason: str) -> None:
+        if as_json:
+            click.echo(json.dumps({"event": "left out", "path": str(path), "text": reason}))
+        elif not quiet:
+            click.echo(f"{path} {reason}", err=True)
+
+    for page in report(paths, index=index, output=output, left_out=left_out):
         if as_json:
             click.echo(json.dumps({"event": "report", "path": str(page)}))
         elif not quiet:

@@ -190,7 +190,8 @@ def connect(
     """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
 
     `catalogue` is a command that fills the rehearsal's inputs, run in `root`, once for each
-    content of the scripts that the command names; `tell` gets each line that it writes. Raises
+    content of the scripts that the command names; `tell` gets each line that it writes. The command
+    has this process's environment, so that it finds what an earlier one kept under HOME. Raises
     `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
@@ -201,7 +202,7 @@ def connect(
     from kernelkit.local_kaggle.server import LocalKaggle
 
     # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
-    with unwinding(), LocalKaggle(local) as server, server.attach():
+    with unwinding(), LocalKaggle(local) as server:
         filled = server.catalogue / FILLED
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, root)
@@ -210,12 +211,13 @@ def connect(
             command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
             fill_catalogue(server.catalogue, command, root, tell)
             files.write_text(filled, "\n".join([*known, filling]) + "\n")
-        connection = open_connection(timing.timeouts, timing.retries)
-        if not connection.base_url.startswith(server.url + "/"):
-            raise KernelkitError(
-                f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
-            )
-        yield Kaggle(connection, timing.retries)
+        with server.attach():  # from here on the environment, HOME too, is the rehearsal's
+            connection = open_connection(timing.timeouts, timing.retries)
+            if not connection.base_url.startswith(server.url + "/"):
+                raise KernelkitError(
+                    f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
+                )
+            yield Kaggle(connection, timing.retries)
 
 
 def _filling(catalogue: str, root: Path | None) -> str:

@@ -126,7 +126,7 @@ def ranking(runs: Sequence[FinishedRun]) -> Table:
 
 def _minutes(run: FinishedRun) -> float | None:
     seconds = run.metrics.get("seconds")
-    return round(seconds / 60, 2) if seconds else None
+    return seconds / 60 if seconds else None
 
 
 def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:

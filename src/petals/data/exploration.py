@@ -62,8 +62,8 @@ def holdings(root: str) -> Table:
             megabytes = [tf.io.gfile.stat(path).length / 1e6 for path in paths]
             rows.append({
                 "pixels": size, "split": name, "shards": len(paths), "images": images,
-                "MB": round(sum(megabytes), 1), "MB a shard": round(np.mean(megabytes), 1),
-                "kB an image": round(1000 * sum(megabytes) / max(images, 1), 1),
+                "MB": sum(megabytes), "MB a shard": float(np.mean(megabytes)),
+                "kB an image": 1000 * sum(megabytes) / max(images, 1),
             })  # fmt: skip
     return Table.of(rows)
 

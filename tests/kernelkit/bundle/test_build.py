@@ -195,15 +195,24 @@ def test_what_is_not_finite_can_be_a_parameter(repository):
     assert build(repository, patience=float("inf"))
 
 
-def test_every_cell_has_an_id_and_every_file_is_folded(repository):
-    cells = json.loads(build(repository).text)["cells"]
+def test_every_cell_has_an_id_and_the_files_of_a_folder_are_one_folded_cell(repository, tmp_path):
+    (repository.package / "leaves").mkdir()
+    for name in ("__init__", "one", "two"):
+        (repository.package / "leaves" / f"{name}.py").write_text(f"NAME = {name!r}\n")
+    initial = repository.package / "__init__.py"
+    initial.write_text(initial.read_text() + "from blossom.leaves import one, two\n")
+
+    text = build(repository).text
+    cells = json.loads(text)["cells"]
     assert len({cell["id"] for cell in cells}) == len(cells)
-    carried = [c for c in cells if c["source"].startswith("# blossom/")]
-    assert [c["source"].split("\n")[0] for c in carried] == [
-        "# blossom/__init__.py",
-        "# blossom/petals.py",
-    ]
+    carried = [c for c in cells if "_carry(\n" in c["source"]]
+    assert [c["source"].split("\n")[0] for c in carried] == ["# blossom", "# blossom/leaves"]
+    assert [c["source"].count("_carry(\n") for c in carried] == [2, 3]
     assert all(c["metadata"]["jupyter"] == {"source_hidden": True} for c in carried)
+    assert "RuntimeError" not in run(text, tmp_path / "working")
+    assert "one.py is not what was pushed" in run(
+        text.replace("NAME = 'one'", "NAME = 'ten'"), tmp_path / "edited"
+    )
 
 
 def test_it_is_a_valid_notebook(repository):

@@ -37,3 +37,16 @@ def test_an_edited_script_fills_again(tmp_path):
         with connect(tmp_path / "kaggle", REHEARSAL, "python fill.py {catalogue}", tmp_path):
             pass
     assert (tmp_path / "kaggle/catalogue/runs").read_text() == "ab"
+
+
+def test_the_command_has_the_environment_of_who_rehearses(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("https_proxy", "http://proxy.test:1")
+    code = "import os, sys; text = os.environ['HOME'] + ' ' + os.environ['https_proxy']"
+    (tmp_path / "fill.py").write_text(f"{code}; open(sys.argv[1] + '/told', 'w').write(text)")
+
+    with connect(tmp_path / "kaggle", REHEARSAL, "python fill.py {catalogue}", tmp_path):
+        pass
+
+    told = (tmp_path / "kaggle/catalogue/told").read_text()
+    assert told == f"{tmp_path / 'home'} http://proxy.test:1"

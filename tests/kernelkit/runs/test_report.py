@@ -81,6 +81,46 @@ def test_a_path_that_is_no_run_is_an_error(tmp_path, run):
         report([tmp_path / "empty"], index=True)
 
 
+def test_a_folder_without_a_run_costs_the_others_nothing(run, tmp_path):
+    """As `runs/*/` names them: runs, a sweep that was cut off, and folders of the kit's own."""
+    one = run("a")
+    sweep = tmp_path / "runs" / "sweep"
+    ended = run("sweep/0123456789ab")
+    (sweep / "sweep.json").write_text("{}")
+    (sweep / "ba9876543210").mkdir()
+    (sweep / "ba9876543210" / "state.json").write_text("{}")
+    planned = [{"id": path.name, "parameters": {}} for path in sweep.iterdir() if path.is_dir()]
+    (sweep / "results.json").write_text(json.dumps({"runs": planned}))
+    empty = tmp_path / "runs" / "local_kaggle"
+    empty.mkdir()
+    cut_off = tmp_path / "runs" / "02_train-1122-093000"
+    (cut_off / ".kernelkit").mkdir(parents=True)
+    (cut_off / ".kernelkit" / "run.json").write_text("{}")
+    told = {}
+    pages = report([one, sweep, empty, cut_off], left_out=told.__setitem__)
+    assert pages == [one / "report.html", ended / "report.html"]
+    assert list(told) == [sweep, empty, cut_off]
+    assert "1 of its 2 runs have ended" in told[sweep]
+    assert "no run folder" in told[empty]
+    assert "was cut off" in told[cut_off]
+    with pytest.raises(ParameterError, match=r"no run folder(.|\n)*was cut off"):
+        report([empty, cut_off])
+
+
+def test_a_sweep_that_left_nothing_says_so(tmp_path):
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(ParameterError, match="none of its runs have ended"):
+        report([tmp_path])
+
+
+def test_a_broken_notebook_costs_no_other_report(run):
+    bad, good = run("a"), run("b")
+    (bad / "run.ipynb").write_text("{")
+    with pytest.raises(NotebookError, match=r"run\.ipynb"):
+        report([bad, good])
+    assert (good / "report.html").is_file()
+
+
 def test_an_index_makes_the_reports_that_are_missing_or_old(run, tmp_path):
     first, second = run("a"), run("sweep/b")
     report([second])

@@ -43,7 +43,7 @@ def test_parameters_stand_beside_scores_and_times(write_run, glob):
     assert [row["parameters"] for row in rows] == [5_000_000, 5_000_000, None]
     assert [row["trainable"] for row in rows] == [14_000_000, 14_000_000, None]
     assert rows[0]["macro F1"] == runs[0].macro_f1
-    assert rows[0]["minutes"] == pytest.approx(0.17)
+    assert rows[0]["minutes"] == pytest.approx(10 / 60)
 
     by_backbone = {row["backbone"]: row for row in comparison.devices(runs)}
     assert by_backbone["VGG16"]["parameters"] == 5_000_000
