@@ -85,17 +85,22 @@ def _in_words(name: str, label: str, text: str) -> str:
     return f"{text} {thing}/s" if per_second else f"{label} {text}"
 
 
+def names_device(measured: Mapping[str, Any]) -> bool:
+    """Whether a run's metrics say what it ran on: {"device": {"kind": "gpu"}}."""
+    device = measured.get("device")
+    return isinstance(device, Mapping) and bool(device.get("kind"))
+
+
 def check_accelerator(measured: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
     """Raise `AcceleratorMismatchError` unless the run had the kind of machine asked for.
 
     A stand-in that calls itself a rehearsal counts at a rehearsal only. A run that names no
-    kind had a CPU.
+    kind (`names_device`) is not judged.
     """
-    device = measured.get("device")
-    device = device if isinstance(device, Mapping) else {}
-    if asked == "cpu" and device.get("kind") is None:
-        return  # every machine has one, and a run need not say so
-    had = str(device.get("kind") or "nothing it names").lower()
+    if not names_device(measured):
+        return
+    device = measured["device"]
+    had = str(device["kind"]).lower()
     if had == asked and (rehearsal or not device.get("rehearsal")):
         return
     stood_in = " (a stand-in)" if device.get("rehearsal") else ""
