@@ -40,7 +40,7 @@ test: .venv/installed lint ## lint, types and the tests (5 minutes)
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-long: .venv/installed ## the tests that take more than five seconds each
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
 
 # Pages as people meet them: Chromium is the system's (apt-get install chromium).
 BROWSER := .venv-browser/bin/python
@@ -106,7 +106,7 @@ lab-filter:
 docs: .venv/installed ## docs/cli.md, from the commands' own help
 	$(BIN)/python tools/cli_reference.py
 
-bench: .venv/installed ## the figures of the README, measured on this machine
+bench: .venv/installed ## the figures of docs/measured.md that need no photos, on this machine
 	$(BIN)/python tools/benchmark.py
 
 PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -328,8 +328,9 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # With fixed features the head is a [logistic
 # regression](https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression): a
 # `Dense` layer with a softmax and cross-entropy. This problem has one optimum, and a solver on the
-# host's CPU finds it. There are no epochs and no learning rate to choose, and cross-validation on
-# the training photos chooses the regularisation. By default the head gets features from several
+# host's CPU finds it. There are no epochs and no learning rate to choose. Cross-validation on the
+# training photos chooses the regularisation: the cell prints the log loss for several values of
+# *C*, of which a small one regularises strongly. By default the head gets features from several
 # depths of the backbone, and sees each photo and its mirror image.
 #
 # `head="gradient"` trains the same layer with AdamW for `head_epochs` epochs, as `fit` would. Then
@@ -402,7 +403,7 @@ from petals.data import pipeline
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
     change = augmentation.augmentation(augment, mix)
-    look = pipeline.augmented(sample.images[:8], change, seed)
+    look = augmentation.augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %% [markdown]
@@ -528,7 +529,7 @@ from petals.evaluation.calibration import Calibration
 from petals.plots.probabilities import reliability
 
 calibration = Calibration.of(val_labels, probabilities)
-print(f"divided by {calibration.temperature:.2f}, the logits give probabilities that hold")
+print(f"temperature {calibration.temperature:.2f}: the logits are to be divided by it")
 as_told = {"as they came": calibration.before, "with the temperature": calibration.after}
 run.figure(reliability(as_told), "reliability")
 
@@ -554,6 +555,7 @@ run.figure(plots.class_scores(rows), "class_scores")
 # %%
 matrix = confusion(val_labels, probabilities)
 display(run.figure(plots.confusion(matrix, names), "confusion"))
+print("the commonest mistakes:")
 for truth, guess, times in most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth}  taken for  {guess}")
 
@@ -604,25 +606,36 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # %% [markdown]
 # ## What to expect
 #
-# Measured with version 0.1.0 of this kit, `head="gradient"`, on two CPU cores without an
-# accelerator; `docs/measured.md` has more:
+# All of this was measured on two cores of an x86 CPU, without an accelerator. `docs/measured.md`
+# says how, and has more. "Head" is the default head of this notebook on the backbone
+# MobileNet-0.75, at 192 pixels.
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
-# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 20 epochs | .924 | 79 s |
-# | the same | 16 epochs (`make run`), on a slower machine | .904 | 117 s |
-# | photos, 5 kinds, 192 px | head on MobileNet-0.75 | .901 | 10.1 s for the head |
-# | the same, features stored before | the same head | | 1.5 s |
-# | photos, 99 kinds, 192 px | head on MobileNet-0.75 | .906 | not recorded |
-# | the same photos | the same, then `last:40`, 7 epochs, `strong`, `tta=2` | .930 | not recorded |
+# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 16 epochs (`make run`) | .904 | 166 s |
+# | 1,082 photos of 17 kinds, five folds | head | .955 ± .011 | .32 of twelve passes |
+# | the same | head, then all of the backbone, 6 epochs | .959 | 1.8 of twelve passes |
+# | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
 #
-# Five kinds of flower are easier to tell apart than 104, so do not compare rows with each other.
-# Repeats of one recipe with other seeds differ by about ± .008. **On a TPU or a GPU nothing has
-# been measured yet**: the code has been rehearsed on CPU devices that stand in for them. What you
-# can count on is that the first step on a TPU takes minutes, for the compiler. How long a later
-# step takes at best, and how much memory, the TPU's compiler tells without a TPU: `docs/tpu.md`
-# has both for ten backbones. A run stores its compiled programs in `compiled/`; a later run that
-# has them attached does not compile them again.
+# Five folds mean that each photo was validated once, by a model that had not seen it. The times in
+# the last three rows are the processors', as parts of what twelve passes of all photos through the
+# backbone take. So on these photos fine-tuning cost almost six times as much as the head, and
+# gained less than the folds differ by. Do not compare rows of different photos with each other.
+# Repeats of one recipe with other seeds differ by about ± .008.
+#
+# **On a TPU or a GPU nothing has been measured yet.** The code has been rehearsed on CPU devices
+# that stand in for them, and the TPU's own compiler has said how fast a step of fine-tuning all
+# of a backbone can be at best on a v5e-8, with 128 photos a step (`docs/tpu.md` has more):
+#
+# | backbone | pixels | a step, at best | images/s, at best |
+# |---|---|---|---|
+# | EfficientNetB0 | 192 | 5.9 ms | 21,871 |
+# | EfficientNetV2S, `augment="light"` | 192 | 10.1 ms | 12,640 |
+# | EfficientNetB5, `augment="light"` | 512 | 84.3 ms | 1,519 |
+#
+# A real step takes longer: the one program whose time on a v5e-8 is known took twice its bound.
+# The first step on a TPU takes minutes, for the compiler. A run stores its compiled programs in
+# `compiled/`; a later run that has them attached does not compile them again.
 
 # %% [markdown]
 # ## What to try next

@@ -62,7 +62,8 @@ from petals.tables import Table
 folder = RunFolder(output)
 found, skipped = comparison.read(runs)
 print(f"{len(found)} run{'s' * (len(found) > 1)} on {len(found[0].ids):,} validation photos")
-print(*(f"left out: {line}" for line in skipped), sep="\n")
+for line in skipped:
+    print(f"left out: {line}")
 comparison.ranking(found)
 
 # %% [markdown]
@@ -143,7 +144,8 @@ else:
 
 # %%
 photos = agreement.photos(found[0], data)
-print(photos.missing)
+if photos.missing:
+    print(photos.missing)
 if pair and not photos.missing:
     for name in ("only_first", "only_second", "neither", "both"):
         positions = getattr(agreed, name)

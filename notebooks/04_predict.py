@@ -55,7 +55,6 @@ from petals.evaluation.submission import write_submission
 from petals.models.restore import find_model, restore
 from petals.plots.probabilities import reliability
 from petals.run_folder import RunFolder
-from petals.tables import Table
 
 # %%
 run = RunFolder(output)
@@ -95,7 +94,7 @@ answers = (
     else classify.tell_split(classifier, card, test)
 )
 print(f"{len(answers.names):,} photos")
-Table.of(answers.rows(top)[:20])
+answers.table(top, most=20)
 
 # %%
 run.figure(answers.picture(top), "predictions")

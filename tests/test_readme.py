@@ -97,6 +97,24 @@ def test_every_parameter_it_uses_exists():
     assert used <= set(known)
 
 
+def test_the_page_of_backbones_lists_the_registry():
+    from kernelkit.notebooks import constants
+    from kernelkit.project import find_project
+
+    table = DOCS["backbones.md"].split("|---|---|")[1].split("\n\n")[0]
+    listed = [name for row in table.strip().splitlines()
+              for name in re.findall(r"`([^`]+)`", row.split("|")[1])]  # fmt: skip
+    registry = constants.members(find_project(ROOT), "petals.models.backbones.BACKBONES")
+
+    assert sorted(listed) == sorted(registry)
+
+
+def test_the_page_of_machines_lists_what_kaggle_takes():
+    from kernelkit.machines import MACHINES
+
+    assert [m.shape for m in MACHINES if not m.common and m.shape not in DOCS["machines.md"]] == []
+
+
 def test_every_make_target_it_names_exists():
     named = {t for code in code_of(TEXT) for t in re.findall(r"\bmake ([a-z][a-z-]*)", code)}
     assert named >= {"run", "test", "test-long", "test-parity"}

@@ -21,12 +21,12 @@ VERSION = PROJECT["version"]
 
 
 def test_one_version_stands_in_one_place(monkeypatch):
-    from petals import run_folder
+    from petals import versions
 
     monkeypatch.delenv("KERNELKIT_PROJECT_VERSION", raising=False)
-    assert run_folder.versions()["petals"] == VERSION
+    assert versions.versions()["petals"] == VERSION
     monkeypatch.setenv("KERNELKIT_PROJECT_VERSION", "7.8.9")
-    assert run_folder.versions()["petals"] == "7.8.9"
+    assert versions.versions()["petals"] == "7.8.9"
     releases = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert releases[:2] == ["Unreleased", VERSION]
     again = [p for p in ROOT.glob("src/**/*.py") if re.search(r"^__version__", p.read_text(), re.M)]

@@ -19,18 +19,29 @@ TOOLS = Path(__file__).resolve().parent
 
 def commands() -> dict[str, click.Command]:
     """`kernelkit` and each tool that is no command of it, by the words that start it."""
-    mains = {
+    own = {words: main for words, main in _tools().items() if not _of_kernelkit(main)}
+    return {"kernelkit": kernelkit, **own, "python tools/cli_reference.py": main}
+
+
+def same() -> dict[str, str]:
+    """The tools that are commands of `kernelkit`, with the words that start these."""
+    named = {words: _of_kernelkit(main) for words, main in _tools().items()}
+    return {words: name for words, name in named.items() if name}
+
+
+def _tools() -> dict[str, click.Command]:
+    return {
         f"python tools/{path.name}": runpy.run_path(str(path))["main"]
         for path in sorted(TOOLS.glob("[!_]*.py"))
         if path.name != Path(__file__).name
     }
-    own = {name: main for name, main in mains.items() if not _is_of_kernelkit(main)}
-    return {"kernelkit": kernelkit, **own, "python tools/cli_reference.py": main}
 
 
-def _is_of_kernelkit(command: click.Command) -> bool:
-    callback = command.callback
-    return callback is not None and callback.__module__.startswith("kernelkit.")
+def _of_kernelkit(command: click.Command) -> str:
+    """`kernelkit NAME` of a command that stands in `kernelkit.commands.NAME`, or nothing."""
+    module = getattr(command.callback, "__module__", "")
+    package, _, name = module.rpartition(".")
+    return f"kernelkit {name}" if package == "kernelkit.commands" else ""
 
 
 @click.command(help=__doc__)
@@ -44,7 +55,7 @@ def _is_of_kernelkit(command: click.Command) -> bool:
 def main(output: Path) -> None:
     from kernelkit.files import write_text
 
-    write_text(output, reference.markdown(commands()))
+    write_text(output, reference.markdown(commands(), same()))
 
 
 if __name__ == "__main__":

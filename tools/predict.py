@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
@@ -39,6 +41,8 @@ def main(
 
     MODEL is a run's classifier.h5 or its folder, or auto for the best in runs/.
     """
+    # TensorFlow's C++ libraries log to stderr as they are loaded, and say nothing to a reader.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from petals.classify import classify_and_export
 
     click.echo(classify_and_export(model, photos, weights=weights, fit=fit, top=top, output=output,

@@ -39,6 +39,7 @@ caption = "F1 of each class, the worst first."
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import re
@@ -51,6 +52,9 @@ from typing import Any
 from kernelkit.errors import PreflightError
 from kernelkit.shown import Shown
 
+KEYS = {
+    "packages", "needs", "catalogue", "leave_out", "shown", "offers", "tpu", "keep_best", "wheels",
+}  # fmt: skip
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
@@ -76,7 +80,7 @@ class Project:
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages that are installed in a session; `offers`: {"name=value": {other name: its choices}},
-    of what is pushed.
+    of what is pushed; `beside`: the notebook whose neighbours ride, if it is not the one bundled.
     """
 
     root: Path
@@ -91,6 +95,7 @@ class Project:
     keep_best: dict[str, Any] = field(default_factory=dict)
     wheels: tuple[str, ...] = ()
     title: str = ""
+    beside: Path | None = None
 
     @property
     def wheels_name(self) -> str:
@@ -109,6 +114,12 @@ class Project:
         for folder in (self.root / "src" / package, self.root / package):
             if (folder / "__init__.py").is_file():
                 return folder
+            if folder.with_suffix(".py").is_file():
+                raise PreflightError(
+                    f"{folder.with_suffix('.py')} is a module, and packages in [tool.kernelkit] "
+                    f"takes folders: move it to {folder / '__init__.py'}, or put it beside the "
+                    "notebook and take it out of packages"
+                )
         raise PreflightError(
             f"no package {package} under {self.root / 'src'}: correct packages in "
             f"[tool.kernelkit] of {self.root / 'pyproject.toml'}"
@@ -134,10 +145,12 @@ class Project:
 def importable(notebook: Path) -> Iterator[None]:
     """For the length of a block, processes started here import the notebook's project.
 
-    Its packages need not be installed, and are found before any that are.
+    Its packages need not be installed, and are found before any that are; modules beside the
+    notebook are found too.
     """
     before = os.environ.get(PATH)
-    paths = [str(path) for path in find_project(notebook).import_paths()]
+    folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
+    paths = [str(path) for path in [*find_project(notebook).import_paths(), folder]]
     os.environ[PATH] = os.pathsep.join([*paths, *([before] if before else [])])
     try:
         yield
@@ -167,6 +180,10 @@ def _read(root: Path, file: Path) -> Project:
     except ValueError as error:  # of the TOML, or of its UTF-8
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = content.get("tool", {}).get("kernelkit", {})
+    if unknown := sorted(set(kit) - KEYS):
+        near = difflib.get_close_matches(unknown[0], KEYS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(KEYS))}"
+        raise PreflightError(f"{file}: [tool.kernelkit] has no {unknown[0]!r}: {hint}")
     needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}
     if unknown := sorted(set(needs) - set(NEEDS)):
         raise PreflightError(

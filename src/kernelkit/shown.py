@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KINDS = ("figure", "table", "bars", "matrix", "photos")
+_SECONDS = re.compile("(^|_)seconds$")
 _OF_ENDING = {"csv": "table", "json": "photos"}
+
+
+def measure(name: str, value: float) -> str:
+    """A measure of `metrics.json` as people write it.
+
+    Its name says its unit: `seconds`, `..._seconds`, `..._per_second`; whole numbers are counts,
+    and any other number is a score or a loss.
+    """
+    if _SECONDS.search(name):
+        return duration(value)
+    if "_per_second" in name:
+        return f"{value:,.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}"
+    if isinstance(value, int) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people write it: `8.2 s`, `88 s`, `2 min 46 s`, `1 h 05 min`."""
+    whole = int(seconds + 0.5)
+    if 0 < seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{int(seconds / 60 + 0.5) // 60} h {int(seconds / 60 + 0.5) % 60:02d} min"
 
 
 @dataclass(frozen=True)
@@ -64,6 +93,13 @@ class Shown:
     def as_json(self) -> str:
         """The same as text, for the variable `SHOWN` of a session."""
         return json.dumps(asdict(self))
+
+    def texts(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+        """{name: (label, value as people write it)} of the measures that `metrics` has."""
+        return {
+            name: ("time" if name == "seconds" else label, measure(name, value))
+            for name, (label, value) in self.numbers(metrics).items()
+        }
 
     def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
         """{name: (label, value)} of the measures that `metrics` has.

@@ -64,6 +64,15 @@ class Answers:
             found.append(cells)
         return found
 
+    def table(self, top: int = 5, most: int = 0) -> Table:
+        """The likeliest classes of every photo, or of the first `most`, with whole percents."""
+        found = []
+        for name, row in list(zip(self.names, self.probabilities, strict=True))[: most or None]:
+            order = np.argsort(-row, kind="stable")[:top]
+            first, *others = [f"{self.classes[n]} {100 * row[n]:.0f} %" for n in order]
+            found.append({"photo": Path(name).name, "likeliest": first, "then": ", ".join(others)})
+        return Table.of(found)
+
     def picture(self, top: int = 5) -> Figure:
         """The first photos with their likeliest classes."""
         return probability_plots.likeliest(
@@ -136,7 +145,7 @@ def classify_and_export(
     lines = []
     if photos or not export_to:
         answers, _ = classify(model, photos, weights=weights, fit=fit, top=top, output=output)
-        lines.append(str(Table.of(answers.rows(top))))
+        lines.append(str(answers.table(top)))
         if output:
             lines.append(f"{output / 'predictions.csv'} and predictions.png")
     if export_to:

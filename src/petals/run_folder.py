@@ -6,21 +6,16 @@ import base64
 import csv
 import html
 import io
-import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from matplotlib.figure import Figure
-from tensorflow import keras
 
 from petals import storage
 from petals.accelerators import cluster
@@ -38,8 +33,8 @@ from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run
 from petals.plots.style import in_words
+from petals.versions import git_state, versions
 
-DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
 HISTORY = (
     "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
     "learning_rate", "seconds", "images_per_second",
@@ -81,6 +76,7 @@ class RunFolder:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
+        self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:
         return str(self.path.resolve())
@@ -91,8 +87,15 @@ class RunFolder:
         return self.seconds_before + time.monotonic() - self.begun
 
     def figure(self, figure: Figure, name: str) -> Picture:
-        """Save a figure as `run.save` does; what is returned shows itself in a notebook."""
-        return Picture(run.save(figure, self.path, name), str(figure.get_label()), in_words(figure))
+        """Save a figure as `run.save` does; what is returned shows itself in a notebook.
+
+        `figures.json` keeps the words of all figures, for a report made from the files alone.
+        """
+        path = run.save(figure, self.path, name)
+        shown = Picture(path, str(figure.get_label()), in_words(figure))
+        self._words[path.name] = {"caption": shown.caption, "text": shown.text}
+        storage.write_json(self.path / "figures.json", self._words)
+        return shown
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """`history.csv`, one row an epoch of either phase."""
@@ -214,6 +217,7 @@ class RunFolder:
             "parameters": dict(parameters),
             "data": {
                 "source": str(source),
+                "name": source.name,
                 "image_size": next(iter(splits.values())).size,
                 **{name: split.count for name, split in splits.items()},
             },
@@ -227,45 +231,3 @@ class RunFolder:
         }
         storage.write_json(self.path / "metrics.json", metrics)
         return metrics
-
-
-def versions() -> dict[str, str]:
-    """Of what the result depends on."""
-    import platform
-
-    keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
-    return {
-        "petals": version(),
-        "tensorflow": tf.__version__,
-        "keras": keras_version,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def version() -> str:
-    """The kit's: what a bundle wrote down comes first, as the kit is not installed there."""
-    if (told := os.environ.get("KERNELKIT_PROJECT_VERSION")) is not None:
-        return told
-    try:
-        return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:  # run from its sources
-        return "unknown"
-
-
-def git_state() -> dict[str, Any]:
-    """The commit and whether the tree differed from it; what a bundle wrote down comes first."""
-    if "KERNELKIT_GIT_SHA" in os.environ:
-        dirty = os.environ.get("KERNELKIT_GIT_DIRTY") == "true"
-        return {"sha": os.environ["KERNELKIT_GIT_SHA"], "dirty": dirty}
-    folder = Path(__file__).parent
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(folder), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return done.stdout.strip()
-
-    try:
-        return {"sha": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
-    except (OSError, subprocess.SubprocessError):
-        return {"sha": None, "dirty": None}

@@ -25,6 +25,36 @@ def test_nothing_overlaps_is_too_small_or_out_of_sight(opened, name, width, sche
     assert told["sideways"] <= 0
 
 
+def test_a_table_of_unlike_runs_fits_its_page(opened, tmp_path):
+    """No column of the page of all runs is out of sight at 1,400 px, whatever differs in it."""
+    text = PLACES["index"]().read_text()
+    found = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
+    data = json.loads(found[2])
+    for n, run in enumerate(data["runs"]):
+        kinds = ("EfficientNetB5", "DenseNet201"), (512, 224), ("block:block6", "none")
+        run["parameters"] = dict(zip(data["columns"], (kind[n % 2] for kind in kinds), strict=True))
+        run["device"] = ("TPU v5e × 8", "AMD EPYC, 2 cores (rehearsal)")[n % 2]
+        run["data"] = ("tpu-getting-started (3,712 val)", "drawn flowers (520 val)")[n % 2]
+    path = tmp_path / "unlike.html"
+    path.write_text(text[: found.start(2)] + json.dumps(data) + text[found.end(2) :])
+    page = opened("index")
+    page.goto(path.as_uri())
+    assert page.locator("th", has_text="validated on").count() == 1
+    assert page.locator(".scroll").evaluate("(it) => it.scrollWidth - it.clientWidth") == 0
+    assert page.evaluate(OVERLAPS)["found"] == []
+    page.screenshot(path=PICTURES / "unlike-1400.png", full_page=True)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_page_has_the_width_of_the_paper(opened, name):
+    page = opened(name, width=794)  # A4 at 96 dots an inch
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    wide = "document.documentElement.scrollWidth - innerWidth"
+    assert page.evaluate(wide) <= 0
+    assert not page.locator(".bar").first.is_visible()
+
+
 def test_an_overlap_would_be_seen(opened):
     page = opened("index")
     page.evaluate("document.querySelector('#summary').style.marginTop = '-1.2em'")

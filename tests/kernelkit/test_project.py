@@ -3,6 +3,7 @@
 import pytest
 
 from kernelkit import project
+from kernelkit.errors import PreflightError
 from kernelkit.shown import Shown
 
 SETTINGS = """
@@ -49,3 +50,21 @@ def test_without_settings_all_plain_numbers_are_shown(tmp_path, monkeypatch):
     assert project.shown(tmp_path).numbers(metrics) == {
         "val_loss": ("val loss", 1.5), "epochs": ("epochs", 3),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("setting", "hint"),
+    [("whels = []", "did you mean 'wheels'"), ("qwertz = 1", "it takes catalogue")],
+)
+def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\n{setting}\n")
+    with pytest.raises(PreflightError, match=hint):
+        project.find_project(tmp_path)
+
+
+def test_a_module_in_place_of_a_package_is_told(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["one"]\n')
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/one.py").write_text("")
+    with pytest.raises(PreflightError, match=r"one\.py is a module"):
+        project.find_project(tmp_path).package_folder("one")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from petals.classify import classify, find_photos, photos_for
+from petals.classify import Answers, classify, find_photos, photos_for
 from petals.errors import DataError, SettingError
 from petals.models import saved
 from petals.models.build import build
@@ -24,6 +24,13 @@ def model(tmp_path_factory):
     card = ModelCard("SmallNet", 32, ("blue", "red", "yellow"), "tf", weights, temperature=2.0)
     saved.save(classifier, path, card)
     return path
+
+
+def test_a_table_of_answers_has_whole_percents():
+    answers = Answers(["a/b.jpg"], ("rose", "iris", "lily"), np.array([[0.2, 0.7, 0.1]]),
+                      np.zeros((1, 8, 8, 3), np.uint8))  # fmt: skip
+    told = str(answers.table(3)).splitlines()[1]
+    assert told == "b.jpg  iris 70 %  rose 20 %, lily 10 %"
 
 
 def test_a_table_and_a_picture_of_new_photos(model, photos, tmp_path):

@@ -30,3 +30,12 @@ def test_every_tool_and_every_command_has_its_section(tool):
         assert f"\n## kernelkit {command}\n" in sections
     tools = {words for words in tool["commands"]() if words.startswith("python")}
     assert {"python tools/make_tfrecords.py", "python tools/benchmark.py"} <= tools
+
+
+def test_the_tools_that_are_commands_of_kernelkit_are_named_with_them(tool):
+    page = (ROOT / "docs/cli.md").read_text()
+    assert tool["same"]()["python tools/push_kernel.py"] == "kernelkit push"
+    assert "| `python tools/tpu_check.py` | `kernelkit tpu` |" in page
+    told = set(tool["same"]()) | set(tool["commands"]())
+    paths = (ROOT / "tools").glob("[!_]*.py")
+    assert {f"python tools/{path.name}" for path in paths} <= told

@@ -84,15 +84,20 @@ def build(
     folders = {package: project.package_folder(package) for package in project.packages}
     sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     files, unnamed = _carried(folders, sources, project.leave_out)
+    near = _beside(notebook, sources, project, files)
+    files += near
+    names = tuple(dict.fromkeys([*folders, *(_top(file) for file in near)]))
     pins, attached = project.wheels, f"*/{project.wheels_name}-*"
     wheels = [bundle_cells.wheels(pins, attached)] if pins else []
     content = _hash(
         [f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in [*wheels, *cells]]
     )
-    commit = packages.commit_of(project.root, [notebook, *folders.values()])
+    beside = (project.beside or notebook).parent
+    places = [notebook, *folders.values(), *(beside / file.path for file in near)]
+    commit = packages.commit_of(project.root, places)
     facts = {
         "notebook": name,
-        "packages": list(folders),
+        "packages": list(names),
         "version": project.version,
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
@@ -101,14 +106,14 @@ def build(
     }
     carried = [bundle_cells.head(facts), *wheels, *bundle_cells.carry(files)]
     if files:
-        carried.append(bundle_cells.check(project.packages))
+        carried.append(bundle_cells.check(names))
     for number, cell in enumerate(carried):
         cell["id"] = f"bundle-{number:03d}"
     return Bundle(
         text=_dump({"cells": [*carried, *cells], **_frame()}),
         content=content,
         commit=commit,
-        packages=project.packages,
+        packages=names,
         parameters=dict(parameters),
         texts=(
             *((f.path, f.text) for f in files),
@@ -134,6 +139,22 @@ def _carried(
         data = {file.path for file in files if not file.path.endswith((".py", "/py.typed"))}
         unnamed += sorted(data - {file.path for file in riding})
     return carried, unnamed
+
+
+def _beside(
+    notebook: Path, sources: Sequence[str], project: Project, riding: Sequence[File]
+) -> list[File]:
+    """What the notebook imports of the folder that it lies in, or the modules that ride already."""
+    origin = project.beside or notebook
+    if project.beside:  # the notebook that runs is carried by this one
+        cells = read_json(project.beside)["cells"]
+        sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
+    texts = [file.text for file in riding if file.path.endswith(".py")]
+    return imports.beside(origin.parent, [*sources, *texts], project.packages)
+
+
+def _top(file: File) -> str:
+    return file.path.partition("/")[0].removesuffix(".py")
 
 
 def parameters_cell(parameters: Mapping[str, Any]) -> str:

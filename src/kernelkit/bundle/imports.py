@@ -11,9 +11,11 @@ import fnmatch
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from kernelkit import machines
+from kernelkit.bundle import packages
 from kernelkit.bundle.packages import File
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
@@ -137,6 +139,32 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
         for file in files
         if _module(file.path) in modules or _is_named(file.path, named, patterns)
     ]
+
+
+def beside(folder: Path, sources: Iterable[str], known: Collection[str]) -> list[File]:
+    """The modules in `folder` that code with these `sources` imports, directly or further on.
+
+    A module is `name.py` or the package `name/`; names that are `known` or Python's own are left
+    out. Raises `PreflightError` for a file that is not text.
+    """
+    found: list[File] = []
+    waiting = [name.partition(".")[0] for source in sources for name in imported(source)]
+    seen = {*known, *sys.stdlib_module_names}
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if (folder / name / "__init__.py").is_file():
+            new = packages.files(folder / name)
+        elif (folder / f"{name}.py").is_file():
+            new = [packages.file(folder / f"{name}.py")]
+        else:
+            continue
+        found += new
+        texts = [file.text for file in new if file.path.endswith(".py")]
+        waiting += [one.partition(".")[0] for text in texts for one in imported(text)]
+    return sorted(found, key=lambda file: file.path)
 
 
 def _strings(source: str) -> Iterator[str]:

@@ -63,6 +63,11 @@ def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
     return [File(name_of(path), _text(path)) for path in files_below(folder, skip)]
 
 
+def file(path: Path) -> File:
+    """A module that is one file; raises `PreflightError` for one that is not UTF-8 text."""
+    return File(path.name, _text(path))
+
+
 def _text(path: Path) -> str:
     try:
         text = path.read_bytes().decode("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -31,4 +32,5 @@ def command(
     if as_json:
         click.echo(json.dumps({"event": "init", "folder": str(folder), "files": written}))
     elif not quiet:
-        click.echo("\n".join([*written, f"next: cd {folder} && kernelkit rehearse"]))
+        following = f"next: cd {shlex.quote(str(folder))} && kernelkit rehearse"
+        click.echo("\n".join([*written, following]))

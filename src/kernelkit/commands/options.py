@@ -26,7 +26,9 @@ quiet = click.option("--quiet", is_flag=True, help="Only warnings, errors and wh
 check_tpu = click.option(
     "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
 )
-local = click.option("--local", is_flag=True, help="Rehearse on a Kaggle inside this command.")
+local = click.option(
+    "--local", is_flag=True, help="On the Kaggle of rehearsals, which this command serves."
+)
 continues = click.option(
     "--continue", "continues", is_flag=True, help="Go on from what the last run left."
 )

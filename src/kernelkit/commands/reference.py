@@ -15,16 +15,19 @@ all commands.
 """
 
 
-def markdown(commands: Mapping[str, click.Command]) -> str:
+def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> str:
     """One section for each command, and for each below a group.
 
     Args:
         commands: each command by the words that start it, such as `kernelkit report`.
+        same: other words that start one of the commands, with the words of that command.
     """
+    rows = "\n".join(f"| `{words}` | `{command}` |" for words, command in same.items())
+    table = f"| the tool | is the command |\n|---|---|\n{rows}\n"
     sections = [
         section for words, command in commands.items() for section in _sections(words, command)
     ]
-    return "\n".join([HEAD, *sections])
+    return "\n".join([HEAD, *([table] if same else []), *sections])
 
 
 def _sections(words: str, command: click.Command) -> Iterator[str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
+import sys
 import threading
 from pathlib import Path
 from types import FrameType
 
 import click
 
+from kernelkit import project
 from kernelkit.files import write_text
 from kernelkit.local_kaggle.catalogue import fill_catalogue
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
@@ -32,12 +35,14 @@ def local_kaggle(
 
     Prints the shell lines that point the official client here and keeps them in
     `root/environment.sh` while it serves. `faults` is the seed of a schedule, `fill` a command
-    that puts inputs in the catalogue first. `as_json` prints one object with the variables
+    that puts inputs in the catalogue first; by default it is the project's own, for an empty
+    catalogue. `as_json` prints one object with the variables
     instead; `quiet` prints nothing. Raises KernelkitError if the port is taken or the
     command fails.
     """
     schedule = None if faults is None else FaultSchedule.seeded(faults)
     kaggle = LocalKaggle(root, port=port, catalogue=catalogue, faults=schedule)
+    fill = fill or ("" if catalogue else _own_filling(kaggle.catalogue))
     if fill:
         fill_catalogue(kaggle.catalogue, fill)
     stop = threading.Event()
@@ -66,6 +71,16 @@ def local_kaggle(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _own_filling(catalogue: Path) -> str:
+    """The present project's command for an empty catalogue, where it needs nothing of a push."""
+    own = project.find_project(Path.cwd()).catalogue
+    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
+    if not empty or re.findall(r"\{(\w+)\}", own) != ["catalogue"]:
+        return ""
+    python = shlex.quote(sys.executable)
+    return re.sub(r"\Apython3?\b", lambda _: python, own)
 
 
 def _as_event(kaggle: LocalKaggle, script: Path) -> str:

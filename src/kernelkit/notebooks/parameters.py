@@ -197,6 +197,10 @@ def resolve(
 def _known(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     if name in parameters:
         return parameters[name]
+    if not parameters:
+        raise ParameterError(
+            f"{name!r} cannot be set: the notebook has no cell tagged 'parameters'"
+        )
     near = difflib.get_close_matches(name, parameters, n=1)
     hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(parameters)}"
     raise ParameterError(f"the notebook has no parameter {name!r}: {hint}")

@@ -31,7 +31,21 @@ function show(value) {
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
-const duration = (value) => (value < 90 ? value.toFixed(value > 0 && value < 10 ? 1 : 0) + " s" : value < 5400 ? (value / 60).toFixed(1) + " min" : (value / 3600).toFixed(1) + " h");
+// As kernelkit.shown writes them: 8.2 s, 88 s, 2 min 46 s, 1 h 05 min.
+function duration(value) {
+  const whole = Math.round(value);
+  if (value > 0 && value < 9.95) return value.toFixed(1) + " s";
+  if (whole < 120) return whole + " s";
+  const minutes = Math.round(value / 60);
+  return whole < 3600 ? `${Math.floor(whole / 60)} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
+const grouped = (value, digits = 0) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+// A measure by its name in metrics.json: seconds, something per second, a count or a score.
+function measured(name, value, counts) {
+  if (/(^|_)seconds$/.test(name)) return duration(value);
+  if (name.includes("_per_second")) return grouped(value, value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2);
+  return counts ? grouped(Math.round(value)) : fixed(value);
+}
 const fixed = (value) => (Math.abs(value) < 10 ? value.toFixed(4) : Math.abs(value) < 100 ? value.toFixed(2) : value.toLocaleString("en", { maximumFractionDigits: 0 }));
 
 // Round numbers from low to high, about so many, and how many digits tell them apart.
@@ -109,19 +123,20 @@ function mark(kind, x, y, colour, size = 4) {
 // The look of the nth series: no two of the first 24 share colour, dash and mark.
 const look = (n) => ({ colour: `var(--s${n % COLOURS})`, dash: DASHES[(n + Math.floor(n / COLOURS)) % DASHES.length], mark: MARKS[(n + Math.floor(n / COLOURS)) % MARKS.length] });
 
-function legend(labels, lines = true) {
+function legend(labels, lines = true, drawn = labels) {
   return make("ul", { className: "legend" }, ...labels.map((label, n) => {
+    if (!drawn[n]) return null;
     const { colour, dash, mark: kind } = look(n);
     const sign = draw("svg", { viewBox: "0 0 34 12", "aria-hidden": "true" });
     if (lines) sign.append(draw("line", { x1: 0, x2: 34, y1: 6, y2: 6, style: `stroke:${colour};stroke-width:2`, "stroke-dasharray": dash }));
     sign.append(mark(kind, 17, 6, colour));
     return make("li", {}, sign, label);
-  }));
+  }).filter(Boolean));
 }
 
 /* Lines over whole steps from 1, with a crosshair that follows the pointer and the arrow keys.
    series: [{label, values, group}]; those of one group look alike. phases: [{at, label}]. */
-function lineChart(place, { series, label, step = "epoch", phases = [], height = 260, digits = 4, most = 10 }) {
+function lineChart(place, { series, label, step = "epoch", phases = [], height = 260, digits = 4, most = 10, hint = true }) {
   const groups = [...new Set(series.map((one) => one.group ?? one.label))];
   const longest = Math.max(...series.map((one) => one.values.length));
   const known = series.flatMap((one) => one.values).filter(Number.isFinite);
@@ -154,7 +169,7 @@ function lineChart(place, { series, label, step = "epoch", phases = [], height =
     const read = (n) => {
       at = n === null ? null : Math.min(longest - 1, Math.max(0, n));
       cross.setAttribute("visibility", at === null ? "hidden" : "visible");
-      if (at === null) return reading.replaceChildren("Point at the chart, or focus it and use the arrow keys, to read values.");
+      if (at === null) return reading.replaceChildren(hint ? "Point at a chart, or focus it and use the arrow keys, to read values." : "");
       for (const end of ["x1", "x2"]) cross.setAttribute(end, x(at));
       const here = series.filter((one) => Number.isFinite(one.values[at])).sort((a, b) => b.values[at] - a.values[at]);
       const more = here.length > most ? [make("span", {}, `and ${here.length - most} more`)] : [];

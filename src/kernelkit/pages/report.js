@@ -5,7 +5,8 @@ const LABEL = 14; // pixels of a line of names
 const CELLS = [4, 6, 8, 11, 14, 18, 24, 32]; // sides of a cell to choose from, in pixels
 
 for (const place of document.querySelectorAll("[data-chart]")) {
-  lineChart(place, { height: 240, ...data.curves[Number(place.dataset.chart)] });
+  const number = Number(place.dataset.chart);
+  lineChart(place, { height: 240, hint: number === 0, ...data.curves[number] });
 }
 
 // ---- a matrix that can be read at a hundred classes -------------------------------------

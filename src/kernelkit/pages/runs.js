@@ -69,18 +69,22 @@ for (const rows of Object.values(made)) {
   for (const row of rows) row.best = row.score !== null && best.get(row.data) === row.score;
 }
 
+// On the page of all runs, what every run has alike is said once and needs no column.
+const told = [...data.columns.map((name) => ["p:" + name, name, (run) => run.parameters[name]]), ["device", "device", (run) => run.device], ["data", "validated on", (run) => run.data]];
+const alike = data.sweep || data.runs.length < 2 ? [] : told.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).filter((value) => !["", null, undefined].includes(value)).map(show))] })).filter(({ values }) => values.length === 1);
+
 function columns() {
   const found = data.sweep ? [] : [{ key: "name", title: "run", of: (row) => row.name }, { key: "when", title: "when", of: (row) => row.when }];
   const names = data.sweep ? data.columns.filter((name) => name !== SEED || view.rows === "runs") : data.columns;
   found.push(...names.map((name) => ({ key: "p:" + name, title: name.replaceAll("_", " "), of: (row) => row.parameters[name] })));
   if (data.score) found.push({ key: "score", title: data.labels[data.score] ?? data.score, number: true, of: (row) => row.score });
-  found.push({ key: "seconds", title: "time", number: true, of: (row) => row.seconds });
+  found.push({ key: "seconds", title: "time", number: true, name: "seconds", of: (row) => row.seconds });
   for (const name of data.measures) {
     const counts = data.runs.every((run) => run.metrics[name] === undefined || Number.isInteger(run.metrics[name]));
-    found.push({ key: "m:" + name, title: data.labels[name] ?? name, number: true, counts, of: (row) => mean(finite(row.runs.map((run) => run.metrics[name]))) });
+    found.push({ key: "m:" + name, title: data.labels[name] ?? name, number: true, counts, name, of: (row) => mean(finite(row.runs.map((run) => run.metrics[name]))) });
   }
   found.push({ key: "device", title: "device", of: (row) => row.device }, { key: "data", title: "validated on", of: (row) => row.data }, { key: "state", title: "state", of: (row) => row.state });
-  return found.filter((column) => column.key === "score" || made.runs.some((row) => !["", null, undefined, 0].includes(column.of(row))));
+  return found.filter((column) => column.key === "score" || !alike.some(({ key }) => key === column.key) && made.runs.some((row) => !["", null, undefined, 0].includes(column.of(row))));
 }
 
 // A filter is words: name=value, name>number, name<number, or any text in the row.
@@ -202,8 +206,8 @@ function cell(row, column) {
   if (column.key === "state") return stateCell(row);
   if (column.key === "name") return nameCell(row);
   if (value === null || value === undefined || value === "") return make("td");
-  if (column.key === "when") return make("td", { className: "number" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
-  const text = column.key === "seconds" ? duration(value) : column.counts ? Math.round(value).toLocaleString("en") : column.number ? fixed(value) : brief(value);
+  if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
+  const text = column.number ? measured(column.name, value, column.counts) : typeof value === "number" ? show(value) : brief(value);
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, text);
 }
 
@@ -231,8 +235,8 @@ function scoreCell(row) {
   const ends = [Math.min(...row.scores), Math.max(...row.scores)].map(place);
   spread.firstChild.style.cssText = `left:${ends[0]}%;width:${ends[1] - ends[0]}%`;
   spread.lastChild.style.left = place(row.score) + "%";
-  const seeds = row.deviation === null ? "" : ` ± ${row.deviation.toFixed(4)} (${row.scores.length})`;
-  return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, spread, fixed(row.score) + seeds, row.best ? make("span", { className: "badge", textContent: "best" }) : null));
+  const seeds = row.deviation === null ? "" : ` ± ${row.deviation.toFixed(4)} (${row.scores.length} seeds)`;
+  return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, row.best ? make("span", { className: "badge", title: "the best of those validated on the same data", textContent: "best" }) : null, spread, fixed(row.score) + seeds));
 }
 
 function stateCell(row) {
@@ -269,6 +273,7 @@ function axisPictures() {
     // Parameters that change together, as a model and its weights do, are one axis.
     const twins = axes.filter((other) => split(other) === split(name));
     if (!continuous(name) && twins[0] !== name) continue;
+    if (new Set(own.map((run) => JSON.stringify(run.parameters[name]))).size < 2) continue; // no difference to see
     const [left, right] = [make("div"), make("div")];
     place.append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), make("div", {}, left, right)));
     for (const [where, measure, title, format, ofTime] of [[left, score, data.labels[data.score] ?? data.score, tickText, false], [right, seconds, "time", duration, true]]) {
@@ -276,7 +281,7 @@ function axisPictures() {
       if (found.length) chart(where, (width) => where.replaceChildren((continuous(name) ? scatter : effect)(width, name, found, measure, title, format, ofTime)));
     }
   }
-  byId("axes-section").hidden = !axes.length || !own.length;
+  byId("axes-section").hidden = !place.childElementCount;
 }
 
 const unitOf = (values, ofTime) => (ofTime && Math.max(...values) >= 90 ? 60 : 1);
@@ -387,7 +392,8 @@ function cost() {
     }
     picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, unit === 60 ? "minutes" : "seconds"));
     picture.append(draw("text", { x: box.left, y: 12, class: "value" }, title));
-    place.replaceChildren(picture, view.colour ? legend(values.map(brief), false) : "");
+    const drawn = new Set(own.map((run) => show(run.parameters[view.colour])));
+    place.replaceChildren(picture, view.colour ? legend(values.map(brief), false, values.map((value) => drawn.has(value))) : "");
   });
 }
 
@@ -415,8 +421,9 @@ function summary() {
   }
   byId("better").textContent = data.minimize ? "Down" : "Up";
   byId("summary").append(...parts);
-  byId("sweeps").append(...data.sweeps.map((sweep) => make("li", {}, make("a", { href: sweep.href, textContent: sweep.name }), ` ${sweep.count} runs`)));
-  for (const [id, values] of [["base", data.base], ["defaults", data.defaults]]) {
+  byId("sweeps").append(...data.sweeps.map((sweep) => make("li", {}, make("a", { href: sweep.href, textContent: sweep.name }), ` ${sweep.count} run${sweep.count === 1 ? "" : "s"}`)));
+  const same = Object.fromEntries(alike.map(({ name, values }) => [name, values[0]]));
+  for (const [id, values] of [["base", { ...data.base, ...same }], ["defaults", data.defaults]]) {
     byId(id).append(...Object.entries(values).map(([name, value]) => make("li", { textContent: `${name}=${show(value)}` })));
     byId(id + "-part").hidden = !Object.keys(values).length;
   }

@@ -57,6 +57,7 @@ def push_kernel(
     submit: str | None = None,
     project: Project | None = None,
     starts: Sequence[Mapping[str, Any]] = (),
+    stays: Sequence[str] = (),
     **options: Unpack[CommandOptions],
 ) -> Path | None:
     """Push a notebook, wait for its run and bring its outputs home; returns their folder.
@@ -75,6 +76,7 @@ def push_kernel(
     submit       a message: enter submission.csv into the competition and wait for its score
     project      the packages and settings, in place of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the preflight
+    stays        glob patterns of outputs that stay at Kaggle, until `fetch --only` asks for them
     options      what every command takes: see `CommandOptions`
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
@@ -99,7 +101,7 @@ def push_kernel(
         context = replace(context, catalogue=planned.catalogue)
         planned = tpu_preflight.look(context, planned, check_tpu)
         return _push(context, planned, output, submit, dry_run=dry_run, wait=wait, force=force,
-                     continues=continues)  # fmt: skip
+                     continues=continues, stays=stays)  # fmt: skip
     except KernelkitError as error:
         _end(context, error)
     finally:
@@ -127,6 +129,7 @@ def _push(
     wait: bool,
     force: bool,
     continues: bool,
+    stays: Sequence[str],
 ) -> Path | None:
     _report_bundle(context, planned)
     if not dry_run:
@@ -150,6 +153,8 @@ def _push(
                 look_after_cut_off(context, kaggle, kernel)
                 account = readiness.check_account(context, planned, kaggle, force=force)
                 push = send(context, planned, kaggle, force=force)
+                if stays:
+                    push = context.ledger.update(push, stays=list(stays))
             if not wait:
                 context.report("left", f"not waiting. {context.how_to_resume(push)}")
                 return None

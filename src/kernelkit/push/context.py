@@ -112,7 +112,8 @@ class PushContext:
             commands = [f"{invocation.command('submit')} {push.reference} --message MESSAGE"]
         else:
             commands = []
-        index = f"{invocation.command('report')} {from_here(self.runs)} --index  # all runs"
+        runs = shlex.quote(from_here(self.runs))
+        index = f"{invocation.command('report')} {runs} --index  # all runs"
         return [*commands, index]
 
     def how_to_resume(self, push: Push) -> str:

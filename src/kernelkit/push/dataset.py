@@ -24,6 +24,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.project import Project, find_project
 from kernelkit.push import dataset_state, plan
 from kernelkit.push.context import CommandOptions, PushContext, in_project
 from kernelkit.terminal.events import size_of
@@ -50,7 +51,7 @@ def push_dataset(
     take, `PreflightError` for credentials in it, `RefusedError`, `CredentialsError` or
     `NetworkError` as Kaggle answers.
     """
-    context = in_project(plan.here(folder), **options)
+    context = in_project(_project(folder), **options)
     slug = _slug(folder, name)
     entries = _entries(folder)
     _refuse_leaks(folder)
@@ -65,6 +66,16 @@ def push_dataset(
         "dataset", f'{reference} is ready: "dataset_sources": ["{reference}"]', ref=reference
     )
     return reference
+
+
+def _project(folder: Path) -> Project:
+    """The project that the folder lies in, or of the present folder where it lies in none.
+
+    A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
+    write would be uploaded too.
+    """
+    own = find_project(folder)
+    return own if (own.root / "pyproject.toml").is_file() else plan.here(None)
 
 
 def _slug(folder: Path, name: str | None) -> str:

@@ -14,7 +14,7 @@ import shutil
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 import requests
@@ -42,6 +42,7 @@ class Fetched:
     folder: Path
     files: Mapping[str, int]
     log: str
+    stayed: Mapping[str, int] = field(default_factory=dict)  # what was not to be brought
 
     @property
     def bytes(self) -> int:
@@ -58,10 +59,12 @@ def fetch(
     outputs: Outputs | None = None,
     until: float | None = None,
     only: Sequence[str] = (),
+    stays: Sequence[str] = (),
 ) -> Fetched:
     """Every output file of a version into `folder`; `outputs` is a listing just made.
 
-    `only`: glob patterns, where no more is wanted than the files that one of them fits.
+    `only`: glob patterns, where no more is wanted than the files that one of them fits; `stays`:
+    patterns of files that stay at Kaggle.
 
     Files that an earlier fetch brought from the same session are kept if they are as they came;
     all others are fetched. Raises `OutputsError` that names what is missing, with all that
@@ -75,6 +78,10 @@ def fetch(
         raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
     if only:
         outputs, sizes = _fitting(only, outputs, sizes)
+    names = [file.name for file in outputs.files]
+    stayed = {name: sizes.get(name, 0) for name in names if _fits(stays, name)}
+    outputs = replace(outputs, files=tuple(f for f in outputs.files if f.name not in stayed))
+    sizes = {name: size for name, size in sizes.items() if not _fits(stays, name)}
     record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
     record.begin()
     parts = kit_folder.path(folder, kit_folder.PARTS)
@@ -105,7 +112,7 @@ def fetch(
             f"{len(trouble)} of {len(trouble) + len(files)} output files could not be brought "
             f"home; those in {folder} are whole:\n{listed}"
         )
-    return Fetched(folder, files, outputs.log)
+    return Fetched(folder, files, outputs.log, stayed)
 
 
 def _sizes(kaggle: Kaggle, kernel: Kernel, version: int, until: float | None) -> dict[str, int]:
@@ -118,16 +125,16 @@ def _sizes(kaggle: Kaggle, kernel: Kernel, version: int, until: float | None) ->
         return {}
 
 
+def _fits(patterns: Sequence[str], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
 def _fitting(
     only: Sequence[str], outputs: Outputs, sizes: Mapping[str, int]
 ) -> tuple[Outputs, dict[str, int]]:
     """The files of a listing that fit a pattern; raises `OutputsError` where none does."""
-
-    def fits(name: str) -> bool:
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in only)
-
-    files = tuple(file for file in outputs.files if fits(file.name))
-    kept = {name: size for name, size in sizes.items() if fits(name)}
+    files = tuple(file for file in outputs.files if _fits(only, file.name))
+    kept = {name: size for name, size in sizes.items() if _fits(only, name)}
     if not files and not kept:
         names = [safe_text.one_line(file.name) for file in outputs.files]
         more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""

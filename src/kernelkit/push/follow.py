@@ -25,9 +25,10 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.save import twins
 from kernelkit.push.send import tell_twins
 from kernelkit.push.wait import Ended, Wait
-from kernelkit.runs import claims, run_folder
+from kernelkit.runs import claims, kit_folder, run_folder
 from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import failure as failure_in
+from kernelkit.terminal import invocation
 from kernelkit.terminal.events import from_here, minutes, size_of
 
 
@@ -126,8 +127,9 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
     until = begun + context.timing.fetch_seconds
     try:
         fetched = fetch(
-            kaggle, kernel_of(push), push.version or 0, folder, outputs=listed, until=until
-        )
+            kaggle, kernel_of(push), push.version or 0, folder, outputs=listed, until=until,
+            stays=push.stays,
+        )  # fmt: skip
     except OutputsError as error:
         raise OutputsError(f"{error}\n{context.how_to_fetch(push)}") from None
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
@@ -137,6 +139,14 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
         files=dict(fetched.files),
         folder=str(folder),
     )
+    if fetched.stayed:
+        context.report(
+            "stays",
+            f"{len(fetched.stayed)} files, {size_of(sum(fetched.stayed.values()))}, are of use in "
+            f"sessions only: {invocation.command('fetch')} {push.reference} --only "
+            f"'{push.stays[0]}' brings them",
+            files=dict(fetched.stayed),
+        )
 
 
 def _failed(
@@ -160,10 +170,10 @@ def _failed(
     if failure:
         context.report("failure", str(failure), cell=failure.cell, traceback=failure.traceback)
     _report(context, push, folder, text)
-    why = ended.message or (
-        "see its log" if failure else "it left no log, as when it runs too long"
-    )
     kind, message = of_traceback(failure.traceback) if failure else (RunFailedError, "")
+    log = from_here(kit_folder.path(folder, kit_folder.LOG_TEXT))
+    said = f"{message.partition(chr(10))[0]}\nIts log: {log}"
+    why = ended.message or (said if failure else "it left no log, as when it runs too long")
     if kind is not RunFailedError:
         raise kind(f"{push.kernel} version {push.version} stopped: {message}")
     raise RunFailedError(f"{push.kernel} version {push.version} ended in {ended.state}: {why}")
@@ -179,13 +189,15 @@ def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
         if metrics.get("stopped") == run_folder.OUT_OF_TIME:
             context.report("stopped", f"it ran out of time. {context.how_to_continue()}")
     _report(context, push, folder, text)
-    if metrics and push.accelerator:
+    if metrics and push.accelerator and run_folder.names_device(metrics):
         run_folder.check_accelerator(metrics, push.accelerator, rehearsal=push.rehearsal)
     elif push.accelerator not in ("", "cpu"):
+        left = "names no device in" if metrics else "left no"
         context.report(
             "warning",
-            f"the run left no {run_folder.METRICS}: whether it had a "
-            f"{push.accelerator.upper()} cannot be checked",
+            f"the run {left} {run_folder.METRICS}: whether it had a {push.accelerator.upper()} "
+            'cannot be checked. {"device": {"kind": "gpu"}}, or "tpu" or "cpu", as the run finds '
+            "it, has it checked",
         )
 
 

@@ -78,5 +78,7 @@ def named(reference: str) -> tuple[str, int]:
     owner, _, rest = reference.partition("/")
     slug, _, number = rest.partition("/")
     if not (owner and slug and number.removeprefix("v").isdigit()):
-        raise ParameterError(f"{reference!r} names no push: write it as OWNER/SLUG/N")
+        raise ParameterError(
+            f"{reference!r} names no push, and no folder is there: write a push as OWNER/SLUG/N"
+        )
     return f"{owner}/{slug}", int(number.removeprefix("v"))

@@ -11,6 +11,7 @@ from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan
 from kernelkit.push.save import save_once
+from kernelkit.terminal.events import from_here
 
 LOOK_BACK = 5  # versions among which a push that was cut off is looked for
 
@@ -158,6 +159,12 @@ def _check_sources(context: PushContext, push: Push, saved: Saved) -> None:
         context.report("warning", f"Kaggle does not list these sources: {refused}")
         return
     context.ledger.update(push, state=ledgers.REFUSED)
+    if context.local is not None:
+        raise RefusedError(
+            f"this rehearsal's Kaggle does not have {refused}: put its files below "
+            f"{from_here(context.local / 'catalogue')}, in competitions/SLUG or "
+            "datasets/OWNER/SLUG, or have a command fill it (catalogue in [tool.kernelkit])"
+        )
     raise RefusedError(
         f"Kaggle refused {refused} and runs {push.reference} without: correct the sources "
         "(spelling, access, the competition's rules accepted) and push with --force, which "

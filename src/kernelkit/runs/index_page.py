@@ -124,8 +124,7 @@ def _run(
         setting=names[1],
         parameters=parameters,
         metrics=run_folder.numbers(metrics),
-        when=max((p.stat().st_mtime for p in folder.iterdir() if p.name in _LEFT_BY_A_RUN),
-                 default=0.0),
+        when=_ended(folder, metrics),
         note="" if found is not None else _without(folder),
         report=trail.address(report, base) if report.is_file() else "",
         folder=folder.resolve().name if where == "." else where,
@@ -138,9 +137,16 @@ def _run(
     )  # fmt: skip
 
 
+def _ended(folder: Path, metrics: Mapping[str, Any]) -> float:
+    """When the run ended, as it says itself; else when its last file was written."""
+    files_of_run = [path for path in folder.iterdir() if path.name in _LEFT_BY_A_RUN]
+    written = max((path.stat().st_mtime for path in files_of_run), default=0.0)
+    return run_folder.ended(metrics, written)
+
+
 def _without(folder: Path) -> str:
     there = (folder / run_folder.METRICS).is_file()
-    return "metrics.json cannot be read" if there else "no metrics.json"
+    return "metrics.json cannot be read" if there else "did not reach its end"
 
 
 def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -150,7 +156,7 @@ def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _data(data: Mapping[str, Any]) -> str:
     images = data.get("val")
-    source = Path(str(data.get("source", ""))).name
+    source = str(data.get("name") or Path(str(data.get("source", ""))).name)
     return f"{source} ({images:,} val)" if isinstance(images, int) else source
 
 

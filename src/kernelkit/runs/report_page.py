@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks.document import PARAMETERS_TAG
 from kernelkit.pages import history, naming, shell, trail
-from kernelkit.runs import kit_folder, notebook_html, sections
+from kernelkit.runs import kit_folder, notebook_html, run_folder, sections
 from kernelkit.runs.sections import written
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -41,7 +40,7 @@ def write_report(
         raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
     folder = folder or notebook.parent
     metrics = notebook_html.metrics_of(folder)
-    ended = _ended(metrics, notebook)
+    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
     page = render(content, metrics, project.shown(folder), folder, ended=ended, back=back)
     files.write_text(html, clear(page))
@@ -91,7 +90,7 @@ def render(
         tables=_tables(metrics, shown),
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=bool(failure) or not (parts or curves),
+        open=bool(failure) or not (curves or metrics),  # of what is no training it is the result
     )
     data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
@@ -112,14 +111,6 @@ def _folder(folder: Path | None) -> str:
     return f"{sweep.name}/{name}" if sweep else name
 
 
-def _ended(metrics: Mapping[str, Any], notebook: Path) -> float:
-    """When the run ended: as it says itself, else when its notebook was written."""
-    try:
-        return datetime.fromisoformat(str(metrics["ended"])).timestamp()
-    except (KeyError, ValueError):
-        return notebook.stat().st_mtime
-
-
 def _date(ended: float) -> str:
     return time.strftime("%d %B %Y, %H:%M", time.localtime(ended)) if ended else ""
 
@@ -128,7 +119,7 @@ def _data(metrics: Mapping[str, Any]) -> str:
     data = metrics.get("data")
     if not isinstance(data, Mapping):
         return ""
-    source = Path(str(data.get("source", ""))).name
+    source = str(data.get("name") or Path(str(data.get("source", ""))).name)
     counts = [f"{value:,} {name}" for name, value in data.items()
               if isinstance(value, int) and name != "image_size"]  # fmt: skip
     return ": ".join(text for text in (source, ", ".join(counts)) if text)
@@ -145,20 +136,11 @@ def _machine(metrics: Mapping[str, Any]) -> str:
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
-    numbers = shown.numbers(metrics)
+    numbers = shown.texts(metrics)
     first = dict.fromkeys([shown.score, *numbers])
-    labels = {name: label for name, (label, _) in numbers.items()} | {"seconds": "time"}
-    cards = [(labels[n], _measure(n, numbers[n][1])) for n in first if n in numbers][:CARDS]
+    cards = [numbers[n] for n in first if n in numbers][:CARDS]
     machine = _machine(metrics)
     return [*cards, ("device", machine)] if machine else cards
-
-
-def _measure(name: str, value: float) -> str:
-    if name == "seconds":
-        return f"{value:.0f} s" if value < 120 else f"{value // 60:.0f} min {value % 60:.0f} s"
-    if isinstance(value, float) and abs(value) < 100:
-        return f"{value:.3g}" if "per_second" in name else f"{value:.4f}"
-    return f"{value:,.0f}"
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
@@ -193,7 +175,7 @@ def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
     parts = (metrics.get(name) for name in ("device", "versions", "git"))
     device, versions, git = (part if isinstance(part, Mapping) else {} for part in parts)
-    rows = [(label, written(value)) for label, value in shown.numbers(metrics).values()]
+    rows = list(shown.texts(metrics).values())
     tables = [("Measures", rows), ("Machine", _texts(device)), ("Versions", _texts(versions))]
     if git.get("sha"):
         sha = str(git["sha"])[:12] + (" with changes" if git.get("dirty") else "")

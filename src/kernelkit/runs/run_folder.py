@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from kernelkit.runs import log as logs
 from kernelkit.shown import Shown
 
 METRICS, REPORT = "metrics.json", "report.html"
+WORDS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of a run that is not done
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")
 IN_A_LINE = 4  # measures
@@ -47,6 +50,14 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
+def ended(values: Mapping[str, Any], written: float) -> float:
+    """When a run ended, in seconds since 1970: as its metrics say, else when it was `written`."""
+    try:
+        return datetime.fromisoformat(str(values["ended"])).timestamp()
+    except (KeyError, ValueError):
+        return written
+
+
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """The plain numbers of a run's metrics."""
     return {name: value for name, value in values.items()
@@ -55,38 +66,41 @@ def numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
 def summary(measured: Mapping[str, Any], shown: Shown) -> str:
     """The first measures in a line, with the device they were made on."""
-    numbers = list(shown.numbers(measured).items())[:IN_A_LINE]
-    message = [_measure(name, label, value) for name, (label, value) in numbers]
+    texts = list(shown.texts(measured).items())[:IN_A_LINE]
+    message = [_in_words(name, label, text) for name, (label, text) in texts]
     device = measured.get("device")
     if isinstance(device, Mapping):
         replicas = device.get("replicas", 1)
-        rehearsed = ", a rehearsal" if device.get("rehearsal") else ""
-        message.append(
-            f"on {device.get('name') or device.get('kind')} ({replicas} replicas{rehearsed})"
-        )
+        notes = [f"{replicas} replicas"] if isinstance(replicas, int) and replicas > 1 else []
+        notes += ["a rehearsal"] if device.get("rehearsal") else []
+        more = f" ({', '.join(notes)})" if notes else ""
+        message.append(f"on {device.get('name') or device.get('kind')}{more}")
     return ", ".join(message)
 
 
-def _measure(name: str, label: str, value: float) -> str:
+def _in_words(name: str, label: str, text: str) -> str:
     if name == "seconds":
-        return f"{value:.0f} s"
-    if isinstance(value, int):
-        return f"{label} {value:,}"
+        return text
     thing, per_second, _ = name.partition("_per_second")
-    return f"{value:.0f} {thing}/s" if per_second else f"{label} {value:.3f}"
+    return f"{text} {thing}/s" if per_second else f"{label} {text}"
+
+
+def names_device(measured: Mapping[str, Any]) -> bool:
+    """Whether a run's metrics say what it ran on: {"device": {"kind": "gpu"}}."""
+    device = measured.get("device")
+    return isinstance(device, Mapping) and bool(device.get("kind"))
 
 
 def check_accelerator(measured: Mapping[str, Any], asked: str, *, rehearsal: bool) -> None:
     """Raise `AcceleratorMismatchError` unless the run had the kind of machine asked for.
 
     A stand-in that calls itself a rehearsal counts at a rehearsal only. A run that names no
-    kind had a CPU.
+    kind (`names_device`) is not judged.
     """
-    device = measured.get("device")
-    device = device if isinstance(device, Mapping) else {}
-    if asked == "cpu" and device.get("kind") is None:
-        return  # every machine has one, and a run need not say so
-    had = str(device.get("kind") or "nothing it names").lower()
+    if not names_device(measured):
+        return
+    device = measured["device"]
+    had = str(device["kind"]).lower()
     if had == asked and (rehearsal or not device.get("rehearsal")):
         return
     stood_in = " (a stand-in)" if device.get("rehearsal") else ""
@@ -145,10 +159,13 @@ def _is_notebook(path: Path) -> bool:
 def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
     """A notebook of the run: Kaggle hands out files and a log, not the executed notebook."""
     cells = [_markdown(f"# {title}")]
-    figures = sorted(p for p in folder.rglob("*") if p.suffix.lower() in FIGURES)
+    words = _words(folder)
+    figures = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*"))
+               if p.suffix.lower() in FIGURES}  # fmt: skip
     if figures:
+        order = dict.fromkeys([*(name for name in words if name in figures), *figures])
         cells.append(_markdown("## Figures"))
-        cells += [_figure(path, path.relative_to(folder).as_posix()) for path in figures]
+        cells += [_figure(figures[name], name, words.get(name, {})) for name in order]
     if log := _log(folder):
         cells += [_markdown("## Log"), _output(log)]
     kept = kit_folder.path(folder, kit_folder.PUSHED)
@@ -175,9 +192,26 @@ def _output(text: str) -> dict[str, Any]:
     return _code({"output_type": "stream", "name": "stdout", "text": text})
 
 
-def _figure(path: Path, name: str) -> dict[str, Any]:
+def _words(folder: Path) -> dict[str, dict[str, str]]:
+    """What the run says of its figures, in the order in which it drew them."""
+    try:
+        found = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        return {str(name): {str(k): str(v) for k, v in told.items()}
+                for name, told in found.items()}  # fmt: skip
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
+
+
+def _figure(path: Path, name: str, words: Mapping[str, str]) -> dict[str, Any]:
     kind = "image/png" if path.suffix.lower() == ".png" else "image/jpeg"
-    data = {kind: base64.b64encode(path.read_bytes()).decode(), "text/plain": name}
+    picture = base64.b64encode(path.read_bytes()).decode()
+    data = {kind: picture, "text/plain": name}
+    if words:
+        alt, caption = (html.escape(words.get(one, "")) for one in ("text", "caption"))
+        data["text/html"] = (
+            f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
     return _code({"output_type": "display_data", "data": data, "metadata": {}})
 
 

@@ -17,8 +17,9 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import kit_folder, notebook_html, report_page
+from kernelkit.runs import kit_folder, notebook_html, report_page, run_folder
 from kernelkit.runs.unfinished import chosen_folder, own_folder
+from kernelkit.shown import duration
 from kernelkit.terminal import invocation, safe_text
 from kernelkit.terminal.events import Reporter, from_here
 from kernelkit.terminal.live_line import NotebookOutput
@@ -44,10 +45,9 @@ class ExecutedRun:
 
     @property
     def summary(self) -> str:
-        """The first measures and the seconds, in one line."""
-        measures = list(project.shown(self.folder).numbers(self.metrics).values())[:2]
-        scores = [f"{label} {value:.4f}" for label, value in measures]
-        return ", ".join([*scores, f"{self.seconds:.0f} s"])
+        """The first measures and the machine in one line, as a push tells them, or the time."""
+        told = run_folder.summary(self.metrics, project.shown(self.folder))
+        return told or duration(self.seconds)
 
     def tell(self, report: Reporter) -> None:
         """Show the measures, the report, and the commands that lead on."""
@@ -147,6 +147,8 @@ def _execute(
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
+    from kernelkit.runs.kernel_notes import KernelWithoutNotes
+
     # Names and types are checked already, and papermill's own reading of comments is not ours.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     part = folder / f".{EXECUTED}.part.ipynb"
@@ -161,6 +163,7 @@ def _execute(
             stdout_file=shown,
             cwd=str(Path.cwd()),
             extra_arguments=_silence(document.KERNELSPEC["name"]),
+            kernel_manager_class=KernelWithoutNotes,
         )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)

@@ -11,7 +11,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ MOST_ROWS, MOST_CLASSES, MOST_PHOTOS = 1_000, 400, 200
 FIRST_ROWS = 15  # of bars, before the rest is folded
 LARGEST = 4_000_000  # bytes of a file
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/=]+")
+_PERCENT = re.compile(r"\d+(\.\d+)? ?%")
 _TYPES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 
 Content = dict[str, Any]
@@ -54,8 +55,20 @@ def _figure(path: Path) -> Content:
 def _table(path: Path) -> Content:
     records = _records(path)
     columns = list(dict.fromkeys(name for record in records for name in record))
-    rows = [[_cell(record.get(name)) for name in columns] for record in records[:MOST_ROWS]]
-    return {"columns": columns, "rows": rows} if rows else {}
+    texts = {name: _written_alike([record.get(name) for record in records]) for name in columns}
+    rows = [
+        [_cell(record.get(name), texts[name][n]) for name in columns]
+        for n, record in enumerate(records[:MOST_ROWS])
+    ]
+    for row in rows:
+        words = ", ".join(
+            f"{name} {cell['text']}" for name, cell in zip(columns, row, strict=True)
+            if cell["text"]
+        )  # fmt: skip
+        for name, cell in zip(columns, row, strict=True):
+            cell["alt"] = f"{name}: {words}" if words else name
+    pictures = any(cell["picture"] for row in rows for cell in row)
+    return {"columns": columns, "rows": rows, "pictures": pictures} if rows else {}
 
 
 def _photos(path: Path) -> Content:
@@ -63,7 +76,7 @@ def _photos(path: Path) -> Content:
     for record in _records(path)[:MOST_PHOTOS]:
         cells = {name: _cell(value) for name, value in record.items()}
         picture = next((cell["picture"] for cell in cells.values() if cell["picture"]), "")
-        said = {name: cell["text"] for name, cell in cells.items() if not cell["picture"]}
+        said = {name: cell["text"] for name, cell in cells.items() if cell["text"]}
         if picture:
             alt = ", ".join(f"{name} {text}" for name, text in said.items())
             photos.append({"picture": picture, "said": said, "alt": alt})
@@ -78,15 +91,20 @@ def _bars(path: Path) -> Content:
     if not values or not all(math.isfinite(value) for value, _, _ in values):
         return {}
     mean, longest = sum(v for v, _, _ in values) / len(values), max(1.0, values[-1][0])
+    # Of every further column the numbers are written alike, with three digits after the point.
+    further = [_written_alike([_number(cell) for cell in column], 3)
+               for column in zip(*(more for _, _, more in values), strict=True)]  # fmt: skip
     bars: list[Content] = [
         {"name": label, "text": f"{value:.3f}", "width": round(100 * max(value, 0) / longest, 1),
-         "below": value < mean, "others": [safe_text.plain(other) for other in more]}
-        for value, label, more in values[:MOST_ROWS]
+         "below": value < mean, "others": [safe_text.plain(column[n]) for column in further]}
+        for n, (value, label, _) in enumerate(values[:MOST_ROWS])
     ]  # fmt: skip
     below = sum(value < mean for value, _, _ in values)
+    least, most = values[0][0], values[-1][0]
+    worst, best = ([label for value, label, _ in values if value == end] for end in (least, most))
     finding = (
-        f"The worst is {values[0][1]} with {values[0][0]:.3f}, the best {values[-1][1]} with "
-        f"{values[-1][0]:.3f}; the mean is {mean:.3f}, and {below} of {len(values)} are below it."
+        f"Lowest: {least:.3f} ({_few(worst)}). Highest: {most:.3f} ({_few(best)}). "
+        f"Mean: {mean:.3f}, with {below} of {len(values)} below it."
     )
     return {
         "columns": [name, measure, *others], "bars": bars[:FIRST_ROWS], "rest": bars[FIRST_ROWS:],
@@ -106,9 +124,10 @@ def _matrix(path: Path) -> Content:
     times, i, j = max(
         (counts[i][j], -i, -j) for i in range(len(names)) for j in range(len(names)) if i != j
     )
-    finding = f"{right:,} of {total:,} are right ({right / max(total, 1):.1%})."
+    finding = f"{right:,} of {total:,} are right ({100 * right / max(total, 1):.1f} %)."
     if times:
-        finding += f" Most often {names[-i]} is taken for {names[-j]}: {times} times."
+        often = f"{times} times" if times > 1 else "once"
+        finding += f" The commonest mistake: {names[-i]} is taken for {names[-j]}, {often}."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
 
@@ -135,12 +154,37 @@ def _number(text: object) -> object:
     return text
 
 
-def _cell(value: object) -> Content:
+def _cell(value: object, text: str | None = None) -> Content:
     """A value as a page shows it: its picture, or its text and whether that is a number."""
     if isinstance(value, str) and _PICTURE.fullmatch(value):
         return {"picture": value, "text": "", "number": False}
+    text = safe_text.plain(written(value) if text is None else text)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return {"picture": "", "text": safe_text.plain(written(value)), "number": number}
+    return {"picture": "", "text": text, "number": number or _PERCENT.fullmatch(text) is not None}
+
+
+def _written_alike(values: Sequence[object], most: int = 4) -> list[str]:
+    """A column's values as text; where one is a fraction, all have its digits after the point."""
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if not any(isinstance(number, float) and math.isfinite(number) for number in numbers):
+        return [written(value) for value in values]
+    largest = max(abs(number) for number in numbers if math.isfinite(number))
+    digits = most if largest <= 1 else max(0, most - len(str(int(largest))))
+
+    def text(value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return written(value)
+        too_small = 0 < abs(value) < 0.5 * 10**-digits
+        return f"{value:.1g}" if too_small else f"{value:,.{digits}f}"
+
+    return [text(value) for value in values]
+
+
+def _few(names: Sequence[str]) -> str:
+    """Some names in words: one, or two, or the first and how many more."""
+    if len(names) > 2:
+        return f"{names[0]} and {len(names) - 1} others"
+    return " and ".join(names)
 
 
 def written(value: object) -> str:

@@ -23,9 +23,10 @@ from kernelkit.notebooks import document
 from kernelkit.start.pulled import PulledNotebook, pull
 
 SWEEP = "notebooks/sweeps/first.yaml"
+ADDRESS = re.compile(r"\Ahttps://www\.kaggle\.com/(?:c|competitions)/([^/?#\s]+)[/?#]?\S*\Z")
 COMPETITION = re.compile(r"[a-z0-9][a-z0-9-]*")
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
-MAY_BE_THERE = {".git"}
+MAY_BE_THERE = {".git", ".venv", ".idea", ".vscode"}
 PARAMETERS = "seed = 0  # >= 0: seeds whatever draws at random"
 
 
@@ -51,6 +52,8 @@ def init(
     folder = Path(folder).absolute()
     if competition is not None and source is not None:
         raise ParameterError("--competition and --from are two beginnings: choose one")
+    if competition is not None:  # its address is what a browser has at hand
+        competition = ADDRESS.sub(r"\1", competition)
     if competition is not None and not COMPETITION.fullmatch(competition):
         raise ParameterError(
             f"--competition {competition}: write its slug, the last part of the competition's "

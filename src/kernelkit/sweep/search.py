@@ -243,5 +243,5 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise ParameterError("a search needs Optuna: pip install 'kaggle-tpu-kit[sweep]'") from None
+        raise ParameterError("a search needs Optuna: pip install optuna") from None
     return optuna

@@ -55,8 +55,10 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             if error.errno not in UNWRITABLE:
                 raise
             where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            remedy = "Free some space or choose" if full else "Choose"
             click.echo(f"error: cannot write{where} ({error.strerror}). "
-                       "Free some space or choose another folder.", err=True)  # fmt: skip
+                       f"{remedy} another folder.", err=True)  # fmt: skip
             sys.exit(CANNOT_WRITE)
         except Exception as error:
             code = getattr(error, "exit_code", None)

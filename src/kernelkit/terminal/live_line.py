@@ -22,9 +22,11 @@ PLAIN_SECONDS = 60.0  # between two states of the moving line where there is no 
 WARNINGS = frozenset({"warning", "retrying", "stopped", "set aside"})
 FAILURES = frozenset({"error", "failure"})
 NAME_WIDTH = 9  # columns for an event's name
+LAST = 2  # parts at the end of a moving line that stay: the rate and the time left
 
 # `  reading 3 of 12`, `epoch 3/12  loss 0.4  0:41 left`, and the bars that tqdm draws
 _PROGRESS = re.compile(r"^\s+\S.* \d[\d,]* of \d[\d,]*\s*$|\d:\d\d left\s*$|\d%\|")
+_BETWEEN = re.compile(r"(?<=\S)  (?=\S)")
 _COUNT = re.compile(r"(\d[\d,]*)(?:/| of )(\d[\d,]*)")
 # C++ libraries (TensorFlow's among them) begin a line with its level, time, process and place.
 _NOTE = re.compile(
@@ -117,7 +119,14 @@ class NotebookOutput(io.TextIOBase):
 
 
 def fitted(line: str, width: int) -> str:
-    """The line in at most `width` characters: its beginning and its end, where the time left is."""
+    """The line in at most `width` characters: its beginning and its end, where the time left is.
+
+    Parts that two spaces separate, as `loss 0.4` is one, are left out whole, the first ones first.
+    """
+    first, *parts = _BETWEEN.split(line)
+    while len(line) > width and len(parts) > LAST:
+        del parts[0]
+        line = "  ".join([first, *parts])
     if len(line) <= width:
         return line
     end = min(30, width // 2)

@@ -9,6 +9,8 @@ Keras on TensorFlow everywhere else. The `Accelerator` lists every attempt and i
 from __future__ import annotations
 
 import os
+import platform
+import re
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -228,13 +230,9 @@ def _mirrored_cpus(
 
 
 def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        import platform
-
-        name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
+    name = model[1] if model else platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} cores"
 
 

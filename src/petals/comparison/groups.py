@@ -57,6 +57,12 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     differ = [name for name in parameters if name != "output"
               and len({repr(run.parameter(name)) for run in runs}) > 1]  # fmt: skip
     names = [_name(run, differ) for run in runs]
+    for name in {name for name in names if names.count(name) > 1}:
+        alike = [n for n, other in enumerate(names) if other == name]
+        own = [one for one in differ[MOST_NAMED:]
+               if len({repr(runs[n].parameter(one)) for n in alike}) > 1]  # fmt: skip
+        for n in alike:  # by what differs among these few, too
+            names[n] = _name(runs[n], [*differ[:MOST_NAMED], *own], MOST_NAMED + len(own))
     counts = Counter(names)
     return [
         replace(run, name=name) if counts[name] == 1 else run
@@ -64,11 +70,11 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     ]
 
 
-def _name(run: FinishedRun, differ: Sequence[str]) -> str:
+def _name(run: FinishedRun, differ: Sequence[str], most: int = MOST_NAMED) -> str:
     if not differ or not _MADE_UP.fullmatch(run.path.resolve().name):
         return run.name
-    told = " ".join(f"{name}={_text(run.parameter(name))}" for name in differ[:MOST_NAMED])
-    return told + (f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else "")
+    told = " ".join(f"{name}={_text(run.parameter(name))}" for name in differ[:most])
+    return told + (f" and {len(differ) - most} more" if len(differ) > most else "")
 
 
 def _text(value: Any) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from petals.data.array_ops import of
@@ -93,3 +94,16 @@ class Augmentation:
             share = 1 - (bottom - top) * (right - left) / size**2
         share = share[:, None]
         return share * labels + (1 - share) * partner(of(labels), labels)
+
+
+def augmented(
+    images: np.ndarray, change: Augmentation | None, seed: int, times: int = 3
+) -> list[np.ndarray]:
+    """uint8 (n, size, size, 3) as they are after each of several changes, to look at."""
+    if change is None:
+        return [images] * times
+    draws = [
+        change.draw(tf.constant([seed, time], tf.int64), len(images), images.shape[1])
+        for time in range(times)
+    ]
+    return [change.apply(tf.constant(images), changes).numpy() for changes in draws]

@@ -59,12 +59,18 @@ class Health:
         sizes = np.array([shard.bytes for shard in self.shards]) / 1e6
         line = (
             f"{self.size} px {self.split}: {self.images:,} images in {len(self.shards)} shards "
-            f"of {sizes.min():.1f} to {sizes.max():.1f} MB"
+            f"of {_range(f'{sizes.min():.1f}', f'{sizes.max():.1f}', ' MB')}"
         )
         if self.labels:
             counts = self.labels.values()
-            line += f"; {len(self.labels)} classes of {min(counts)} to {max(counts)}"
+            line += (
+                f"; {len(self.labels)} classes of {_range(f'{min(counts):,}', f'{max(counts):,}')}"
+            )
         return "\n".join([line, *(f"  problem: {problem}" for problem in self.problems)])
+
+
+def _range(least: str, most: str, unit: str = "") -> str:
+    return f"{least} to {most}{unit}" if least != most else f"{least}{unit} each"
 
 
 def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:

@@ -189,19 +189,6 @@ def cut(rows: np.ndarray, split: Split) -> np.ndarray:
     return rows[: split.count]
 
 
-def augmented(
-    images: np.ndarray, augment: Augmentation | None, seed: int, times: int = 3
-) -> list[np.ndarray]:
-    """A few images, augmented several times over."""
-    if augment is None:
-        return [images] * times
-    draws = [
-        augment.draw(tf.constant([seed, time], tf.int64), len(images), images.shape[1])
-        for time in range(times)
-    ]
-    return [augment.apply(tf.constant(images), changes).numpy() for changes in draws]
-
-
 def _decoded(
     records: tf.data.Dataset, size: int, batch_size: int, drop_remainder: bool
 ) -> tf.data.Dataset:

@@ -29,6 +29,11 @@ class Source:
         """The names in label order."""
         return classes.load(self.root)
 
+    @property
+    def name(self) -> str:
+        """What people call it: of a folder or a mount its last part."""
+        return "drawn flowers" if self.kind == "embedded" else Path(self.root).name
+
     def __str__(self) -> str:
         return f"{self.kind} {self.root}"
 

@@ -84,16 +84,17 @@ def most_confused(
 def examples(
     labels: np.ndarray, probabilities: np.ndarray, truth: int, guess: int
 ) -> tuple[int, int | None]:
-    """Positions of the surest image of `truth` taken for `guess`, and of the surest right `guess`.
+    """Positions of the surest image of `truth` taken for `guess`, and of the likeliest `guess`.
 
-    The second is None where no image of that class was classified right. Raises `ValueError` where
-    no image of `truth` was taken for `guess`.
+    The second is the image of that class to which the model gave the class's highest probability,
+    None where there is no image of it. Raises `ValueError` where no image of `truth` was taken for
+    `guess`.
     """
     guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
     mistaken = np.flatnonzero((labels == truth) & (guesses == guess))
-    right = np.flatnonzero((labels == guess) & (guesses == guess))
+    own = np.flatnonzero(labels == guess)
     first = int(mistaken[sure[mistaken].argmax()])
-    return first, int(right[sure[right].argmax()]) if len(right) else None
+    return first, int(own[probabilities[own, guess].argmax()]) if len(own) else None
 
 
 def instructive(labels: np.ndarray, probabilities: np.ndarray, most: int) -> np.ndarray:

@@ -34,10 +34,14 @@ def find_model(model: str = AUTO) -> Path:
     found = find_files(FILE) if on_kaggle() else here
     scored = [(card.score, path) for path in found if (card := _card(path))]
     if not scored:
-        where = f"under {mounts()}" if on_kaggle() else "in runs/"
+        if on_kaggle():
+            raise WeightsError(
+                f"no {FILE} under {mounts()}: attach the kernel, dataset or model that holds one "
+                "(kernel_sources, dataset_sources, model_sources), or set model=FILE"
+            )
         raise WeightsError(
-            f"no {FILE} {where}: attach the kernel, dataset or model that holds one "
-            "(kernel_sources, dataset_sources, model_sources), or set model=FILE"
+            f"no {FILE} in runs/: make one with tools/run_notebook.py notebooks/02_train.py, or "
+            "set model=FILE"
         )
     score, best = max(scored, key=lambda pair: pair[0])
     if len(scored) > 1:

@@ -104,10 +104,11 @@ def _download(backbone: Backbone, size: int) -> list:
         return backbone.build(size, weights="imagenet").get_weights()
     except Exception as error:  # urllib, http and ssl raise different kinds
         names = " or ".join(backbone.weights_files(size))
+        # A session, rehearsed or not, does not have the folders of the desk.
+        way = "Attach a Kaggle dataset or model that holds" if on_kaggle() else "Put into weights/"
         raise WeightsError(
             f"the ImageNet weights of {backbone.name} could not be downloaded "
-            f"({type(error).__name__}). Put {names} into weights/, attach a Kaggle dataset or "
-            "model that holds it, or set weights='none'"
+            f"({type(error).__name__}). {way} {names}, or set weights='none'"
         ) from None
 
 

@@ -54,5 +54,7 @@ def likeliest(
         bars.barh(range(len(order)), row[order], color=ACCENT, alpha=0.35)
         bars.set(xlim=(0, 1), ylim=(top - 0.5, -0.5))
         for place, label in enumerate(order):
-            bars.text(0.02, place, f"{classes[label]} {row[label]:.0%}", fontsize=6.5, va="center")
+            bars.text(
+                0.02, place, f"{classes[label]} {100 * row[label]:.0f} %", fontsize=6.5, va="center"
+            )
     return figure

@@ -42,15 +42,15 @@ def matrix(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) 
 def confused(
     split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The pairs of classes that are confused most, with a photo of the mistake and of the guess."""
+    """The pairs of classes that are confused most, with a photo of each class."""
     found = most_confused(labels, probabilities, names, PAIRS)
     pairs = [examples(labels, probabilities, names.index(t), names.index(g)) for t, g, _ in found]
     wanted = sorted({int(at) for pair in pairs for at in pair if at is not None})
     photos = dict(zip(wanted, _photos(split, wanted), strict=True))
     return [
-        {"true": truth, "guessed": guess, "images": times, "the photo": photos[mistake],
-         "one that is what was guessed": None if right is None else photos[right]}
-        for (truth, guess, times), (mistake, right) in zip(found, pairs, strict=True)
+        {"true class": truth, "taken for": guess, "times": times, "a mistake": photos[mistake],
+         "a photo of what it was taken for": None if own is None else photos[own]}
+        for (truth, guess, times), (mistake, own) in zip(found, pairs, strict=True)
     ]  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def mistakes(
     chosen = chosen[guesses[chosen] != labels[chosen]]
     return [
         {"photo": photo, "true": names[labels[at]], "guessed": names[guesses[at]],
-         "sure": f"{probabilities[at].max():.0%}"}
+         "sure": f"{100 * probabilities[at].max():.0f} %"}
         for at, photo in zip(chosen, _photos(split, chosen.tolist()), strict=True)
     ]  # fmt: skip
 
@@ -90,11 +90,11 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
     tenths = Reliability.of(labels, probabilities, bins=10)
     columns = zip(tenths.confidence, tenths.accuracy, tenths.counts, strict=True)
     rows = [
-        (f"{n / 10:.0%} to {(n + 1) / 10:.0%}", f"{sure:.1%}", f"{right:.1%}", int(count))
+        (f"{10 * n} to {10 * (n + 1)} %", f"{100 * sure:.1f} %", f"{100 * right:.1f} %", int(count))
         for n, (sure, right, count) in enumerate(columns)
         if count
     ]
-    return _csv(("sure of its answer", "on average", "right", "images"), rows)
+    return _csv(("probability given", "on average", "right", "images"), rows)
 
 
 def _photos(split: Split, positions: Sequence[int]) -> list[str]:

@@ -87,11 +87,9 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
         axes.bar(range(len(names)), values[order], width=0.9, color=colour, label=split, alpha=0.9)
     shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
     axes.set_xticks(list(shown), [names[order[i]] for i in shown], rotation=60, ha="right")
-    split = next(iter(labels))
-    plain_axis(
-        axes, f"{len(names)} classes of {first.min():,} to {first.max():,} {split} images",
-        y="images",
-    )  # fmt: skip
+    split = next(iter(labels)).replace("train", "training")
+    numbers = f"{first.min():,} to {first.max():,}"
+    plain_axis(axes, f"{len(names)} classes of {numbers} {split} images", y="images")
     axes.tick_params(axis="x", labelsize=SMALL)
     axes.legend(frameon=False, fontsize=SMALL, loc="upper right")
     return figure
@@ -176,11 +174,12 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
     caption = "A row for each true class and a column for each answer: right ones blue, others red."
     figure, axes = new_figure(caption, side, side)
     found, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
-    told = f"{found:,} of {total:,} are right ({found / total:.0%})"
+    told = f"{found:,} of {total:,} are right ({100 * found / total:.0f} %)"
     off = matrix - np.diag(np.diag(matrix))
     if off.any():
         truth, guess = np.unravel_index(off.argmax(), off.shape)
-        told += f"; most often {names[truth]} is taken for {names[guess]}: {off.max()} times"
+        often = f"{off.max()} times" if off.max() > 1 else "once"
+        told += f"; most often {names[truth]} is taken for {names[guess]}: {often}"
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     colours = np.ones((n, n, 3))
     right, wrong = np.eye(n, dtype=bool), ~np.eye(n, dtype=bool)
@@ -235,7 +234,7 @@ def predictions(
     captions, colours = [], []
     for label, guess, row in zip(labels, chosen, probabilities, strict=True):
         right = label == guess
-        sure = f"{row[guess]:.0%}"
+        sure = f"{100 * row[guess]:.0f} %"
         captions.append(
             f"right: {names[guess]} {sure}" if right
             else f"true {names[label]}\nguessed {names[guess]} {sure}"

@@ -14,6 +14,7 @@ from petals.data import tfrecords
 from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
 from petals.prepare import synthetic
+from petals.progress import Progress
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
 SCORING = """\
@@ -50,7 +51,12 @@ def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
 
 
 def _drawn(size: int) -> Path:
-    return synthetic.ensure_dataset(cache_folder() / "embedded", size)
+    progress = Progress()  # kernelkit shows its lines: drawing takes a minute
+    return synthetic.ensure_dataset(
+        cache_folder() / "embedded",
+        size,
+        progress=lambda done, total: progress("drawing flowers", done, total),
+    )
 
 
 def _begin(competition: Path, solution: Path, source: Path) -> None:

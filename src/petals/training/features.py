@@ -115,6 +115,7 @@ def _of_folder(
         values = _stored(path, own.count)
         stored = values is not None
         if values is None:
+            batch_size = own.batch_size(batch_size) if on_one_device else batch_size
             run = _program(model, batch_size) if on_one_device else _predicting(model)
             given = [(run, pipeline.images(own, batch_size, mirrored=view == 1))
                      for view in range(min(views, 2))]  # fmt: skip
@@ -188,10 +189,6 @@ Tell = Callable[[int], None]  # how many batches are done
 Forward = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
 
 
-def _silent(batches: int) -> None:
-    pass
-
-
 def _one_view(
     run: Forward,
     dataset: tf.data.Dataset,
@@ -211,7 +208,7 @@ def _one_view(
 
 
 def _predicting(model: keras.Model) -> Forward:
-    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+    def run(dataset: tf.data.Dataset, tell: Tell = lambda batches: None) -> Iterator[np.ndarray]:
         # The whole dataset at once: a call for each batch costs several times as much.
         watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: tell(n + 1))
         yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
@@ -243,7 +240,7 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
         traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
     )
 
-    def run(dataset: tf.data.Dataset, tell: Tell = _silent) -> Iterator[np.ndarray]:
+    def run(dataset: tf.data.Dataset, tell: Tell = lambda batches: None) -> Iterator[np.ndarray]:
         batches, done = iter(dataset), 0
         with ThreadPoolExecutor(2) as pool:
             while group := list(itertools.islice(batches, 8)):

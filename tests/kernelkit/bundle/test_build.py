@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -262,3 +263,33 @@ def test_bundling_is_quick(repository):
     began = time.monotonic()
     build(repository)
     assert time.monotonic() - began < 1
+
+
+def importing(repository, source):
+    repository.cells({"cell_type": "code", "source": source, "outputs": [], "metadata": {}})
+
+
+def test_a_module_beside_the_notebook_rides_with_what_it_imports(repository, tmp_path):
+    folder = repository.notebook.parent
+    (folder / "tables.py").write_text(
+        "from readers import rows\n\n\ndef size():\n    return len(rows())\n"
+    )
+    (folder / "readers").mkdir()
+    (folder / "readers/__init__.py").write_text("def rows():\n    return [1, 2]\n")
+    (folder / "unused.py").write_text("")
+    (folder / "json.py").write_text("raise RuntimeError\n")
+    importing(repository, "import json\nfrom tables import *\nprint('rows:', size())\n")
+    bundle = build(repository)
+    assert set(bundle.packages) == {"blossom", "tables", "readers"}
+    assert "rows: 2" in run(bundle.text, tmp_path / "working")
+    (folder / "tables.py").write_text("def size():\n    return 3\n")
+    assert build(repository).content != bundle.content
+
+
+def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(repository, tmp_path):
+    (repository.notebook.parent / "tables.py").write_text("SIZE = 3\n")
+    importing(repository, "import tables\n")
+    other = tmp_path / "sweep.ipynb"
+    other.write_text(repository.notebook.read_text().replace("import tables", "print(1)"))
+    here = replace(project.find_project(repository.root), beside=repository.notebook)
+    assert "tables" in build_module.build(other, {}, here).packages

@@ -120,6 +120,8 @@ def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(reposito
         repository.push("fail=true", "files=2")
 
     assert caught.value.exit_code == 6
+    assert "ValueError: withered" in str(caught.value)
+    assert "runs/rehearsal-blossom-train-v1/.kernelkit/log.txt" in str(caught.value)
     assert "def wither(fail):" in repository.message
     assert "ValueError: withered" in repository.message
     folder = repository.runs / "rehearsal-blossom-train-v1"

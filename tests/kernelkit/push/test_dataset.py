@@ -57,6 +57,20 @@ def test_it_is_made_and_then_updated(kaggle, folder, push):
     assert stored(kaggle, 2) == original(folder)
 
 
+def test_a_rehearsal_leaves_a_folder_outside_the_project_as_it_is(
+    folder, push, tmp_path, monkeypatch
+):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    monkeypatch.chdir(project)
+    before = original(folder)
+
+    assert push(folder, local=True) == "tester/my-weights"
+    assert original(folder) == before
+    assert (project / "runs" / "local_kaggle" / "datasets" / "tester" / "my-weights").is_dir()
+
+
 def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "01.tfrec").write_bytes(b"linked")

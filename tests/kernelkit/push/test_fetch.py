@@ -10,6 +10,7 @@ from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
+from kernelkit.push import existing
 from kernelkit.push import fetch as fetch_module
 
 KERNEL = Kernel("tester", "blossom-train")
@@ -142,3 +143,22 @@ def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, 
     with pytest.raises(errors.OutputsError, match=f"1 of {FILES + 3} .*\n.*{message}"):
         fetch(outputs=odd)
     assert right(tmp_path / "home")
+
+
+def test_what_stays_is_told_and_not_downloaded(server, fetch, tmp_path):
+    home = fetch(stays=["deep/*"])
+    assert {name.partition("/")[0] for name in home.stayed} == {"deep"}
+    assert sum(home.stayed.values()) == sum(500 * n + 1 for n in range(FILES) if n % 2)
+    assert not (tmp_path / "home" / "deep").exists()
+    assert not [name for name in home.files if name.startswith("deep/")]
+
+
+def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, repository, tmp_path):
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        folder = repository.push("files=4", stays=["deep/*"])
+        assert (folder / "2.bin").is_file()
+        assert not (folder / "deep").exists()
+        assert repository.push(resume="last") == folder
+        assert not (folder / "deep").exists()
+        existing.fetch_push(only=["deep/*"], runs=folder.parent)
+        assert sorted(path.name for path in (folder / "deep").iterdir()) == ["1.bin", "3.bin"]

@@ -12,6 +12,7 @@ import pytest
 
 from kernelkit.pages import shell, trail
 from kernelkit.runs import index_page
+from kernelkit.shown import duration
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
@@ -192,8 +193,33 @@ def test_the_best_is_marked_among_those_on_the_same_data(runs, page, tmp_path):
 def test_columns_that_nothing_fills_are_left_out(page, tmp_path):
     steps = "document.title = [...document.querySelectorAll('th')].map(h => h.textContent);"
     heads = in_browser(page, steps, tmp_path).split(",")
-    assert "backbone" in heads
+    assert "device" in heads
     assert "image size" not in heads
+
+
+def test_a_run_ended_when_it_says_so(runs):
+    metrics = json.loads((runs / "a" / "metrics.json").read_text())
+    metrics["ended"] = "2026-11-22T03:00:00+00:00"
+    (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
+    data = told(index_page.write(index_page.runs_under([runs]), runs / "index.html"))
+    assert {run["name"]: run["when"] for run in data["runs"]}["a"] == 1795316400.0
+
+
+def test_what_every_run_has_alike_is_said_once(page, tmp_path):
+    steps = """const heads = [...document.querySelectorAll('th')].map(h => h.textContent);
+      view.filter = 'vgg16';
+      document.title = [heads.join(), byId('base').textContent, shown().length].join('|');"""
+    heads, alike, matching = in_browser(page, steps, tmp_path).split("|")
+    assert "backbone" not in heads
+    assert "validated on" not in heads
+    assert alike == "backbone=VGG16validated on=flowers (50 val)"
+    assert matching == "3"  # the filter knows it still
+
+
+def test_times_are_the_same_in_script_and_text(page, tmp_path):
+    times = [0, 0.04, 8.21, 9.96, 88.4, 119.6, 166, 1234.5, 3599.6, 3900, 86400]
+    steps = f"document.title = {times}.map(duration).join('|');"
+    assert in_browser(page, steps, tmp_path).split("|") == [duration(time) for time in times]
 
 
 def test_a_word_when_nothing_matches(page, tmp_path):

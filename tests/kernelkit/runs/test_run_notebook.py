@@ -7,6 +7,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -52,6 +53,19 @@ def notebook(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.py").write_text(NOTEBOOK)
     return tmp_path / "study.py"
+
+
+def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):
+    """C++ libraries write past Jupyter, to the stderr that the notebook's process was given."""
+    note = "I0000 00:00:1795343838.200378   12920 port.cc:153] oneDNN operations are on"
+    child = f"import os; os.write(2, b'{note}\\nout of memory\\n')"
+    cell = f"# %%\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"
+    notebook.write_text(NOTEBOOK + cell)
+    run_notebook(notebook, [], name="noted", report=False)
+    time.sleep(0.2)  # a thread passes on what the process wrote
+    shown = "".join(capfd.readouterr())
+    assert "oneDNN" not in shown
+    assert "out of memory" in shown
 
 
 def test_a_run_leaves_its_folder(notebook, capsys):

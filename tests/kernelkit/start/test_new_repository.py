@@ -109,7 +109,7 @@ def test_a_fresh_git_repository_counts_as_empty(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"competition": "https://www.kaggle.com/c/wheat"}, "write its slug"),
+        ({"competition": "https://example.org/c/wheat"}, "write its slug"),
         ({"competition": "a\nb"}, "write its slug"),
         ({"competition": "a", "source": "b/c"}, "choose one"),
     ],
@@ -134,3 +134,11 @@ def _failing(write):
         return write(path, text)
 
     return write_text
+
+
+@pytest.mark.parametrize("form", ["c/wheat-harvest", "competitions/wheat-harvest/overview"])
+def test_a_competitions_address_is_taken_for_its_name(tmp_path, form):
+    (tmp_path / ".venv").mkdir()  # made there before, as people do
+    init(tmp_path, f"https://www.kaggle.com/{form}")
+    metadata = json.loads((tmp_path / "kernel-metadata.json").read_text())
+    assert metadata["competition_sources"] == ["wheat-harvest"]

@@ -1,5 +1,6 @@
 """Two processes on loopback against one: the same training; and what is said of a lost host."""
 
+import contextlib
 import json
 import os
 import signal
@@ -48,13 +49,13 @@ def told(through):
     return [{"TF_CONFIG": json.dumps(task)} for task in tasks]
 
 
-@pytest.fixture
-def start(tmp_path):
-    """Starts the program; whatever still runs at the end of the test is killed."""
+@contextlib.contextmanager
+def starting(folder):
+    """Starts the program, its log in the folder; whatever still runs at the end is killed."""
     started = []
 
     def start(variables, *arguments):
-        log = (tmp_path / f"log-{len(started)}").open("w+")
+        log = (folder / f"log-{len(started)}").open("w+")
         process = subprocess.Popen(
             [sys.executable, str(PROGRAM), *map(str, arguments)],
             env={**os.environ, "PYTHONWARNINGS": "ignore", **variables}, stdout=log, stderr=log,
@@ -62,11 +63,39 @@ def start(tmp_path):
         started.append((process, log))
         return process
 
-    yield start
-    for process, log in started:
-        process.kill()
-        process.wait()
-        log.close()
+    try:
+        yield start
+    finally:
+        for process, log in started:
+            process.kill()
+            process.wait()
+            log.close()
+
+
+@pytest.fixture
+def start(tmp_path):
+    with starting(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def undisturbed(dataset, tmp_path_factory):
+    """What one host left (one-0.json), and two in its place (two-0.json, ...), once a runtime."""
+    made = {}
+
+    def undisturbed(through):
+        if through not in made:
+            made[through] = folder = tmp_path_factory.mktemp(through)
+            rehearsal, count = ALONE[through]
+            of_one = {"KAGGLE_REHEARSAL": rehearsal, **devices(count)}
+            with starting(folder) as start:
+                all_of_them = [start(of_one, dataset, folder / "one", 2)]
+                all_of_them += [start(given, dataset, folder / "two", 2) for given in told(through)]
+                for number, process in enumerate(all_of_them):
+                    assert process.wait(timeout=600) == 0, message(folder, number)
+        return made[through]
+
+    return undisturbed
 
 
 def message(tmp_path, number):
@@ -76,17 +105,16 @@ def message(tmp_path, number):
 @pytest.mark.long
 @pytest.mark.parametrize("through", ["jax", "tensorflow"])
 @pytest.mark.parametrize("by_hand", [0, 1])
-def test_two_hosts_train_as_one_does(through, by_hand, dataset, tmp_path, start):
-    rehearsal, count = ALONE[through]
-    alone = start({"KAGGLE_REHEARSAL": rehearsal, **devices(count)}, dataset, tmp_path / "one", 2)
-    pair = [
-        start(variables, dataset, tmp_path / "two", 2, -1, by_hand) for variables in told(through)
-    ]
-    for number, process in enumerate([alone, *pair]):
-        assert process.wait(timeout=600) == 0, message(tmp_path, number)
-    one = json.loads((tmp_path / "one-0.json").read_text())
+def test_two_hosts_train_as_one_does(through, by_hand, dataset, undisturbed, tmp_path, start):
+    folder = undisturbed(through)
+    one = json.loads((folder / "one-0.json").read_text())
+    if by_hand:
+        folder = tmp_path
+        pair = [start(given, dataset, folder / "two", 2, -1, by_hand) for given in told(through)]
+        for number, process in enumerate(pair):
+            assert process.wait(timeout=600) == 0, message(folder, number)
     for index in range(2):
-        two = json.loads((tmp_path / f"two-{index}.json").read_text())
+        two = json.loads((folder / f"two-{index}.json").read_text())
         assert two["device"]["hosts"] == 2
         assert two["device"]["replicas"] == one["device"]["replicas"]
         for ours, theirs in zip(two["tuned"], one["tuned"], strict=True):
@@ -100,20 +128,18 @@ def test_two_hosts_train_as_one_does(through, by_hand, dataset, tmp_path, start)
             assert two["head"][-1]["val_loss"] == pytest.approx(
                 one["head"][-1]["val_loss"], abs=1e-2
             )
-    assert (tmp_path / "two-run" / "history.csv").is_file()
-    runs = {json.loads((tmp_path / f"two-{i}.json").read_text())["run"] for i in range(2)}
+    assert (folder / "two-run" / "history.csv").is_file()
+    runs = {json.loads((folder / f"two-{i}.json").read_text())["run"] for i in range(2)}
     assert len(runs) == 2, "the other host writes elsewhere"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("through, dying", [("jax", 0), ("jax", 1), ("tensorflow", 1)])
-def test_a_host_that_dies_ends_the_other_with_a_word(through, dying, dataset, tmp_path, start):
-    pair = [start(variables, dataset, tmp_path / "two", 2, dying) for variables in told(through)]
-    assert pair[dying].wait(timeout=600) == -signal.SIGKILL, message(tmp_path, dying)
+def assert_the_other_ends_with_a_word(through, dying, pair, folder):
+    """Host `dying` of the pair kills itself; the log files are numbered from 0."""
+    assert pair[dying].wait(timeout=600) == -signal.SIGKILL, message(folder, dying)
     begun = time.monotonic()
     code = pair[1 - dying].wait(timeout=cluster.HEARTBEAT + 30)
     assert time.monotonic() - begun < cluster.HEARTBEAT + 30
-    words = message(tmp_path, 1 - dying)
+    words = message(folder, 1 - dying)
     if dying == 0 and through == "jax" and code == -signal.SIGABRT:
         assert "another task died" in words, "JAX ends the process itself without host 0"
     else:
@@ -123,20 +149,26 @@ def test_a_host_that_dies_ends_the_other_with_a_word(through, dying, dataset, tm
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("through, dying", [("jax", 0), ("tensorflow", 1)])
-def test_killed_and_started_again_two_hosts_end_as_two_left_alone(
-    through, dying, dataset, tmp_path, start
-):
-    def both(out, *dying):
-        pair = [start(variables, dataset, tmp_path / out, 2, *dying) for variables in told(through)]
-        return [process.wait(timeout=600) for process in pair]
+def test_a_host_that_dies_ends_host_0_with_a_word(dataset, tmp_path, start):
+    pair = [start(variables, dataset, tmp_path / "two", 2, 1) for variables in told("jax")]
+    assert_the_other_ends_with_a_word("jax", 1, pair, tmp_path)
 
-    assert both("whole") == [0, 0]
-    assert both("cut", dying)[dying] == -signal.SIGKILL
-    assert both("cut") == [0, 0]
+
+@pytest.mark.long
+@pytest.mark.parametrize("through, dying", [("jax", 0), ("tensorflow", 1)])
+def test_a_host_that_dies_ends_the_other_and_started_again_they_end_as_two_left_alone(
+    through, dying, dataset, undisturbed, tmp_path, start
+):
+    def both(*dying):
+        return [start(given, dataset, tmp_path / "cut", 2, *dying) for given in told(through)]
+
+    assert_the_other_ends_with_a_word(through, dying, both(dying), tmp_path)
+    for number, process in enumerate(both()):
+        assert process.wait(timeout=600) == 0, message(tmp_path, 2 + number)
     for index in range(2):
         whole, cut = (
-            json.loads((tmp_path / f"{name}-{index}.json").read_text()) for name in ("whole", "cut")
+            json.loads(path.read_text())
+            for path in (undisturbed(through) / f"two-{index}.json", tmp_path / f"cut-{index}.json")
         )
         assert (whole["resumed"], cut["resumed"]) == (0, 1)
         for ours, theirs in zip(cut["tuned"], whole["tuned"], strict=True):

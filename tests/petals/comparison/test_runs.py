@@ -178,3 +178,13 @@ def test_a_run_of_one_epoch_has_no_later_ones(write_run, glob):
     for figure in (compare.epoch_times(rows), compare.curves(runs)):
         assert isinstance(figure, Figure)
         figure.canvas.draw()
+
+
+def test_runs_that_the_first_parameters_do_not_tell_apart_are_named_by_another(write_run):
+    more = {"augment": "crop", "dropout": 0.3, "label_smoothing": 0.1, "weight_decay": 0.1}
+    write_run("0123456789ab", seed=0)
+    write_run("123456789abc", seed=1)
+    folder = write_run("23456789abcd", seed=0, **more)
+    names = {run.path.name: run.name for run in comparison.read(f"{folder.parent}/*")[0]}
+    assert names["0123456789ab"].endswith(" seed=0")
+    assert names["123456789abc"].endswith(" seed=1")

@@ -148,7 +148,7 @@ def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys):
 
 def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(WeightsError, match=r"no classifier\.h5 in runs/"):
+    with pytest.raises(WeightsError, match=r"no classifier\.h5 in runs/: make one with"):
         find_model()
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     with pytest.raises(WeightsError, match="model_sources"):

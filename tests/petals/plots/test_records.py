@@ -39,14 +39,14 @@ def test_the_matrix_has_names_on_both_sides():
 
 def test_calibration_sets_how_sure_beside_how_right():
     found = rows(records.calibration(LABELS, PROBABILITIES))
-    assert found[1] == ["60% to 70%", "60.0%", "0.0%", "1"]
-    assert found[-1] == ["90% to 100%", "93.3%", "100.0%", "3"]
+    assert found[1] == ["60 to 70 %", "60.0 %", "0.0 %", "1"]
+    assert found[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
 
 
 def test_examples_are_the_surest():
     assert examples(LABELS, PROBABILITIES, 0, 1) == (2, 3)
     assert examples(LABELS, PROBABILITIES, 2, 0) == (5, 0)
-    assert examples(LABELS[1:], PROBABILITIES[1:], 2, 0) == (4, None)
+    assert examples(LABELS[1:], PROBABILITIES[1:], 2, 0) == (4, 0)  # none right: the likeliest
     with pytest.raises(ValueError, match="empty"):
         examples(LABELS, PROBABILITIES, 1, 2)
 
@@ -63,8 +63,8 @@ def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):
     labels, _ = shards.labels_and_ids(split)
     probabilities = np.eye(3)[(labels + (np.arange(len(labels)) < 2)) % 3]
     pairs = records.confused(split, labels, probabilities, NAMES)
-    assert sum(pair["images"] for pair in pairs) == 2
-    assert pairs[0]["the photo"].startswith("data:image/jpeg;base64,")
+    assert sum(pair["times"] for pair in pairs) == 2
+    assert pairs[0]["a mistake"].startswith("data:image/jpeg;base64,")
     wrong = records.mistakes(split, labels, probabilities, NAMES)
     assert len(wrong) == 2
     assert wrong[0]["true"] != wrong[0]["guessed"]

@@ -52,7 +52,7 @@ def test_titles_say_the_finding():
     assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
     matrix = np.array([[5, 2], [0, 3]])
     told = run.confusion(matrix, ("rose", "iris")).axes[0].get_title(loc="left")
-    assert told == "8 of 10 are right (80%); most often rose is taken for iris: 2 times"
+    assert told == "8 of 10 are right (80 %); most often rose is taken for iris: 2 times"
     scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
     assert "0 of" in run.class_scores(scores).axes[0].get_title(loc="left")
 
@@ -79,6 +79,6 @@ def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
     figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
-    assert titles[0].split() == f"right: {CLASSES[3]} 100%".split()
-    assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100%".split()
+    assert titles[0].split() == f"right: {CLASSES[3]} 100 %".split()
+    assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100 %".split()
     assert all(len(line) <= run.ACROSS for line in titles[1].splitlines())

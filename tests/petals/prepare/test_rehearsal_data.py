@@ -14,9 +14,9 @@ def small(monkeypatch, tmp_path):
     """Three flowers a class, of few pixels."""
     drawn = []
 
-    def ensure(root, size):
+    def ensure(root, size, progress):
         drawn.append(size)
-        return whole(root, size, train=1, val=1, test=1)
+        return whole(root, size, train=1, val=1, test=1, progress=progress)
 
     whole = synthetic.ensure_dataset
     monkeypatch.setattr(rehearsal_data, "SIZES", (8, 9, 10))
@@ -36,6 +36,16 @@ def test_the_sizes_that_are_asked_for_are_drawn_and_no_others(small, tmp_path):
     assert small == [9, 8]
     rehearsal_data.fill(tmp_path, [777])
     assert tfrecords.sizes(root) == [8, 9]
+
+
+def test_it_says_how_far_the_drawing_is(small, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(rehearsal_data, "cache_folder", lambda: tmp_path / "cache")  # not drawn yet
+    monkeypatch.setattr(rehearsal_data, "Progress", lambda: lambda *step: told.append(step))
+
+    rehearsal_data.fill(tmp_path, [8])
+    *_, last = told
+    assert last == ("drawing flowers", 312, 312)
 
 
 def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):

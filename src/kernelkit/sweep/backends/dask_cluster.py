@@ -41,7 +41,7 @@ def run_on_dask(
         from distributed import Client, as_completed
     except ImportError:
         raise ParameterError(
-            "--dask needs dask and distributed: pip install 'kaggle-tpu-kit[sweep]'"
+            "--dask needs dask and distributed: pip install dask distributed"
         ) from None
     import nbformat
 

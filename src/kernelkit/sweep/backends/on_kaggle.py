@@ -132,6 +132,7 @@ def _session(kernel: SessionKernel, options: SessionOptions) -> None:
                 stream=sweep_report.stream,
                 project=carrying(notebook),
                 starts=_starts(kernel),
+                stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # of use in sessions only
                 continues=not options.force
                 and any(map(claims.was_pushed, place.glob("session-*"))),
                 dry_run=options.dry_run,
@@ -196,7 +197,6 @@ def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path
         folder.write(run, record)  # the last file: until it is there the run counts as not done
         sweep_report.tell(run, record)
         taken += 1
-    shutil.rmtree(came / in_session.KEPT, ignore_errors=True)  # of use in sessions only
     return taken
 
 

@@ -134,4 +134,5 @@ class _Carrying(Project):
 def carrying(notebook: Path) -> Project:
     """The notebook's project, which also bundles this package; imports decide which files."""
     own = project.find_project(notebook)
-    return _Carrying(**vars(own) | {"packages": (*own.packages, kernelkit.__name__)})
+    here = {"packages": (*own.packages, kernelkit.__name__), "beside": Path(notebook)}
+    return _Carrying(**vars(own) | here)

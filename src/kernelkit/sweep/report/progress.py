@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from kernelkit.pages.naming import setting_text
+from kernelkit.shown import duration
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record
 from kernelkit.sweep.store.results import ResultTable
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import minutes
 
 SHOWN = 60  # runs listed
 
@@ -60,7 +62,7 @@ class SweepProgress:
         if record.state == records.PENDING:
             return
         self.ended += 1
-        took = f"{record.seconds:.0f} s" if record.seconds is not None else ""
+        took = duration(record.seconds) if record.seconds is not None else ""
         parts = [
             f"{self.ended}/{self.total}",
             record.state,
@@ -85,7 +87,7 @@ class SweepProgress:
 
         table = Table(box=None, pad_edge=False, show_header=False)
         for run, since in self._running.values():
-            table.add_row("running", f"{time.monotonic() - since:.0f} s", self.label(run))
+            table.add_row("running", duration(time.monotonic() - since), self.label(run))
         table.add_row(f"{self.ended}/{self.total}", self._left(), "")
         return table
 
@@ -94,7 +96,7 @@ class SweepProgress:
         if not done:
             return ""
         seconds = (time.monotonic() - self._begun) / done * (self.total - self.ended)
-        return f"{seconds / 60:.0f} min left" if seconds >= 90 else f"{seconds:.0f} s left"
+        return f"{minutes(seconds)} left"
 
 
 def preview(table: ResultTable, workers: int, left: int) -> str:
@@ -129,6 +131,6 @@ def _time(table: ResultTable, workers: int, left: int) -> str:
     if not left:
         return "nothing left to do"
     if not each:
-        return "how long is known once one is done"
-    minutes = each * -(-left // workers) / 60
-    return f"about {minutes:.0f} min with {workers} at a time ({each:.0f} s each so far)"
+        return "the time they take is known once one is done"
+    expected = minutes(each * -(-left // workers))
+    return f"about {expected} with {workers} at a time ({duration(each)} each so far)"

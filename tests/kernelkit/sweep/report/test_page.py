@@ -133,7 +133,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
     assert document.count('class="dot"') == 2 * 12
     assert 'class="mean-dot"' not in document
     assert "best" in body_rows(document)[0]
-    assert body_rows(document)[0].split()[:2] == ["0", "0.0000"]
+    assert body_rows(document)[0].split()[:3] == ["0", "best", "0.0000"]
     assert 'id="better">Down<' in document
 
 
