@@ -40,7 +40,7 @@ test: .venv/installed lint ## lint, types and the tests (5 minutes)
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-long: .venv/installed ## the tests that take more than five seconds each
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
 
 # Pages as people meet them: Chromium is the system's (apt-get install chromium).
 BROWSER := .venv-browser/bin/python

@@ -76,6 +76,7 @@ class RunFolder:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
+        self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:
         return str(self.path.resolve())
@@ -86,8 +87,15 @@ class RunFolder:
         return self.seconds_before + time.monotonic() - self.begun
 
     def figure(self, figure: Figure, name: str) -> Picture:
-        """Save a figure as `run.save` does; what is returned shows itself in a notebook."""
-        return Picture(run.save(figure, self.path, name), str(figure.get_label()), in_words(figure))
+        """Save a figure as `run.save` does; what is returned shows itself in a notebook.
+
+        `figures.json` keeps the words of all figures, for a report made from the files alone.
+        """
+        path = run.save(figure, self.path, name)
+        shown = Picture(path, str(figure.get_label()), in_words(figure))
+        self._words[path.name] = {"caption": shown.caption, "text": shown.text}
+        storage.write_json(self.path / "figures.json", self._words)
+        return shown
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """`history.csv`, one row an epoch of either phase."""

@@ -38,7 +38,8 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     assert metrics["later_epoch_seconds"] == 2.5
     assert metrics["device"]["kind"] == "cpu"
     assert metrics["data"] == {
-        "source": "folder data", "image_size": 32, "train": 50, "val": 21, "test": 13,
+        "source": "folder data", "name": "data", "image_size": 32,
+        "train": 50, "val": 21, "test": 13,
     }  # fmt: skip
     assert metrics["total_params"] == 100
     assert metrics["trainable_params"] == 10
@@ -128,6 +129,9 @@ def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_se
     assert f"<figcaption>{told}</figcaption>" in shown
     assert f'alt="{told} The learning rate peaks at 0.001 in epoch 1, and ends at 0.0005"' in shown
     assert shown.startswith('<figure><img src="data:image/png;base64,iVBOR')
+    kept = json.loads((tmp_path / "figures.json").read_text())
+    assert kept["schedule<.png"]["caption"] == told
+    assert kept["schedule<.png"]["text"].startswith(f"{told} The learning rate peaks")
 
 
 def test_photos_are_told_by_the_first_of_their_names(tmp_path):

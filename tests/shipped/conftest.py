@@ -61,7 +61,10 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Checkout:
-    """A copy of the repository to push from, whose local Kaggle has the competition already."""
+    """A copy of the repository to push from, whose local Kaggle has the competition already.
+
+    It has no command that fills the catalogue: that would import TensorFlow to find it full.
+    """
 
     root: Path
 
@@ -88,8 +91,11 @@ def checkout(tmp_path, competition) -> Checkout:
     root = tmp_path / "checkout"
     shutil.copytree(ROOT / "notebooks", root / "notebooks")
     (root / "src").symlink_to(ROOT / "src")
-    for name in ("pyproject.toml", "kernel-metadata.json"):
-        shutil.copy(ROOT / name, root / name)
+    shutil.copy(ROOT / "kernel-metadata.json", root / "kernel-metadata.json")
+    lines = (ROOT / "pyproject.toml").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith("catalogue =")]
+    assert len(kept) == len(lines) - 1
+    (root / "pyproject.toml").write_text("".join(kept))
     found = Checkout(root)
     (found.catalogue / "competitions").mkdir(parents=True)
     (found.catalogue / "competitions" / "tpu-getting-started").symlink_to(competition)

@@ -160,7 +160,14 @@ def load(path: Path) -> Metadata:
         raise PreflightError(f"{path} is not JSON: {error}") from None
     if not isinstance(values, dict):
         raise PreflightError(f"{path} must hold one JSON object")
-    return Metadata(path, values)
+    return Metadata(path, {key: _as_read(key, value) for key, value in values.items()})
+
+
+def _as_read(key: str, value: Any) -> Any:
+    """As Kaggle's client reads it: `kaggle kernels init` writes "true" where true is meant."""
+    if KEYS.get(key) is bool and isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), value)
+    return value
 
 
 def save_request(metadata: Metadata, text: str, timeout_seconds: int | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -17,6 +18,7 @@ from kernelkit.runs import log as logs
 from kernelkit.shown import Shown
 
 METRICS, REPORT = "metrics.json", "report.html"
+WORDS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of a run that is not done
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")
 IN_A_LINE = 4  # measures
@@ -152,10 +154,13 @@ def _is_notebook(path: Path) -> bool:
 def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
     """A notebook of the run: Kaggle hands out files and a log, not the executed notebook."""
     cells = [_markdown(f"# {title}")]
-    figures = sorted(p for p in folder.rglob("*") if p.suffix.lower() in FIGURES)
+    words = _words(folder)
+    figures = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*"))
+               if p.suffix.lower() in FIGURES}  # fmt: skip
     if figures:
+        order = dict.fromkeys([*(name for name in words if name in figures), *figures])
         cells.append(_markdown("## Figures"))
-        cells += [_figure(path, path.relative_to(folder).as_posix()) for path in figures]
+        cells += [_figure(figures[name], name, words.get(name, {})) for name in order]
     if log := _log(folder):
         cells += [_markdown("## Log"), _output(log)]
     kept = kit_folder.path(folder, kit_folder.PUSHED)
@@ -182,9 +187,26 @@ def _output(text: str) -> dict[str, Any]:
     return _code({"output_type": "stream", "name": "stdout", "text": text})
 
 
-def _figure(path: Path, name: str) -> dict[str, Any]:
+def _words(folder: Path) -> dict[str, dict[str, str]]:
+    """What the run says of its figures, in the order in which it drew them."""
+    try:
+        found = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        return {str(name): {str(k): str(v) for k, v in told.items()}
+                for name, told in found.items()}  # fmt: skip
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
+
+
+def _figure(path: Path, name: str, words: Mapping[str, str]) -> dict[str, Any]:
     kind = "image/png" if path.suffix.lower() == ".png" else "image/jpeg"
-    data = {kind: base64.b64encode(path.read_bytes()).decode(), "text/plain": name}
+    picture = base64.b64encode(path.read_bytes()).decode()
+    data = {kind: picture, "text/plain": name}
+    if words:
+        alt, caption = (html.escape(words.get(one, "")) for one in ("text", "caption"))
+        data["text/html"] = (
+            f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
     return _code({"output_type": "display_data", "data": data, "metadata": {}})
 
 

@@ -17,8 +17,9 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.runs import kit_folder, notebook_html, report_page
+from kernelkit.runs import kit_folder, notebook_html, report_page, run_folder
 from kernelkit.runs.unfinished import chosen_folder, own_folder
+from kernelkit.shown import duration
 from kernelkit.terminal import invocation, safe_text
 from kernelkit.terminal.events import Reporter, from_here
 from kernelkit.terminal.live_line import NotebookOutput
@@ -44,10 +45,9 @@ class ExecutedRun:
 
     @property
     def summary(self) -> str:
-        """The first measures and the seconds, in one line."""
-        measures = list(project.shown(self.folder).numbers(self.metrics).values())[:2]
-        scores = [f"{label} {value:.4f}" for label, value in measures]
-        return ", ".join([*scores, f"{self.seconds:.0f} s"])
+        """The first measures and the machine in one line, as a push tells them, or the time."""
+        told = run_folder.summary(self.metrics, project.shown(self.folder))
+        return told or duration(self.seconds)
 
     def tell(self, report: Reporter) -> None:
         """Show the measures, the report, and the commands that lead on."""

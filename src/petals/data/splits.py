@@ -73,6 +73,14 @@ class Split:
             skip, left = 0, left - count
         return [split for split in found if split.count]
 
+    def batch_size(self, most: int) -> int:
+        """The images at once in a pass over the split: `most`, or the next power of two to all.
+
+        A batch is filled up with black images, which cost as much as others; and splits of about
+        the same size share a program.
+        """
+        return min(most, 1 << (self.count - 1).bit_length())
+
     def records(self) -> tf.data.Dataset:
         """The serialized examples, in the files' order."""
         records = tf.data.TFRecordDataset(list(self.paths))

@@ -38,7 +38,7 @@ def predict(
         raise SettingError(f"tta {tta}: at least 1 view")
     here = cluster.here()
     split, model = split.part(here.index, here.count), collectives.local_copy(model)
-    batch_size = max(1, batch_size // here.count)
+    batch_size = split.batch_size(max(1, batch_size // here.count))
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
     light, on_device = augment.Augmentation("light"), in_step(model)

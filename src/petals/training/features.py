@@ -115,6 +115,7 @@ def _of_folder(
         values = _stored(path, own.count)
         stored = values is not None
         if values is None:
+            batch_size = own.batch_size(batch_size) if on_one_device else batch_size
             run = _program(model, batch_size) if on_one_device else _predicting(model)
             given = [(run, pipeline.images(own, batch_size, mirrored=view == 1))
                      for view in range(min(views, 2))]  # fmt: skip

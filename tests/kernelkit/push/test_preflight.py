@@ -31,7 +31,7 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"enable_tpus": True}, "did you mean 'enable_tpu'"),
         ({"qwertz": 1}, "unknown key 'qwertz'"),
         ({"session_timeout": 3600}, "--timeout MINUTES"),
-        ({"enable_internet": "false"}, "enable_internet must be a JSON bool"),
+        ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"id": None}, "no id"),
         ({"id": "me/blossom-train/3"}, "carries a version"),
         ({"id": "blossom-train"}, "is not owner/slug"),
@@ -77,6 +77,17 @@ def test_a_doubt_is_a_warning(repository, changes, message):
     repository.describe(**changes)
     assert any(message in text for text in warnings_of(repository))
     assert not errors_of(repository)
+
+
+def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_reads_it(repository):
+    repository.describe(
+        enable_gpu="false", enable_tpu="False", enable_internet="false", is_private="true",
+        machine_shape="",
+    )  # fmt: skip
+    planned = plan.make(None, (), repository.metadata, None, None)
+    assert planned.findings == ()
+    told = {name: planned.save_fields[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
+    assert told == {"enable_gpu": False, "enable_tpu": False, "is_private": True}
 
 
 def test_tpu_means_todays_tpu(repository):

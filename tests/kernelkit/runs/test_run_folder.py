@@ -86,6 +86,29 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
     assert "macro F1" in run_folder.report(tmp_path, "a run", pushed).read_text()
 
 
+def test_figures_come_home_with_their_words(tmp_path):
+    """The report after a push says of each figure what the report at home says."""
+    (tmp_path / "metrics.json").write_text("{}")
+    for name in ("curves.png", "a.png", "other.png"):
+        (tmp_path / name).write_bytes(PIXEL)
+    words = {"curves.png": {"caption": "The <loss>.", "text": 'The loss "falls".'},
+             "a.png": {"caption": "All of it.", "text": ""}}  # fmt: skip
+    (tmp_path / "figures.json").write_text(json.dumps(words))
+    page = run_folder.report(tmp_path, "a run").read_text()
+    assert "<figcaption>The &lt;loss&gt;.</figcaption>" in page
+    assert 'alt="The loss &quot;falls&quot;."' in page or """alt='The loss "falls".'""" in page
+    assert page.index("The &lt;loss&gt;.") < page.index("All of it.")  # as they were drawn
+    assert 'alt="All of it."' in page
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"curves.png": 3}', "[" * 100_000])
+def test_damaged_words_of_figures_cost_nothing(tmp_path, text):
+    (tmp_path / "metrics.json").write_text("{}")
+    (tmp_path / "curves.png").write_bytes(PIXEL)
+    (tmp_path / "figures.json").write_text(text)
+    assert "data:image/png" in run_folder.report(tmp_path, "a run").read_text()
+
+
 def test_the_log_is_kept_without_control_sequences(tmp_path):
     log = json.dumps([{"data": "\x1b]0;title\x07\x1b[31mred\x1b[0m\x9b5n\n"}], ensure_ascii=False)
     run_folder.keep(tmp_path, log, "")

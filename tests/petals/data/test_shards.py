@@ -1,4 +1,5 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,12 @@ def test_parts_of_a_split_are_its_images_in_order(splits, of):
     assert len({part.fingerprint() for part in parts}) == of
     first = shards.sample(parts[-1], 1)
     assert (first.images == shards.sample(train, [train.count - counts[-1]]).images).all()
+
+
+def test_a_batch_is_no_larger_than_a_small_split_needs():
+    split = Split(("00-32x32-21.tfrec",), 32, 21)
+    assert [split.batch_size(most) for most in (1, 10, 32, 256)] == [1, 10, 32, 32]
+    assert [replace(split, count=count).batch_size(32) for count in (1, 6, 8, 9)] == [1, 8, 8, 16]
 
 
 def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):

@@ -20,7 +20,7 @@ def start(dataset, run, log):
     """The same command each time; Jupyter's kernel is this environment's."""
     parameters = {
         "data": dataset, "image_size": 32, "backbone": "SmallNet", "weights": "none",
-        "head_epochs": 20, "fine_tune": "all", "epochs": 20, "batch_size": 10,
+        "head_epochs": 8, "fine_tune": "all", "epochs": 8, "batch_size": 10,
         "checkpoint_minutes": 0, "learning_rate": 1e-3,
     }  # fmt: skip
     given = [text for name, value in parameters.items() for text in ("-p", f"{name}={value}")]

@@ -15,6 +15,8 @@ import sys
 import venv
 from pathlib import Path
 
+from kernelkit.local_kaggle.execution import kaggle_paths
+
 SITE_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -35,6 +37,8 @@ def build_image(folder: Path) -> Path:
             if not (_leads_elsewhere(entry) or entry.name in hidden or link.exists()):
                 link.symlink_to(entry)
     _write_pip(folder / "bin" / "pip", python)
+    _write_paths(site)
+    _link_jupyter(folder / "share" / "jupyter")
     _write_kernelspec(folder / "share" / "jupyter" / "kernels" / "python3", python)
     return python
 
@@ -64,6 +68,23 @@ def _leads_elsewhere(entry: Path) -> bool:
 def _write_pip(path: Path, python: Path) -> None:
     path.write_text(f'#!/bin/sh\nexec "{python}" -m pip "$@"\n')
     path.chmod(0o755)
+
+
+def _write_paths(site: Path) -> None:
+    # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
+    shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
+    (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
+
+
+def _link_jupyter(share: Path) -> None:
+    """Link what Jupyter's packages keep beside them, nbconvert's templates above all."""
+    share.mkdir(parents=True)
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix)):
+        beside = Path(prefix) / "share" / "jupyter"
+        for entry in sorted(beside.iterdir()) if beside.is_dir() else []:
+            link = share / entry.name
+            if entry.name != "kernels" and not link.exists():
+                link.symlink_to(entry)
 
 
 def _write_kernelspec(folder: Path, python: Path) -> None:

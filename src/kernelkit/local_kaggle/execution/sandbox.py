@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelkit.local_kaggle.execution import kaggle_paths
 from kernelkit.local_kaggle.execution.mounts import unmount
 from kernelkit.machines import Kind
 
@@ -52,6 +54,15 @@ class Sandbox:
         """The folder of temporary files, which no other session has."""
         return self.scratch / "tmp"
 
+    @property
+    def mounts(self) -> dict[str, str]:
+        """The folders that stand for Kaggle's, by their paths there."""
+        return {
+            "/kaggle/input": str(self.input),
+            "/kaggle/working": str(self.working),
+            "/kaggle/temp": str(self.tmp),
+        }
+
     def discard(self) -> None:
         """Remove home, temporary files and the mounts; outputs and log stay."""
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -61,7 +72,8 @@ class Sandbox:
         """The whole environment of the run: Kaggle's variables and nothing of the desk's.
 
         `image` is the folder of the Python environment. `KERNELKIT_INPUT_ROOT` says where
-        /kaggle/input is, since it cannot be there. On a TPU rehearsal JAX sees eight devices.
+        /kaggle/input is, since it cannot be there; code that names the path itself is led there
+        by `kaggle_paths`. On a TPU rehearsal JAX sees eight devices.
         """
         variables = {
             "PATH": os.pathsep.join([str(image / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
@@ -70,6 +82,7 @@ class Sandbox:
             "LANG": "C.UTF-8",
             "KAGGLE_KERNEL_RUN_TYPE": "Batch",
             "KERNELKIT_INPUT_ROOT": str(self.input),
+            kaggle_paths.MOUNTS: json.dumps(self.mounts),
             "JUPYTER_PATH": str(image / "share" / "jupyter"),
             "MPLCONFIGDIR": str(image.parent / "matplotlib"),  # shared: a new one lists fonts
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",
@@ -94,7 +107,9 @@ def command(python: Path, kernel_type: str, language: str) -> list[str]:
     Papermill without a kernel's name, as Kaggle does it: a notebook has to bring its own.
     """
     if kernel_type != "notebook":
-        return [str(python), "../script.py"]
+        # By runpy, which compiles it as an import does: `kaggle_paths` sees it.
+        run = "import runpy; runpy.run_path('../script.py', run_name='__main__')"
+        return [str(python), "-c", run]
     return [
         str(python), "-m", "papermill", "../source.ipynb", "../executed.ipynb",
         "--no-progress-bar", "--autosave-cell-every", "0", "--log-level", "WARNING",

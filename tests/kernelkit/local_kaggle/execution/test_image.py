@@ -30,7 +30,11 @@ def test_the_projects_own_packages_are_not(python, name):
 def test_no_entry_leads_elsewhere(python):
     site = next((python.parent.parent / "lib").glob("python*/site-packages"))
     names = {path.name for path in site.iterdir()}
-    assert not {n for n in names if n.endswith(".pth") or n.startswith("__editable__")}
+    assert not {
+        n
+        for n in names
+        if (n.endswith(".pth") and n != "_kaggle_paths.pth") or n.startswith("__editable__")
+    }
     assert not {n for n in names if n.startswith("kaggle_tpu_kit")}
 
 
@@ -40,3 +44,14 @@ def test_a_package_of_ones_own_still_imports(python, tmp_path):
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import petals; print(petals.bundled)"
     )
     assert outcome(python, code) == "True\n"
+
+
+def test_a_notebook_is_converted_there_as_at_the_desk(python):
+    code = (
+        "import nbformat, nbconvert; "
+        "print(nbconvert.HTMLExporter(template_name='basic').from_notebook_node("
+        "nbformat.v4.new_notebook())[0] is not None)"
+    )
+    folder = python.parent.parent / "share" / "jupyter"
+    assert (folder / "nbconvert" / "templates" / "basic").is_dir()
+    assert outcome(python, code).endswith("True\n")

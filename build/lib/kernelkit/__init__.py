@@ -1,0 +1,1 @@
+"""Notebooks from the desk to Kaggle and back: run, push, sweep, report."""

@@ -1,0 +1,205 @@
+"""Code that is read and not run: its imports, and the lines that are not Python.
+
+Cells with magics and shell lines are code too.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import fnmatch
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernelkit import machines
+from kernelkit.bundle.packages import File
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
+MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
+_INSTALLS = re.compile(r"^\s*[%!]\s*(?:uv )?pip3? install (.+)$", re.MULTILINE)
+
+
+def imported(source: str, home: str = "") -> Iterator[str]:
+    """The dotted names a source imports; `home` is the package that relative ones start from."""
+    for node in ast.walk(parsed(source)):
+        yield from _names(node, home)
+
+
+def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The modules without which these (name, source) pairs fail, and where each is first asked for.
+
+    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Modules are left out that the
+    code can do without (`try: … except ImportError`) or installs with pip.
+    """
+    modules: dict[str, str] = {}
+    installed: set[str] = set()
+    for name, source in sources:
+        for arguments in _INSTALLS.findall(source):
+            installed |= {re.split(r"[\[=<>~!;]", word)[0] for word in arguments.split()}
+        for node in _unguarded(parsed(source)):
+            for module in _names(node, ""):
+                modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+    own = {word.replace("-", "_").lower() for word in installed}
+    return {module: where for module, where in modules.items() if module.lower() not in own}
+
+
+def parsed(source: str) -> ast.Module:
+    """The source's syntax tree; for a cell that is not Python, that of its import lines alone."""
+    for text in (source, _MAGIC.sub(r"\1pass", source)):
+        with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    return ast.Module(list(_import_lines(source)), [])
+
+
+def _import_lines(source: str) -> Iterator[ast.stmt]:
+    for number, line in enumerate(source.splitlines(), start=1):
+        if line.strip().startswith(("import ", "from ")) and "(" not in line:
+            try:
+                tree = ast.parse(line.strip())
+            except UNREADABLE:
+                continue
+            yield from (ast.increment_lineno(statement, number - 1) for statement in tree.body)
+
+
+def _names(node: ast.AST, home: str) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and (home or not node.level):
+        up = home.split(".")[: len(home.split(".")) - node.level + 1] if node.level else []
+        base = ".".join([*up, *([node.module] if node.module else [])])
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node
+        return
+    skipped = node.body if _optional(node) else []  # type: ignore[attr-defined]
+    for child in ast.iter_child_nodes(node):
+        if child not in skipped:
+            yield from _unguarded(child)
+
+
+def _optional(node: ast.AST) -> bool:
+    """Whether the code goes on without what the node's body imports."""
+    if isinstance(node, ast.Try):
+        return any(map(_forgives, node.handlers))
+    if isinstance(node, ast.With):
+        return any(map(_suppresses, node.items))
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def _forgives(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or bool(MISSING & _mentioned(handler.type))
+
+
+def _suppresses(item: ast.withitem) -> bool:
+    names = _mentioned(item.context_expr)
+    return "suppress" in names and bool(MISSING & names)
+
+
+def _mentioned(expression: ast.expr) -> set[str]:
+    names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    return names | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
+
+
+def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
+    """The files of `package` that code with these `sources` imports, directly or further on.
+
+    A data file rides with the code that names it, the folder it lies in, or a pattern (`*.txt`)
+    that it fits. Everything rides where no source imports the package by name: what reaches it
+    then cannot be read. Keeps the order of `files`.
+    """
+    by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
+    sources = list(sources)
+    waiting = [name for source in sources for name in imported(source)]
+    if not any(name.split(".")[0] == package for name in waiting):
+        return list(files)
+    modules: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        parts = name.split(".")
+        # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
+        for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
+            file = by_module.get(module)
+            if file is not None and module not in modules:
+                modules.add(module)
+                waiting += imported(file.text, _home(file.path))
+    texts = [*sources, *(by_module[module].text for module in modules)]
+    named = {part for text in texts for string in _strings(text) for part in string.split("/")}
+    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
+    return [
+        file
+        for file in files
+        if _module(file.path) in modules or _is_named(file.path, named, patterns)
+    ]
+
+
+def _strings(source: str) -> Iterator[str]:
+    """The string literals of a source, docstrings among them."""
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
+    """Whether a name or pattern fits the data file, or a folder of it below the package's own."""
+    parts = path.split("/")[1:]
+    return not path.endswith(".py") and (
+        not named.isdisjoint(parts)
+        or any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in patterns)
+    )
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _home(path: str) -> str:
+    return ".".join(path.split("/")[:-1])
+
+
+def broken(name: str, source: str) -> str:
+    """What is wrong with a module's source, with `name` and the line; empty where it is Python."""
+    return _broken(name, source, 0)
+
+
+def broken_cell(name: str, source: str) -> str:
+    """As `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
+    message = _broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if not message:
+        return ""
+    # IPython takes a third of a second to import, and most cells are plain Python.
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        transformed = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+    except SyntaxError:
+        return message
+    # IPython takes away leading empty lines and keeps all others, so that lines agree.
+    taken = len(source) - len(source.lstrip("\n"))
+    return _broken(name, "\n" * taken + transformed, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def _broken(name: str, source: str, flags: int) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape is no error
+            compile(source, name, "exec", flags=flags, dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        message = f"{name}, line {error.lineno}: {error.msg}" + (f": {line[:80]}" if line else "")
+    except (ValueError, RecursionError, MemoryError) as error:
+        message = f"{name}: {error}"
+    else:
+        return ""
+    if sys.version_info < machines.PYTHON:
+        message += (
+            f" (read by Python {sys.version_info.major}.{sys.version_info.minor}; Kaggle's is "
+            f"{machines.PYTHON[0]}.{machines.PYTHON[1]})"
+        )
+    return message

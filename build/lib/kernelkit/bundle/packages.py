@@ -1,0 +1,171 @@
+"""A package as text inside a notebook: its files, their commit, cells that write them back.
+
+Each file becomes one folded cell with its text as it is, so that a reader of the pushed
+notebook sees the code that ran. Binary files have no readable text and are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelkit.errors import PreflightError
+from kernelkit.terminal import invocation
+
+_SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
+_SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
+_SKIPPED_NAMES = {".DS_Store"}
+
+# Anything at which Python or Jupyter would break or alter a line, besides "\n".
+_NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a package: its path from the package's parent, with `/`, and its text."""
+
+    path: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its bytes, in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
+    """Every file of the package at `folder`, sorted by path; caches are left out.
+
+    So are paths (from the package's parent) that match one of the `leave_out` patterns. Links
+    are followed. Raises `PreflightError` for a file that is not UTF-8 text, and for links that
+    lead nowhere or back.
+    """
+
+    def name_of(path: Path) -> str:
+        return f"{folder.name}/{path.relative_to(folder).as_posix()}"
+
+    def skip(path: Path) -> bool:
+        # A folder is left out by its own name, and by a pattern for all that is in it.
+        names = (name_of(path), f"{name_of(path)}/")
+        return (
+            path.name in _SKIPPED_FOLDERS | _SKIPPED_NAMES
+            or path.suffix in _SKIPPED_SUFFIXES
+            or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in leave_out)
+        )
+
+    return [File(name_of(path), _text(path)) for path in files_below(folder, skip)]
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise PreflightError(
+            f"{path} is binary and a bundle carries readable text only: keep it out of the "
+            f"package, in a Kaggle dataset ({invocation.command('dataset')} FOLDER)"
+        )
+    return text
+
+
+def literal(text: str) -> str:
+    """A Python expression over several lines whose value is `text`, as readable as can be.
+
+    A raw text where that is exact, otherwise one with just the necessary escapes.
+    """
+    for quotes in ("'''", '"""'):
+        if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
+            continue
+        return f"r{quotes}\n{text}{quotes}[1:]"
+    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
+    escaped = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    if escaped.endswith("'"):
+        escaped = escaped[:-1] + "\\'"
+    return f"'''\n{escaped}'''[1:]"
+
+
+def value(expression: str) -> str:
+    """The text that a `literal` stands for, read as Python reads it."""
+    quoted: str = ast.literal_eval(expression.removesuffix("[1:]"))
+    return quoted[1:]
+
+
+def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
+    """All files below `folder`, sorted; links are followed, to files as to folders.
+
+    `skip` is called with every path; a folder that it skips is not read. Raises `PreflightError`
+    for what would be left out of a push without a word: a link to nothing, a link back into a
+    folder above it, a name that is not Unicode.
+    """
+    files: list[Path] = []
+    _walk(folder, skip, (os.path.realpath(folder),), files)
+    return sorted(files)
+
+
+def _walk(
+    folder: Path, skip: Callable[[Path], bool], above: tuple[str, ...], files: list[Path]
+) -> None:
+    for path in folder.iterdir():
+        if skip(path):
+            continue
+        _check_name(path)
+        if path.is_dir():
+            real = os.path.realpath(path)
+            if real in above:
+                raise PreflightError(f"{path} is a link to a folder that holds it: take it out")
+            _walk(path, skip, (*above, real), files)
+        elif path.is_file():
+            files.append(path)
+        elif path.is_symlink():
+            raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
+
+
+def _check_name(path: Path) -> None:
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise PreflightError(f"the name of {str(path)!a} is not Unicode: rename it") from None
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The commit of a checkout; `sha` is empty outside git, where all counts as dirty."""
+
+    sha: str
+    dirty: bool
+
+    def __str__(self) -> str:
+        if not self.sha:
+            return "no commit"
+        return self.sha[:12] + ("+changes" if self.dirty else "")
+
+
+def commit_of(root: Path, paths: Sequence[Path]) -> Commit:
+    """The commit checked out at `root`; dirty if one of `paths` differs or is untracked."""
+    sha = _git(root, "rev-parse", "HEAD")
+    if not sha:
+        return Commit("", dirty=True)
+    changed = _git(root, "status", "--porcelain", "--", *map(str, paths))
+    return Commit(sha.strip(), dirty=changed is None or bool(changed.strip()))
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments],  # noqa: S607 - whichever git the user has
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,38 @@
+"""`kernelkit`: one command for each thing that is done with a notebook and Kaggle."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+COMMANDS = (
+    "push", "rehearse", "resume", "fetch", "submit", "status", "quota",
+    "stop", "queue", "run", "sweep", "tpu", "report", "dataset", "init", "local",
+)  # fmt: skip
+
+
+class Commands(click.Group):
+    """The commands, each of whose modules is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, in the order in which the help shows them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kernelkit.commands.{cmd_name}").command
+        return command
+
+
+@click.command(
+    cls=Commands,
+    epilog="Exit codes: see `kernelkit push --help`. NO_COLOR=1 leaves out colours.\n\n"
+    'Completion in bash: eval "$(_KERNELKIT_COMPLETE=bash_source kernelkit)"; in zsh and fish '
+    "with zsh_source and fish_source.",
+)
+@click.version_option(package_name="kernelkit", message="kernelkit %(version)s")
+def main() -> None:
+    """Notebooks from the desk to Kaggle and back: run, rehearse, push, sweep, report."""

@@ -1,0 +1,43 @@
+"""Push a notebook to Kaggle, wait for its run and bring the results home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command("push", epilog=options.EXIT_CODES)
+@options.of_a_push
+@click.option("--dry-run", is_flag=True, help="Check everything, show what would go, send nothing.")
+@click.option("--no-wait", is_flag=True, help="Push and leave; come back with --resume.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="last",
+    metavar="[OWNER/SLUG/N]",
+    help="Wait for and fetch an earlier push, the last one by default.",
+)
+@click.option("--force", is_flag=True, help="Push though nothing changed or a run is active.")
+@options.check_tpu
+@options.local
+@options.as_json
+@options.quiet
+@click.option("--list", "listing", is_flag=True, help="Show the ledger of pushes and end.")
+@reports_errors
+def command(
+    notebook: Path | None, listing: bool, no_wait: bool, as_json: bool, **given: object
+) -> None:
+    """Check, push, wait, fetch and report, in one command.
+
+    NOTEBOOK defaults to the code_file of kernel-metadata.json.
+    """
+    from kernelkit.push.command import list_pushes, push_kernel
+
+    if listing:
+        click.echo(list_pushes(as_json=as_json))
+    else:
+        push_kernel(notebook, wait=not no_wait, as_json=as_json, **given)  # type: ignore[arg-type]

@@ -1,0 +1,22 @@
+"""Ask Kaggle for the week's hours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command("quota", epilog=options.EXIT_CODES)
+@options.local
+@options.as_json
+@options.quiet
+@reports_errors
+def command(**given: Any) -> None:
+    """Say how many TPU and GPU hours are left this week."""
+    from kernelkit.push.status import tell_quota
+
+    tell_quota(**given)

@@ -1,0 +1,29 @@
+"""Push to a Kaggle inside the command, which runs the notebook on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelkit.commands import options, push
+from kernelkit.terminal.cli import reports_errors
+
+NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing at a rehearsal
+
+
+@reports_errors
+def rehearse(notebook: Path | None, **given: object) -> None:
+    """Push with `local`."""
+    from kernelkit.push.command import push_kernel
+
+    push_kernel(notebook, local=True, **given)  # type: ignore[arg-type]
+
+
+command = click.Command(
+    "rehearse",
+    callback=rehearse,
+    params=[parameter for parameter in push.command.params if parameter.name not in NOT_HERE],
+    help="Push to a Kaggle inside this command.\n\nAll of it happens on this machine.",
+    epilog=options.EXIT_CODES,
+)

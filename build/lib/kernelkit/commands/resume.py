@@ -1,0 +1,27 @@
+"""Take up an earlier push: wait for its run and bring the results home."""
+
+from __future__ import annotations
+
+import click
+
+from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command("resume", epilog=options.EXIT_CODES)
+@click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
+@options.accelerator
+@options.output
+@options.submit
+@options.local
+@options.as_json
+@options.quiet
+@reports_errors
+def command(push: str, **given: object) -> None:
+    """Wait for an earlier push, fetch and report.
+
+    The default is the last push.
+    """
+    from kernelkit.push.command import push_kernel
+
+    push_kernel(resume=push, **given)  # type: ignore[arg-type]

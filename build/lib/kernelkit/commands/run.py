@@ -1,0 +1,55 @@
+"""Run a notebook into a run folder, and report on it."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import click
+
+from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command("run", epilog=options.EXIT_CODES)
+@click.argument("notebook", type=options.FILE)
+@options.parameters
+@click.option("--name", default="", help="The run's name: its folder is runs/NAME.")
+@options.output
+@options.report
+@click.option("--fresh", is_flag=True, help="Begin anew though the same run was cut off.")
+@click.option("--hosts", type=int, help="Run as so many hosts, all of them on this machine.")
+@options.as_json
+@options.quiet
+@reports_errors
+def command(
+    notebook: Path,
+    parameters: tuple[str, ...],
+    name: str,
+    output: Path | None,
+    fresh: bool,
+    report: bool,
+    hosts: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run a notebook with parameters into a run folder, and report on it.
+
+    Without --name or --output the folder is new and named by the time; but where a run of the
+    same notebook with the same parameters was cut off, the command goes on in that run's folder.
+    --fresh begins anew in a folder of its own. A folder whose run is over is never taken again.
+    """
+    from kernelkit.runs.run_notebook import run_notebook
+    from kernelkit.runs.several_hosts import run_on_hosts
+    from kernelkit.terminal.events import Reporter
+
+    run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
+    run = run_it(notebook, parameters, name=name, output=output, fresh=fresh, report=report,
+                 quiet=quiet or as_json)  # fmt: skip
+    if as_json:
+        event = {"event": "run", "folder": str(run.folder), "seconds": round(run.seconds, 2),
+                 "metrics": dict(run.metrics)}  # fmt: skip
+        click.echo(json.dumps(event, default=str))
+    else:
+        run.tell(Reporter(quiet=quiet))

@@ -1,0 +1,23 @@
+"""Ask Kaggle how a push stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command("status", epilog=options.EXIT_CODES)
+@click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
+@options.local
+@options.as_json
+@options.quiet
+@reports_errors
+def command(push: str, **given: Any) -> None:
+    """Say in one line how a push stands, the last one by default."""
+    from kernelkit.push.status import tell_status
+
+    tell_status(push, **given)

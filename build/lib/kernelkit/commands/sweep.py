@@ -1,0 +1,68 @@
+"""Run a sweep: many runs of one notebook, one table, nothing lost."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelkit.commands import options
+from kernelkit.terminal.cli import reports_errors
+
+
+@click.command(
+    "sweep",
+    epilog="Exit codes: 0 complete, 2 usage or parameters, 6 some runs failed (the others are "
+    "done), 12 cannot write, 130 interrupted; with --kaggle also those of a push.",
+)
+@click.argument("file", metavar="SWEEP.yaml", type=options.FILE)
+@click.option(
+    "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
+)
+@click.option("--workers", type=int, default=0, metavar="N", help="Runs at a time.")
+@click.option("--output", type=options.FILE, metavar="DIR", help="Default runs/NAME.")
+@click.option("--dry-run", is_flag=True, help="Show the runs and how they stand; run nothing.")
+@click.option("--retry-failed", is_flag=True, help="Run again what failed or took too long.")
+@click.option("--force", is_flag=True, help="Run everything again.")
+@click.option("--yes", is_flag=True, help="A grid past 1,000 runs is meant.")
+@options.report
+@click.option("--time-limit", type=float, metavar="MINUTES", help="The longest a run may take.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session, and bring all home.")
+@click.option("--local", is_flag=True, help="With --kaggle: rehearse it at the desk.")
+@options.metadata
+@options.accelerator
+@options.timeout
+@options.as_json
+@options.quiet
+@reports_errors
+def command(file: Path, as_json: bool, quiet: bool, **given: object) -> None:
+    """Run a sweep: many runs of one notebook, one table, nothing lost.
+
+    The same command goes on where it was stopped. The results are in runs/NAME: index.html,
+    results.csv, results.json, and a folder for each run.
+    """
+    from kernelkit.sweep.command import sweep
+
+    if not (as_json or quiet):
+        sweep(file, **given)  # type: ignore[arg-type]
+        return
+    captured = io.StringIO()
+    aside = captured if quiet or given["dry_run"] else sys.stderr
+    folder = sweep(file, stream=aside, **given)  # type: ignore[arg-type]
+    if as_json:
+        click.echo(json.dumps(_event(folder, captured.getvalue())))
+    else:
+        click.echo(captured.getvalue().rstrip("\n") if given["dry_run"] else folder / "index.html")
+
+
+def _event(folder: Path, shown: str) -> dict[str, Any]:
+    """What came of a sweep: what its table says, or what a dry run showed."""
+    if shown:
+        return {"event": "dry run", "text": shown, "folder": str(folder)}
+    table = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return {"event": "sweep", "folder": str(folder), **table}

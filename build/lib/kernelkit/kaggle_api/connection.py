@@ -1,0 +1,230 @@
+"""The `kaggle` package's own client, unmodified, with a time limit on every request.
+
+Importing `kaggle` authenticates, prints help when it cannot, and may ask the network; it is
+imported here and nowhere else, when first needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from kernelkit.errors import CredentialsError
+from kernelkit.kaggle_api import failures, retries
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.terminal import invocation
+
+T = TypeVar("T")
+
+CREDENTIALS = "checking the credentials"
+PRODUCTION = "https://api.kaggle.com/v1"
+
+NO_CREDENTIALS = (
+    "no Kaggle credentials, or Kaggle does not accept them: make a token at "
+    "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
+    "KAGGLE_API_TOKEN"
+)
+REHEARSE = ". To rehearse without an account, add --local"  # for the commands that take it
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds (of the wall's clock) before a silent server counts as a failed request."""
+
+    connect: float = 15.0
+    read: float = 60.0
+    authenticate: float = 90.0
+    whole: float = 300.0  # for an answer that keeps coming, however slowly
+    slow: float = 30.0  # of a download below `retries.SLOWEST` bytes a second
+
+
+class _TimedAdapter(HTTPAdapter):
+    """Gives each request a time limit, and keeps the last answer of each thread."""
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        super().__init__(pool_maxsize=32)
+        self._timeouts = timeouts
+        self.last = threading.local()
+
+    def send(self, request: Any, *arguments: Any, **options: Any) -> requests.Response:
+        """As the base class, but never without a time limit, for the whole answer too."""
+        self.last.response = None
+        if options.get("timeout") is None:
+            options["timeout"] = (self._timeouts.connect, self._timeouts.read)
+        send = partial(super().send, request, *arguments, **options)
+        streamed = options.get("stream")
+        response = send() if streamed else retries.whole(send, self._timeouts.whole)
+        self.last.response = response
+        return response
+
+
+class Connection:
+    """An authenticated client: `services` is the SDK's own, `username` the account's."""
+
+    def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
+        self.services, self.username, self.timeouts = services, username, timeouts
+        self._http = services.http_client()
+        self._http._init_session()  # what entering it as a context manager does
+        self._adapter = _TimedAdapter(timeouts)
+        for scheme in ("https://", "http://"):
+            self._http._session.mount(scheme, self._adapter)
+
+    @property
+    def secrets(self) -> list[str]:
+        """What must never be printed: the key or token that this client signs with."""
+        return [secret for secret in (self.services.password, self.services.api_token) if secret]
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether it talks to anything but Kaggle itself."""
+        return self.base_url != PRODUCTION
+
+    @property
+    def base_url(self) -> str:
+        """Where the calls go, without a method: `https://api.kaggle.com/v1` in production."""
+        url: str = self._http._get_request_url("service", "method")
+        return url.removesuffix("/service/method")
+
+    def ask(self, method: str, call: Callable[[], T]) -> T:
+        """What `call`, one call of the SDK, answers; raises a sorted `Failure`."""
+        self._adapter.last.response = None
+        try:
+            return call()
+        except requests.exceptions.InvalidJSONError as error:  # an HTML page, as a rule
+            raise self._malformed(method) from error
+        except requests.exceptions.HTTPError as error:
+            raise self._answered(method, error.response) from error
+        except requests.exceptions.RequestException as error:
+            raise of_network(method, error) from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise self._malformed(method) from error
+
+    def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
+        """A GET below the base URL whose body is read as it comes; raises a `Failure`."""
+        session = self._http._session
+        headers = {"Accept": "text/event-stream, */*", "Content-Type": None}
+        try:
+            response: requests.Response = session.get(
+                f"{self.base_url}/{path}",
+                stream=True,
+                headers=headers,
+                timeout=(self.timeouts.connect, read_timeout),
+            )
+        except requests.exceptions.RequestException as error:
+            raise of_network(method, error) from error
+        if response.status_code >= 400:
+            with response:
+                raise self._answered(method, response)
+        return response
+
+    def _answered(self, method: str, response: requests.Response | None) -> Failure:
+        """The failure that an answer of 400 and above means."""
+        if response is None:
+            return Failure(FailureKind.NETWORK, method, "no answer")
+        after = failures.retry_after(response.headers.get("Retry-After"))
+        message = failures.message_in(response.text)
+        failure = failures.of_status(method, response.status_code, message, after)
+        return failure or Failure(FailureKind.REFUSED, method, message or "refused")
+
+    def _malformed(self, method: str) -> Failure:
+        """An answer that is not what the SDK can read; a throttle may hide behind it."""
+        response = getattr(self._adapter.last, "response", None)
+        if response is not None and response.status_code >= 400:
+            return self._answered(method, response)
+        return Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
+
+
+def of_network(method: str, error: Exception) -> Failure:
+    """The failure behind an exception of requests, without the URL, which may be signed."""
+    unsent = isinstance(error, requests.exceptions.ConnectTimeout) or any(
+        "NewConnectionError" in type(cause).__name__ or "NameResolution" in type(cause).__name__
+        for cause in _causes(error)
+    )
+    if isinstance(error, requests.exceptions.Timeout):
+        message = "no answer in time"
+    elif unsent:
+        message = "no connection"
+    else:
+        message = "the connection broke"
+    return Failure(FailureKind.NETWORK, method, message, sent=not unsent)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    inner = [a for a in error.args if isinstance(a, BaseException)]
+    inner += [e for e in (getattr(error, "reason", None),) if isinstance(e, BaseException)]
+    return [error, *(cause for one in inner for cause in _causes(one))]
+
+
+def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
+    """Kaggle's own client, authenticated with the credentials of the environment.
+
+    Raises `CredentialsError` without credentials that Kaggle accepts, `NetworkError` when it
+    cannot be asked about them.
+    """
+    timeouts = timeouts or Timeouts()
+    try:
+        api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
+    except Failure as failure:
+        raise failure.error() from None
+    except CredentialsError as error:
+        raise CredentialsError(f"{error}{REHEARSE * invocation.takes('local')}") from None
+    username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
+    return Connection(api.build_kaggle_client(), username, timeouts)
+
+
+def _authenticated(timeouts: Timeouts) -> Any:
+    """The client's `KaggleApi`; raises `Failure` or `CredentialsError`."""
+    outcome: list[Any] = []
+    stdout = sys.stdout
+    # The client checks a token without any time limit, so it is given one from outside.
+    worker = threading.Thread(target=lambda: outcome.append(_attempt()), daemon=True)
+    worker.start()
+    worker.join(timeouts.authenticate)
+    if not outcome:
+        sys.stdout = stdout  # which the hanging thread still holds
+        raise Failure(FailureKind.NETWORK, CREDENTIALS, "no answer in time")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _attempt() -> Any:
+    """The client's `KaggleApi`, or the exception with the reason why there is none."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return _authenticate()
+    except SystemExit:
+        return CredentialsError(NO_CREDENTIALS)
+    except requests.exceptions.HTTPError as error:
+        if error.response is None or error.response.status_code in (400, 401, 403):
+            return CredentialsError(NO_CREDENTIALS)
+        after = failures.retry_after(error.response.headers.get("Retry-After"))
+        return failures.of_status(CREDENTIALS, error.response.status_code, "", after)
+    except requests.exceptions.InvalidJSONError:
+        return Failure(FailureKind.MALFORMED, CREDENTIALS, "the answer is not Kaggle's JSON")
+    except requests.exceptions.RequestException as error:
+        return of_network(CREDENTIALS, error)
+    except (ValueError, KeyError, TypeError) as error:
+        return Failure(FailureKind.MALFORMED, CREDENTIALS, type(error).__name__)
+
+
+def _authenticate() -> Any:
+    first = "kaggle" not in sys.modules
+    import kaggle
+    from kaggle.api.kaggle_api_extended import KaggleApi
+
+    if first and kaggle.api._authenticated:
+        return kaggle.api
+    api = KaggleApi()
+    api.authenticate()
+    return api

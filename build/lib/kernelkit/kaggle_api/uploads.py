@@ -1,0 +1,49 @@
+"""Send a file to the address that Kaggle gives for it, and send it again when that fails."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from kernelkit.kaggle_api import failures, retries
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import of_network
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+
+METHOD = "upload"
+SLOWEST_UPLOAD = 10_000.0  # bytes a second
+
+
+def send(kaggle: Kaggle, url: str, file: Path) -> None:
+    """PUT a whole file to an upload's address, with repeats; raises `Failure`.
+
+    The address keeps one file, so sending it twice does no harm.
+    """
+    kaggle.retries.call(lambda: _once(kaggle, url, file))
+
+
+def _once(kaggle: Kaggle, url: str, file: Path) -> None:
+    timeouts = kaggle.connection.timeouts
+    # requests would send an empty file without a length, and wait for an answer to that.
+    size = file.stat().st_size
+    headers = {"Content-Length": "0"} if size == 0 else {}
+    try:
+        with file.open("rb") as body:
+            data: Any = body if size else b""
+            put = partial(
+                requests.put, url, data=data, headers=headers, stream=True,
+                timeout=(timeouts.connect, timeouts.read),
+            )  # fmt: skip
+            # Nothing but the answer's status is read, and the whole answer has a time limit.
+            with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
+                pass
+    except requests.exceptions.RequestException as error:
+        raise of_network(METHOD, error) from None
+    after = failures.retry_after(response.headers.get("Retry-After"))
+    if failure := failures.of_status(METHOD, response.status_code, "", after):
+        raise failure
+    if response.status_code not in (200, 201):
+        raise Failure(FailureKind.SERVER, METHOD, f"HTTP {response.status_code}")

@@ -1,0 +1,91 @@
+"""The catalogue: a folder with the inputs that exist on this Kaggle, and the answers.
+
+competitions/<slug>/…          what a competition's page offers
+datasets/<owner>/<slug>/…      other people's datasets
+kernels/<owner>/<slug>/…       outputs of other people's kernels
+models/<owner>/<model>/<framework>/<variation>/<version>/…
+solutions/<slug>.toml          how submissions are scored (`services/scoring.py` has the format)
+solutions/<slug>.csv           the answers that they are scored against, which no session sees
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from kernelkit.errors import KernelkitError
+
+LAST_LINES = 12  # of a command that failed
+
+
+class Catalogue:
+    """Read-only view of the folder; whatever is put there later is seen at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, kind: str, reference: str) -> Path | None:
+        """The folder of `reference` ("slug" or "owner/slug") among `competitions`, `datasets`…
+
+        None where there is none, as for a reference with a prefix or a way out of the folder.
+        """
+        parts = reference.split("/")
+        depth = {"competitions": 1, "models": 5}.get(kind, 2)
+        if len(parts) != depth or any(part in ("", ".", "..") for part in parts):
+            return None
+        folder = self.folder.joinpath(kind, *parts)
+        return folder if folder.is_dir() else None
+
+    def competitions(self) -> list[str]:
+        """The slugs of all competitions, sorted."""
+        return sorted(p.name for p in self.folder.glob("competitions/*") if p.is_dir())
+
+    def scoring_rules(self, competition: str) -> Path:
+        """The file with a competition's scoring rules, which need not be there."""
+        return self.folder / "solutions" / f"{competition}.toml"
+
+
+def files_below(folder: Path) -> list[tuple[str, Path]]:
+    """All files below a folder as ("sub/name", path), sorted by name; links followed."""
+    files = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
+    return sorted(files)
+
+
+def fill_catalogue(
+    folder: Path,
+    command: str,
+    where: Path | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
+
+    The command is another program's, so that the local Kaggle need not know what the data is. It
+    runs in the folder `where`, or the present one; `tell` gets each line that it writes. Raises
+    KernelkitError, with its last words, if it fails.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [word.replace("{catalogue}", str(folder.absolute())) for word in shlex.split(command)]
+    last: deque[str] = deque(maxlen=LAST_LINES)
+    try:
+        with subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=where,
+        ) as process:
+            for line in process.stdout or ():
+                last.append(line.rstrip("\n"))
+                tell(last[-1])
+    except OSError as error:
+        raise KernelkitError(f"the catalogue could not be filled: {error}") from error
+    if process.returncode:
+        output = "\n".join(f"    {line}" for line in last)
+        raise KernelkitError(
+            f"the catalogue could not be filled: {words[0]} ended with exit code "
+            f"{process.returncode}\n{output}".rstrip()
+        )

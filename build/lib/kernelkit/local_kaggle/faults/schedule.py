@@ -1,0 +1,134 @@
+"""When the local Kaggle misbehaves: faults by method and by the nth call of that method.
+
+A method is the name at the end of its URL (`SaveKernel`, `GetKernelSessionStatus`, …), or
+`Download` for a GET of a signed link, `Upload` for a PUT of a blob, `LogStream` for the log.
+The same seed gives the same faults at the same calls.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    """What goes wrong."""
+
+    THROTTLED = "429 as an HTML page, without Retry-After"
+    THROTTLED_RETRY_AFTER = "429 as JSON, with Retry-After"
+    HTML = "200 with an HTML page instead of the answer"
+    ERROR_500 = "500"
+    ERROR_502 = "502 as an HTML page"
+    ERROR_503 = "503"
+    RESET = "connection reset before the request is handled"
+    HANG = "no answer for `seconds`, then the connection is closed"
+    LOST_ANSWER = "the request is carried out, then the connection is reset"
+    STALE_STATUS = "the status that was true a while ago"
+    REPEATED_PAGE = "the page before the one asked for, with a token to the one asked for"
+    EXPIRED_LINK = "400 ExpiredToken from a signed link"
+    TRUNCATED = "half of the body, then the connection is reset"
+    STALLED = "half of the body, nothing for `seconds`, then the connection is closed"
+    WRONG_LENGTH = "a body cut short under a Content-Length that agrees with it"
+    DROPPED_STREAM = "the log stream is cut after a few events"
+
+
+_ANY = (
+    FaultKind.THROTTLED, FaultKind.THROTTLED_RETRY_AFTER, FaultKind.ERROR_500,
+    FaultKind.ERROR_502, FaultKind.ERROR_503, FaultKind.RESET, FaultKind.HANG,
+)  # fmt: skip
+_CALL = (*_ANY, FaultKind.HTML)
+_FILE = (*_ANY, FaultKind.EXPIRED_LINK, FaultKind.TRUNCATED, FaultKind.STALLED,
+         FaultKind.WRONG_LENGTH)  # fmt: skip
+
+POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
+    "SaveKernel": (*_CALL, FaultKind.LOST_ANSWER),
+    "GetKernel": _CALL,
+    "GetKernelSessionStatus": (*_CALL, FaultKind.STALE_STATUS),
+    "ListKernelSessionOutput": (*_CALL, FaultKind.REPEATED_PAGE),
+    "ListKernelFiles": (*_CALL, FaultKind.REPEATED_PAGE),
+    "GetAcceleratorQuotaStatistics": _CALL,
+    "ListKernels": _CALL,
+    "DeleteKernel": (*_CALL, FaultKind.LOST_ANSWER),
+    "IntrospectToken": _CALL,
+    "Download": _FILE,
+    "LogStream": (*_ANY, FaultKind.DROPPED_STREAM),
+    "StartBlobUpload": _CALL,
+    "StartSubmissionUpload": _CALL,
+    "Upload": (FaultKind.ERROR_503, FaultKind.ERROR_500, FaultKind.RESET, FaultKind.TRUNCATED),
+    "CreateSubmission": (*_CALL, FaultKind.LOST_ANSWER),
+    "CreateCodeSubmission": (*_CALL, FaultKind.LOST_ANSWER),
+    "GetSubmission": _CALL,
+    "ListSubmissions": (*_CALL, FaultKind.REPEATED_PAGE),
+    "GetLeaderboard": _CALL,
+    "CreateDataset": (*_CALL, FaultKind.LOST_ANSWER),
+    "CreateDatasetVersion": (*_CALL, FaultKind.LOST_ANSWER),
+    "GetDatasetStatus": _CALL,
+}
+"""The kinds that a method can show; a seeded schedule draws from these."""
+
+A_PUSH = ("SaveKernel", "GetKernel", "GetKernelSessionStatus", "ListKernelSessionOutput",
+          "ListKernelFiles", "GetAcceleratorQuotaStatistics", "Download",
+          "LogStream")  # fmt: skip
+"""The methods that pushing, waiting and fetching use: what a seeded schedule disturbs."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: `kind` at the `call`-th call of `method`, counted from 1; 0 means every call.
+
+    `seconds` is how long HANG and STALLED last and what `Retry-After` says.
+    """
+
+    method: str
+    call: int
+    kind: FaultKind
+    seconds: float = 1.0
+
+
+class FaultSchedule:
+    """Which calls fail and how. Thread-safe; counts calls itself, so use one per server.
+
+    `fired` lists the faults that were met, in order: a test can tell that its fault happened.
+    """
+
+    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+        self.faults = tuple(faults)
+        self.fired: list[Fault] = []
+        self.calls: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def seeded(
+        cls, seed: int, *, methods: Sequence[str] = A_PUSH, most: int = 6, seconds: float = 1.0
+    ) -> FaultSchedule:
+        """One to `most` faults among the first calls of `methods`, the same for the same seed.
+
+        One schedule in eight makes a fault last for several calls in a row, as an outage does.
+        `seconds` is the longest hang, stall or Retry-After.
+        """
+        draw = random.Random(seed)
+        faults = []
+        for _ in range(draw.randint(1, most)):
+            method = draw.choice(list(methods))
+            kind = draw.choice(POSSIBLE[method])
+            first, lasts = draw.randint(1, 4), draw.choice([1] * 7 + [5])
+            pause = round(draw.uniform(0.1, 1.0) * seconds, 3)
+            faults += [Fault(method, first + n, kind, pause) for n in range(lasts)]
+        return cls(faults)
+
+    def next(self, method: str) -> Fault | None:
+        """Count one call of `method` and give its fault, if it is to have one."""
+        with self._lock:
+            self.calls[method] += 1
+            for fault in self.faults:
+                if fault.method == method and fault.call in (0, self.calls[method]):
+                    self.fired.append(fault)
+                    return fault
+        return None
+
+    def __repr__(self) -> str:
+        return f"FaultSchedule({list(self.faults)})"

@@ -1,0 +1,84 @@
+"""What the local Kaggle remembers: one SQLite file, safe to use from every thread."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS kernels (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, slug TEXT NOT NULL,
+    title TEXT NOT NULL, private INTEGER NOT NULL, draft TEXT, UNIQUE (owner, slug));
+CREATE TABLE IF NOT EXISTS versions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kernel INTEGER NOT NULL, number INTEGER NOT NULL,
+    request TEXT NOT NULL, created REAL NOT NULL, UNIQUE (kernel, number));
+CREATE TABLE IF NOT EXISTS sessions (
+    version INTEGER PRIMARY KEY, kind TEXT NOT NULL, runs_on TEXT NOT NULL,
+    sources TEXT NOT NULL, limit_seconds REAL NOT NULL, status TEXT NOT NULL, failure TEXT,
+    queued REAL NOT NULL, started REAL, ended REAL);
+CREATE TABLE IF NOT EXISTS usage (
+    user TEXT NOT NULL, kind TEXT NOT NULL, ended REAL NOT NULL, seconds REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS blobs (token TEXT PRIMARY KEY, name TEXT NOT NULL, size INTEGER);
+CREATE TABLE IF NOT EXISTS datasets (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, slug TEXT NOT NULL,
+    title TEXT NOT NULL, licence TEXT, private INTEGER NOT NULL, UNIQUE (owner, slug));
+CREATE TABLE IF NOT EXISTS dataset_versions (
+    dataset INTEGER NOT NULL, number INTEGER NOT NULL, notes TEXT, created REAL NOT NULL,
+    failure TEXT, PRIMARY KEY (dataset, number));
+CREATE TABLE IF NOT EXISTS submissions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, competition TEXT NOT NULL, user TEXT NOT NULL,
+    description TEXT, name TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,
+    status TEXT NOT NULL, score TEXT, failure TEXT);
+"""
+
+
+class Store:
+    """The tables of one local Kaggle, in `root/kaggle.sqlite`; every change is committed."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._database = sqlite3.connect(root / "kaggle.sqlite", check_same_thread=False)
+        self._database.row_factory = sqlite3.Row
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database.executescript(SCHEMA)
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Hold this to look and then change without another thread in between."""
+        return self._lock
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """All rows of a query."""
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    def row(self, query: str, *values: Any) -> sqlite3.Row | None:
+        """The first row of a query, or None."""
+        rows = self.rows(query, *values)
+        return rows[0] if rows else None
+
+    def change(self, statement: str, *values: Any) -> int:
+        """Carry out one change; returns the id of the row it added, if it added one."""
+        with self._lock, self._database:
+            return self._database.execute(statement, values).lastrowid or 0
+
+    def secret(self, name: str) -> str:
+        """A random text that belongs to this root: drawn at the first call, then kept."""
+        with self._lock:
+            row = self.row("SELECT value FROM settings WHERE name = ?", name)
+            if row:
+                return str(row["value"])
+            value = secrets.token_hex(16)
+            self.change("INSERT INTO settings VALUES (?, ?)", name, value)
+            return value
+
+    def close(self) -> None:
+        """Close the file; later calls raise sqlite3.ProgrammingError."""
+        with self._lock:
+            self._database.close()

@@ -1,0 +1,145 @@
+"""Notebooks as files: read either half of a jupytext pair, find the parameters cell.
+
+The `.py` (py:percent) is the source of truth; the `.ipynb` beside it is what Kaggle and
+Jupyter open. Everything here takes either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelkit.errors import NotebookError
+
+if TYPE_CHECKING:  # takes most of a second to import, which no tool's --help should wait for
+    import nbformat
+
+PARAMETERS_TAG = "parameters"
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    """The notebook at `path`, from its `.py` or its `.ipynb`, always with a kernelspec.
+
+    Raises `NotebookError` when there is no such file or it is not a notebook.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise NotebookError(f"no notebook at {path}{_others_in(path.parent)}")
+    if path.suffix not in (".py", ".ipynb"):
+        raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
+    try:
+        if path.suffix == ".py":
+            import jupytext
+
+            notebook = jupytext.read(path)
+        else:  # without jupytext, which Kaggle's images lack
+            import nbformat
+
+            notebook = nbformat.read(path, as_version=4)
+    except Exception as error:  # jupytext and nbformat raise a dozen kinds
+        raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
+    for cell in notebook.cells:
+        if "tags" in cell.metadata:  # papermill does not bear a null there
+            cell.metadata["tags"] = tags(cell)
+    notebook.metadata["kernelspec"] = dict(KERNELSPEC)
+    return notebook
+
+
+def read_json(notebook: Path) -> dict[str, Any]:
+    """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
+
+    An `.ipynb` is read as the JSON it is: nbformat alone takes most of a second to import.
+    """
+    notebook = Path(notebook)
+    if notebook.suffix != ".ipynb":
+        return dict(read(notebook))
+    try:
+        source = json.loads(notebook.read_text(encoding="utf-8"))
+        if source["nbformat"] < 4 or not isinstance(source["cells"], list):
+            raise ValueError("format 4 is needed")
+        for number, cell in enumerate(source["cells"], start=1):
+            _check_cell(cell, number)
+    except FileNotFoundError:
+        raise NotebookError(f"no notebook at {notebook}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise NotebookError(f"{notebook} is not a notebook: {error}") from None
+    return dict(source)
+
+
+def _check_cell(cell: Any, number: int) -> None:
+    kinds = ("code", "markdown", "raw")
+    if not isinstance(cell, dict) or cell.get("cell_type") not in kinds:
+        raise ValueError(f"cell {number} has no cell_type of {', '.join(kinds)}")
+    try:
+        cell_source(cell).encode()
+    except TypeError:
+        raise ValueError(f"cell {number} has no text as its source") from None
+    except UnicodeEncodeError:
+        raise ValueError(f"cell {number} holds half a character (a lone surrogate)") from None
+
+
+def _others_in(folder: Path) -> str:
+    names = sorted(p.name for p in folder.glob("*.ipynb")) if folder.is_dir() else []
+    return f"; {folder} holds {', '.join(names)}" if names else ""
+
+
+def tags(cell: Mapping[str, Any]) -> list[str]:
+    """The cell's tags; none where its metadata holds no list of them."""
+    metadata = cell.get("metadata")
+    listed = metadata.get("tags") if isinstance(metadata, Mapping) else None
+    return [tag for tag in listed if isinstance(tag, str)] if isinstance(listed, list) else []
+
+
+def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
+    """Whether the cell carries the tag."""
+    return tag in tags(cell)
+
+
+def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The one code cell tagged `parameters`; raises `NotebookError` unless there is exactly one."""
+    cells = [cell for cell in notebook.cells if takes_parameters(cell)]
+    if not cells:
+        raise NotebookError(
+            "the notebook has no cell tagged 'parameters': begin one with "
+            '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
+        )
+    if len(cells) > 1:
+        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
+    return cells[0]
+
+
+def parameters_source(source: Mapping[str, Any]) -> str:
+    """The text of the cell tagged `parameters`, empty when there is none.
+
+    Raises `NotebookError` for several: what is set in one would be undone in the next.
+    """
+    cells = [cell for cell in source["cells"] if takes_parameters(cell)]
+    if len(cells) > 1:
+        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
+    return cell_source(cells[0]) if cells else ""
+
+
+def takes_parameters(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell is the one whose values a run may set."""
+    return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
+
+
+def cell_source(cell: Mapping[str, Any]) -> str:
+    """The cell's text; in a file it may be a list of lines."""
+    source = cell.get("source", "")
+    return source if isinstance(source, str) else "".join(source)
+
+
+def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A copy without outputs, execution counts, random cell ids and traces of the machine."""
+    import nbformat
+
+    clean = nbformat.v4.new_notebook(metadata={"kernelspec": dict(KERNELSPEC)})
+    for number, cell in enumerate(notebook.cells):
+        metadata = {"tags": tags(cell)} if tags(cell) else {}
+        make = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
+        clean.cells.append(make(cell.source, metadata=metadata, id=f"cell-{number:02d}"))
+    return clean

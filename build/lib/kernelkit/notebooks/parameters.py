@@ -1,0 +1,247 @@
+"""Strict notebook parameters: names, types and ranges are read from the `parameters` cell.
+
+A line of that cell is a whole declaration:
+
+    dropout = 0.2          # [0, 1): share of the pooled features dropped before the head
+    accelerator = "auto"   # auto | tpu | gpu | cpu: what to run on
+    fine_tune = "none"     # none | all | last:N | block:NAME: what is trained after the head
+    epochs = 0             # >= 0: epochs of fine-tuning
+    network = "VGG16"      # in blossom.networks.NETWORKS | file:PATH: what looks at the photos
+
+The literal gives the type. What stands before the comment's first colon may give a range
+(`[a, b]`, `[a, b)`, `> a`, `>= a`), the choices (`a | b`), in which N stands for a whole number and
+a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`,
+with `| a` for what is not among them): a tuple, list, set or dict of one of the project's packages,
+written out in its source, which is read and not imported. Papermill only warns of a name that it
+does not know; here that is an error before anything runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import io
+import json
+import math
+import re
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.notebooks import constants
+from kernelkit.project import Project
+
+Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
+_INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
+_BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
+_CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
+_COMPARE = {
+    ">=": lambda value, bound: value >= bound,
+    ">": lambda value, bound: value > bound,
+    "<=": lambda value, bound: value <= bound,
+    "<": lambda value, bound: value < bound,
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a notebook: its default and its comment.
+
+    `choices` are those of the constant that the comment names, None where it names none.
+    """
+
+    name: str
+    default: Value
+    comment: str = ""
+    choices: tuple[Value, ...] | None = None
+
+    @property
+    def type(self) -> type:
+        """The type of the default, which every value must have."""
+        return type(self.default)
+
+    @property
+    def rule(self) -> str:
+        """The range or the choices, as written; empty when the comment declares none."""
+        head = re.split(r":\s", self.comment + " ", maxsplit=1)[0].strip()
+        is_range = _INTERVAL.fullmatch(head) or _BOUND.fullmatch(head)
+        return head if is_range or " | " in head or _CONSTANT.fullmatch(head) else ""
+
+    @property
+    def constant(self) -> str:
+        """The constant that holds the choices, `package.module.NAME`; empty without one."""
+        named = _CONSTANT.fullmatch(self.rule.split(" | ")[0])
+        return named[1] if named else ""
+
+    def check(self, value: Value) -> Value:
+        """`value` in the parameter's type; raises `ParameterError` if it does not fit."""
+        value = self._typed(value)
+        others = self.rule.split(" | ")[1:] if self.constant else []
+        if any(_fits(choice.strip(), str(value)) for choice in others):
+            return value
+        if self.choices is not None and value not in self.choices:
+            message = f"{self.name}={value!r} is not in {self.constant}"
+            raise ParameterError(f"{message}: {nearest(value, self.choices)}")
+        if self.rule and not self.constant and not _allowed(self.rule, value):
+            raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {self.rule}")
+        return value
+
+    def parse(self, text: str) -> Value:
+        """The value that `name=text` on a command line means."""
+        if self.type is str:
+            return self.check(text)
+        if self.type is bool and text.lower() in ("true", "false"):
+            return self.check(text.lower() == "true")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            try:
+                value = json.loads(text)
+            except ValueError:
+                value = text
+        return self.check(value)
+
+    def _typed(self, value: Value) -> Value:
+        if self.default is None:
+            return value
+        if self.type is float and type(value) is int:
+            value = float(value)
+        if type(value) is not self.type:
+            raise ParameterError(
+                f"{self.name}={value!r} has the wrong type: {_a(self.type)} is needed, "
+                f"like {self.default!r}"
+            )
+        if isinstance(value, float) and math.isnan(value):
+            raise ParameterError(f"{self.name} is not a number")
+        return value
+
+
+def declared(cell_source: str, project: Project | None = None) -> dict[str, Parameter]:
+    """The parameters that a cell's source declares, in its order.
+
+    `project`: whose modules hold the constants that comments name; without one those choices
+    are not looked up. Raises `NotebookError` for anything in the cell that is not
+    `name = literal`, and for a constant that the project does not have.
+    """
+    try:
+        body = ast.parse(cell_source).body
+    except SyntaxError as error:
+        raise NotebookError(f"the parameters cell is not Python: {error}") from None
+    comments = _comments(cell_source)
+    known: dict[str, Parameter] = {}
+    for statement in body:
+        name, default = _literal(statement)
+        if name in known:
+            raise NotebookError(f"the parameters cell assigns {name} twice")
+        known[name] = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
+        if project and (constant := known[name].constant):
+            choices = constants.members(project, constant)
+            known[name] = replace(known[name], choices=choices)
+    return known
+
+
+def check_offers(
+    values: Mapping[str, Value], offers: Mapping[str, Mapping[str, Sequence[Value]]]
+) -> None:
+    """Hold values against what a project's inputs offer, as `Project.offers` has it.
+
+    Raises `ParameterError` for one that is not among the choices.
+    """
+    for pair, choices in offers.items():
+        name, _, wanted = pair.partition("=")
+        if name not in values or str(values[name]) != wanted:
+            continue
+        for other, allowed in choices.items():
+            if other in values and values[other] not in allowed:
+                raise ParameterError(
+                    f"{other}={values[other]!r} is not what {pair} offers "
+                    f"({', '.join(map(str, allowed))}): {nearest(values[other], allowed)}"
+                )
+
+
+def nearest(value: Value, choices: Sequence[Value]) -> str:
+    """A hint for a value that is not among the choices: the nearest choice, or all of them."""
+    numbers = [c for c in choices if isinstance(c, int | float)]
+    if isinstance(value, int | float) and numbers:
+        return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
+    near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    return f"did you mean {near[0]}?" if near else f"it takes {', '.join(map(str, choices))}"
+
+
+def resolve(
+    parameters: Mapping[str, Parameter], given: Mapping[str, Value] | Iterable[str]
+) -> dict[str, Value]:
+    """What is `given`, checked: a mapping of typed values, or `name=text` strings.
+
+    Returns only the names that were given. Raises `ParameterError` with one line that
+    names the nearest right name.
+    """
+    if isinstance(given, Mapping):
+        return {name: _known(parameters, name).check(value) for name, value in given.items()}
+    values: dict[str, Value] = {}
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise ParameterError(f"-p {pair}: write it as name=value")
+        parameter = _known(parameters, name.strip())
+        if parameter.name in values:
+            raise ParameterError(f"{parameter.name} is given twice")
+        values[parameter.name] = parameter.parse(text)
+    return values
+
+
+def _known(parameters: Mapping[str, Parameter], name: str) -> Parameter:
+    if name in parameters:
+        return parameters[name]
+    near = difflib.get_close_matches(name, parameters, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(parameters)}"
+    raise ParameterError(f"the notebook has no parameter {name!r}: {hint}")
+
+
+def _literal(statement: ast.stmt) -> tuple[str, Value]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pass
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            pass
+        case _:
+            raise NotebookError(
+                f"line {statement.lineno} of the parameters cell is not `name = literal`"
+            )
+    try:
+        return name, ast.literal_eval(value)
+    except ValueError:
+        raise NotebookError(f"the parameters cell gives {name} no plain literal") from None
+
+
+def _comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
+
+
+def _allowed(rule: str, value: Value) -> bool:
+    if interval := _INTERVAL.fullmatch(rule):
+        opens, low, high, closes = interval.groups()
+        above = value >= float(low) if opens == "[" else value > float(low)
+        return bool(above and (value <= float(high) if closes == "]" else value < float(high)))
+    if bound := _BOUND.fullmatch(rule):
+        return bool(_COMPARE[bound[1]](value, float(bound[2])))
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return any(_fits(choice.strip(), text) for choice in rule.split("|"))
+
+
+def _fits(choice: str, text: str) -> bool:
+    prefix, colon, last = choice.rpartition(":")
+    if last.isupper():
+        pattern = r"[1-9]\d*" if last == "N" else r".+"
+        return re.fullmatch(re.escape(prefix + colon) + pattern, text) is not None
+    return text == choice
+
+
+def _a(kind: type) -> str:
+    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+    return names.get(kind, f"a {kind.__name__}")

@@ -1,0 +1,175 @@
+"use strict";
+// What every page draws with: elements, numbers as people write them, charts as wide as their place.
+const SVG = "http://www.w3.org/2000/svg";
+const COLOURS = 8;
+const DASHES = ["", "7 4", "2 3", "10 3 2 3", "14 5", "4 2"];
+const MARKS = ["circle", "square", "up", "diamond", "down", "cross"];
+
+function make(name, attributes = {}, ...inner) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) key in element ? (element[key] = value) : element.setAttribute(key, value);
+  element.append(...inner.filter((part) => part !== null && part !== undefined));
+  return element;
+}
+
+function draw(name, attributes, text) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function titled(element, text) {
+  element.append(draw("title", {}, text));
+  return element;
+}
+
+// ---- numbers ----------------------------------------------------------------------------
+
+function show(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+const duration = (value) => (value < 90 ? value.toFixed(value > 0 && value < 10 ? 1 : 0) + " s" : value < 5400 ? (value / 60).toFixed(1) + " min" : (value / 3600).toFixed(1) + " h");
+const fixed = (value) => (Math.abs(value) < 10 ? value.toFixed(4) : Math.abs(value) < 100 ? value.toFixed(2) : value.toLocaleString("en", { maximumFractionDigits: 0 }));
+
+// Round numbers from low to high, about so many, and how many digits tell them apart.
+function ticks(low, high, about, whole = false) {
+  if (!(high > low)) return { values: [low], digits: 3 };
+  const rough = (high - low) / Math.max(1, about);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  let step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+  if (whole) step = Math.max(1, Math.ceil(step));
+  let digits = 0;
+  while (digits < 12 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1;
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  return { values: Array.from({ length: Math.max(0, count) }, (_, n) => (first + n) * step), digits };
+}
+const tickText = (value, digits) => (Object.is(Math.round(value * 1e12), -0) ? 0 : value).toFixed(digits);
+
+function range(values, fromZero = false) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const pad = (fromZero ? high : high - low) * 0.12 || Math.abs(high) * 0.05 || 0.01;
+  return [fromZero ? 0 : low - pad, high + pad];
+}
+
+// ---- charts as wide as their place ------------------------------------------------------
+
+const painted = new Map(); // place -> [paint, width]
+const widths = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    const held = painted.get(target);
+    if (held && Math.abs(held[1] - contentRect.width) > 1) repaint(target);
+  }
+});
+
+function repaint(place) {
+  const held = painted.get(place);
+  held[1] = place.clientWidth;
+  if (held[1]) held[0](Math.max(220, held[1]));
+}
+
+// `paint(width)` fills the place, now and whenever its width changes.
+function chart(place, paint) {
+  place.classList.add("chart");
+  if (!painted.has(place)) widths.observe(place);
+  painted.set(place, [paint, 0]);
+  repaint(place);
+  return place;
+}
+
+// A frame with lines at round values of y; `format(value, digits)` says them.
+function frame(width, height, low, high, format, label, { unit = 1, right = 12, top = 24 } = {}) {
+  const marks = ticks(low / unit, high / unit, height / 55);
+  const texts = marks.values.map((value) => format(value, marks.digits));
+  const left = 12 + 7 * Math.max(2, ...texts.map((text) => text.length));
+  const box = { left, right: width - right, top, bottom: height - 36 };
+  const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  const y = (value) => box.bottom - ((value - low) / (high - low || 1)) * (box.bottom - box.top);
+  marks.values.forEach((value, n) => {
+    picture.append(draw("line", { x1: box.left, x2: box.right, y1: y(value * unit), y2: y(value * unit), class: "line" }));
+    picture.append(draw("text", { x: box.left - 6, y: y(value * unit) + 4, "text-anchor": "end" }, texts[n]));
+  });
+  return { picture, box, y };
+}
+
+function mark(kind, x, y, colour, size = 4) {
+  const s = size;
+  const shapes = {
+    square: `M${x - s} ${y - s}h${2 * s}v${2 * s}h${-2 * s}z`, up: `M${x} ${y - s}L${x + s} ${y + s}H${x - s}z`,
+    down: `M${x} ${y + s}L${x + s} ${y - s}H${x - s}z`, diamond: `M${x} ${y - s * 1.3}L${x + s * 1.3} ${y}L${x} ${y + s * 1.3}L${x - s * 1.3} ${y}z`,
+    cross: `M${x - s} ${y - s}L${x + s} ${y + s}M${x - s} ${y + s}L${x + s} ${y - s}`,
+    circle: `M${x - s} ${y}a${s} ${s} 0 1 0 ${2 * s} 0a${s} ${s} 0 1 0 ${-2 * s} 0z`,
+  };
+  return draw("path", { d: shapes[kind], style: `fill:${colour};stroke:${colour};stroke-width:1.5` });
+}
+
+// The look of the nth series: no two of the first 24 share colour, dash and mark.
+const look = (n) => ({ colour: `var(--s${n % COLOURS})`, dash: DASHES[(n + Math.floor(n / COLOURS)) % DASHES.length], mark: MARKS[(n + Math.floor(n / COLOURS)) % MARKS.length] });
+
+function legend(labels, lines = true) {
+  return make("ul", { className: "legend" }, ...labels.map((label, n) => {
+    const { colour, dash, mark: kind } = look(n);
+    const sign = draw("svg", { viewBox: "0 0 34 12", "aria-hidden": "true" });
+    if (lines) sign.append(draw("line", { x1: 0, x2: 34, y1: 6, y2: 6, style: `stroke:${colour};stroke-width:2`, "stroke-dasharray": dash }));
+    sign.append(mark(kind, 17, 6, colour));
+    return make("li", {}, sign, label);
+  }));
+}
+
+/* Lines over whole steps from 1, with a crosshair that follows the pointer and the arrow keys.
+   series: [{label, values, group}]; those of one group look alike. phases: [{at, label}]. */
+function lineChart(place, { series, label, step = "epoch", phases = [], height = 260, digits = 4, most = 10 }) {
+  const groups = [...new Set(series.map((one) => one.group ?? one.label))];
+  const longest = Math.max(...series.map((one) => one.values.length));
+  const known = series.flatMap((one) => one.values).filter(Number.isFinite);
+  const reading = make("p", { className: "reading quiet", ariaLive: "polite" });
+  let at = null;
+  chart(place, (width) => {
+    const { picture, box, y } = frame(width, height, ...range(known), tickText, `${label}: ${groups.join(", ")}`, { top: phases.length ? 40 : 24 });
+    const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * n) / (longest - 1) : (box.left + box.right) / 2);
+    picture.append(draw("text", { x: box.left, y: 12, class: "value" }, label));
+    const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / 60), true).values.filter((n) => n >= 1 && n <= longest);
+    for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": "middle" }, n));
+    picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, step));
+    for (const { at: begin, label: name } of phases) {
+      // The name has a row of its own above the curves, and leans to the side that has more room.
+      const place = (x(begin - 1) + x(begin)) / 2;
+      const late = place > (box.left + box.right) / 2;
+      picture.append(draw("line", { x1: place, x2: place, y1: 20, y2: box.bottom, class: "phase" }));
+      picture.append(draw("text", { x: place + (late ? -5 : 5), y: 32, "text-anchor": late ? "end" : "start" }, name));
+    }
+    for (const one of series) {
+      const { colour, dash, mark: kind } = look(groups.indexOf(one.group ?? one.label));
+      const points = one.values.map((value, n) => (Number.isFinite(value) ? [x(n), y(value)] : null)).filter(Boolean);
+      picture.append(titled(draw("polyline", { points: points.join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), one.title ?? one.label));
+      const every = Math.max(1, Math.ceil(points.length / 8));
+      points.forEach((point, n) => (n % every === 0 || n === points.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
+    }
+    const cross = draw("line", { y1: box.top, y2: box.bottom, class: "cross", visibility: "hidden" });
+    picture.append(cross);
+    picture.setAttribute("tabindex", "0");
+    const read = (n) => {
+      at = n === null ? null : Math.min(longest - 1, Math.max(0, n));
+      cross.setAttribute("visibility", at === null ? "hidden" : "visible");
+      if (at === null) return reading.replaceChildren("Point at the chart, or focus it and use the arrow keys, to read values.");
+      for (const end of ["x1", "x2"]) cross.setAttribute(end, x(at));
+      const here = series.filter((one) => Number.isFinite(one.values[at])).sort((a, b) => b.values[at] - a.values[at]);
+      const more = here.length > most ? [make("span", {}, `and ${here.length - most} more`)] : [];
+      reading.replaceChildren(make("b", {}, `${step} ${at + 1}`), ...here.slice(0, most).map((one) => make("span", {}, `${one.label} `, make("b", {}, one.values[at].toFixed(digits)))), ...more);
+    };
+    picture.addEventListener("pointermove", (event) => {
+      const own = picture.getBoundingClientRect();
+      const where = ((event.clientX - own.left) * width) / own.width;
+      read(longest > 1 ? Math.round(((where - x(0)) / (x(longest - 1) - x(0))) * (longest - 1)) : 0);
+    });
+    picture.addEventListener("keydown", (event) => {
+      const moves = { ArrowLeft: (at ?? longest) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: longest - 1, Escape: null };
+      if (event.key in moves) { event.preventDefault(); read(moves[event.key]); }
+    });
+    place.replaceChildren(picture, legend(groups), reading);
+    read(at);
+  });
+}

@@ -1,0 +1,66 @@
+"""A run's `history.csv`: one row an epoch, numbers and the phase that they belong to."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+HISTORY = "history.csv"
+VALIDATED = "val_"
+LEARNT = ("val_accuracy", "val_loss", "loss")  # where a history has no column of the score
+
+Columns = dict[str, list[str]]
+
+
+def read(folder: Path) -> Columns:
+    """The columns as text, as far as they are written; empty where there is nothing to read."""
+    try:
+        with (folder / HISTORY).open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return {}
+    names = [name for name in (rows[0] if rows else ()) if name]
+    return {name: [row.get(name) or "" for row in rows] for name in names}
+
+
+def numbers(texts: Sequence[str]) -> list[float]:
+    """The numbers at the beginning of a column, nan where a cell is empty."""
+    values = []
+    for text in texts:
+        try:
+            values.append(float(text or "nan"))
+        except ValueError:
+            break  # the last line may be half written
+    return values
+
+
+def of_score(score: str) -> tuple[str, str]:
+    """The columns that show a score by epoch, on validation first."""
+    return VALIDATED + score, score
+
+
+def curve(folder: Path, names: Sequence[str]) -> tuple[str, list[float]]:
+    """The first of these columns that the history has, and its numbers by epoch."""
+    columns = read(folder)
+    for name in names:
+        if name in columns and columns[name][0]:
+            return name, [value for value in numbers(columns[name]) if not math.isnan(value)]
+    return "", []
+
+
+def phases(columns: Columns) -> list[tuple[int, str]]:
+    """(epoch from 0, name) where a column of words, as the phase is, changes."""
+    for values in columns.values():
+        if values and not any(_is_number(value) for value in values) and any(values):
+            return [(n, v) for n, v in enumerate(values) if n and v and v != values[n - 1]]
+    return []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

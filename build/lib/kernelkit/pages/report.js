@@ -1,0 +1,151 @@
+"use strict";
+// A run's report: its learning curves, its matrices, and contents that show where one is.
+const data = JSON.parse(document.getElementById("data").textContent);
+const LABEL = 14; // pixels of a line of names
+const CELLS = [4, 6, 8, 11, 14, 18, 24, 32]; // sides of a cell to choose from, in pixels
+
+for (const place of document.querySelectorAll("[data-chart]")) {
+  lineChart(place, { height: 240, ...data.curves[Number(place.dataset.chart)] });
+}
+
+// ---- a matrix that can be read at a hundred classes -------------------------------------
+
+function matrix(place, { names, counts }) {
+  const n = names.length;
+  const sums = counts.map((row) => row.reduce((a, b) => a + b, 0));
+  const longest = Math.max(...names.map((name) => name.length));
+  // Wide enough for a bold name; on a narrow page a third of it, and names are cut short.
+  const side = Math.min(215, 12 + 7.8 * longest, Math.max(110, place.clientWidth / 3));
+  const letters = Math.floor((side - 12) / 7.8 + 0.01);
+  const reading = make("p", { className: "reading", ariaLive: "polite" }, "Point at a cell, or focus the matrix and use the arrow keys.");
+  const out = make("button", { type: "button", textContent: "−", ariaLabel: "smaller" });
+  const inn = make("button", { type: "button", textContent: "+", ariaLabel: "larger" });
+  const fit = make("button", { type: "button", textContent: "Fit" });
+  const key = (name, text) => [make("span", { className: "key " + name }), " " + text];
+  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "right, "), ...key("wrong", "mistaken; the stronger, the larger the share of the row")));
+  const held = make("div", { className: "matrix", tabIndex: 0, role: "application", ariaLabel: `Matrix of ${n} by ${n}: rows are true, columns guessed. Arrow keys move from cell to cell, plus and minus zoom.` });
+  place.append(bar, held, reading);
+  let at = null;
+  let level = null;
+  let parts = {};
+
+  const fitting = () => {
+    const room = held.clientWidth - side - 20;
+    return Math.max(0, CELLS.findLastIndex((size) => size * n <= room));
+  };
+
+  const pad = () => Math.max(0, Math.ceil(9 - CELLS[level] / 2)); // or the first name is cut off
+
+  function paint() {
+    const size = CELLS[level];
+    const all = size * n + 2 * pad();
+    const every = Math.ceil(LABEL / size);
+    const grid = draw("svg", { width: all, height: all, viewBox: `${-pad()} ${-pad()} ${all} ${all}`, "aria-hidden": "true" });
+    const left = draw("svg", { class: "left", width: side, height: all, "aria-hidden": "true" });
+    const top = draw("svg", { class: "top", width: all, height: side, "aria-hidden": "true" });
+    grid.append(draw("rect", { width: size * n, height: size * n, class: "ground" }));
+    counts.forEach((row, i) => row.forEach((count, j) => {
+      if (!count) return;
+      const share = Math.sqrt(count / sums[i]);
+      grid.append(draw("rect", { x: j * size, y: i * size, width: size, height: size, class: i === j ? "right" : "wrong", "fill-opacity": (0.18 + (i === j ? 0.6 : 0.82) * share).toFixed(2) }));
+      if (size >= 18) grid.append(draw("text", { x: (j + 0.5) * size, y: (i + 0.5) * size + 4, "text-anchor": "middle", class: "count" }, count));
+    }));
+    for (let k = 0; k <= n; k += size >= 8 ? 1 : every) {
+      grid.append(draw("line", { x1: k * size, x2: k * size, y1: 0, y2: n * size, class: "rule" }), draw("line", { y1: k * size, y2: k * size, x1: 0, x2: n * size, class: "rule" }));
+    }
+    parts = { grid, cursor: draw("rect", { width: size, height: size, class: "cursor", visibility: "hidden" }), rows: [], columns: [] };
+    grid.append(parts.cursor);
+    names.forEach((name, k) => {
+      if (k % every) return;
+      const short = name.length > letters ? name.slice(0, letters - 1) + "…" : name;
+      const middle = pad() + (k + 0.5) * size;
+      parts.rows[k] = draw("text", { x: side - 5, y: middle + 4, "text-anchor": "end" }, short);
+      parts.columns[k] = draw("text", { transform: `translate(${middle + 4} ${side - 5}) rotate(-90)` }, short);
+      left.append(parts.rows[k]);
+      top.append(parts.columns[k]);
+    });
+    const corner = make("div", { className: "corner" }, "true ↓", make("br"), "guessed →");
+    corner.style.cssText = `width:${side}px;height:${side}px`;
+    held.replaceChildren(make("div", { className: "grid" }, corner, top, left, grid));
+    out.disabled = level === 0;
+    inn.disabled = level === CELLS.length - 1;
+    mark();
+  }
+
+  function mark() {
+    if (!at) return;
+    const [i, j] = at;
+    const size = CELLS[level];
+    for (const [key, value] of Object.entries({ x: j * size, y: i * size, visibility: "visible" })) parts.cursor.setAttribute(key, value);
+    [parts.rows, parts.columns].forEach((texts, side) => texts.forEach((text, k) => text.classList.toggle("at", k === at[side])));
+    const share = sums[i] ? ` of ${sums[i]} (${((100 * counts[i][j]) / sums[i]).toFixed(0)} %)` : "";
+    reading.replaceChildren(make("span", {}, "true ", make("b", {}, names[i])), make("span", {}, "guessed ", make("b", {}, names[j])), make("span", {}, make("b", {}, counts[i][j]), share));
+  }
+
+  function see() {
+    const size = CELLS[level];
+    const [i, j] = at;
+    const room = [held.clientWidth - side, held.clientHeight - side];
+    if (j * size < held.scrollLeft) held.scrollLeft = j * size;
+    if ((j + 1) * size > held.scrollLeft + room[0]) held.scrollLeft = (j + 1) * size - room[0];
+    if (i * size < held.scrollTop) held.scrollTop = i * size;
+    if ((i + 1) * size > held.scrollTop + room[1]) held.scrollTop = (i + 1) * size - room[1];
+  }
+
+  function zoom(to) {
+    const before = CELLS[level];
+    const middle = [held.scrollLeft, held.scrollTop].map((value) => value / before);
+    level = Math.min(CELLS.length - 1, Math.max(0, to));
+    paint();
+    [held.scrollLeft, held.scrollTop] = middle.map((value) => value * CELLS[level]);
+    if (at) see();
+  }
+
+  held.addEventListener("pointermove", (event) => {
+    const own = parts.grid.getBoundingClientRect();
+    const [j, i] = [event.clientX - own.left, event.clientY - own.top].map((value) => Math.floor((value - pad()) / CELLS[level]));
+    if (i >= 0 && j >= 0 && i < n && j < n && !(at && at[0] === i && at[1] === j)) { at = [i, j]; mark(); }
+  });
+  held.addEventListener("keydown", (event) => {
+    const [i, j] = at || [0, 0];
+    const moves = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, n - 1] };
+    if (event.key in moves) {
+      event.preventDefault();
+      at = at ? moves[event.key].map((value) => Math.min(n - 1, Math.max(0, value))) : [0, 0];
+      mark();
+      see();
+    } else if (event.key === "+" || event.key === "=") zoom(level + 1);
+    else if (event.key === "-") zoom(level - 1);
+  });
+  out.onclick = () => zoom(level - 1);
+  inn.onclick = () => zoom(level + 1);
+  fit.onclick = () => zoom(fitting());
+  level = Math.max(fitting(), n > 30 ? 0 : 4);
+  paint();
+}
+
+for (const place of document.querySelectorAll("[data-matrix]")) matrix(place, data.matrices[Number(place.dataset.matrix)]);
+
+// ---- where one is -----------------------------------------------------------------------
+
+const links = [...document.querySelectorAll(".contents a")];
+const targets = links.map((link) => document.querySelector(link.getAttribute("href")));
+
+function here() {
+  const ends = window.innerHeight + window.scrollY >= document.body.scrollHeight - 4;
+  const passed = targets.findLastIndex((target) => target.getBoundingClientRect().top < window.innerHeight / 3);
+  const now = ends ? targets.length - 1 : Math.max(0, passed);
+  links.forEach((link, n) => (n === now ? link.setAttribute("aria-current", "location") : link.removeAttribute("aria-current")));
+}
+
+addEventListener("scroll", here, { passive: true });
+addEventListener("resize", here);
+for (const link of links) {
+  link.addEventListener("click", () => {
+    const folded = document.querySelector(link.getAttribute("href") + " > details");
+    if (folded) folded.open = true;
+  });
+}
+// What is folded is printed too, but for the notebook.
+addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("section:not(#notebook) details")) one.open = true; });
+here();

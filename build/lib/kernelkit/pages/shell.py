@@ -1,0 +1,91 @@
+"""One HTML file that needs no network: the style sheet, the scripts and the data are inside it.
+
+Nothing but the kit's own scripts runs in a page: its Content-Security-Policy names their hashes,
+and allows no address to be asked for anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+PAGES = Path(__file__).parent
+STYLE, CHART = "style.css", "chart.js"
+_TRAIL = '<nav class="trail" aria-label="Way back">'
+_END = "</nav>"
+
+
+def page(
+    title: str,
+    body: str,
+    scripts: Sequence[str],
+    data: Mapping[str, Any],
+    back: Mapping[str, str] | None = None,
+) -> str:
+    """The page's HTML; `title` is text, `body` markup that the caller answers for.
+
+    `scripts`: names of files in this folder, which run in that order and find `data` as JSON in
+    the element `data`. `back`: {name: relative address} of the pages that led here.
+    """
+    sources = [source(name) for name in scripts]
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        f"form-action 'none'; script-src {' '.join(map(_hash, sources)) or _NO_SCRIPT}"
+    )
+    return "\n".join([
+        "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<link rel="icon" href="data:,">', f"<title>{html.escape(title)}</title>",
+        f"<style>\n{source(STYLE)}</style>", "</head>", "<body>", _trail(back or {}), body,
+        f'<script type="application/json" id="data">{as_json(data)}</script>',
+        *(f"<script>{text}</script>" for text in sources), "</body>", "</html>", "",
+    ])  # fmt: skip
+
+
+_NO_SCRIPT = "'none'"
+
+
+def source(name: str) -> str:
+    """The text of a file of this folder."""
+    return (PAGES / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def as_json(value: object) -> str:
+    """JSON that may stand in a script element, with null for nan and infinities."""
+    # "</" would end the script element, wherever in a string it stands, and "<!--" its reading.
+    return json.dumps(_finite(value)).replace("<", "\\u003c")
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value
+
+
+def _trail(back: Mapping[str, str]) -> str:
+    links = " · ".join(
+        f'<a href="{html.escape(address)}">← {html.escape(name)}</a>'
+        for name, address in back.items()
+    )
+    return f"<header>{_TRAIL}{links}{_END}</header>"
+
+
+def with_way_back(text: str, back: Mapping[str, str]) -> str:
+    """A page's HTML with these links in place of the ones it has; other texts as they are."""
+    begin, found, rest = text.partition(f"<header>{_TRAIL}")
+    end = rest.partition(f"{_END}</header>")[2]
+    return f"{begin}{_trail(back)}{end}" if found else text

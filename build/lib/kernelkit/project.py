@@ -1,0 +1,242 @@
+"""A repository's own settings for its pushes: `[tool.kernelkit]` in `pyproject.toml`.
+
+[tool.kernelkit]
+packages = ["mypackage"]               # what rides inside a pushed notebook
+keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
+wheels = ["optuna==4.6.0"]             # packages that Kaggle's image lacks, installed from wheels
+
+# fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
+catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
+
+[tool.kernelkit.needs]                 # parameter values that need something of Kaggle
+internet = ["weights=imagenet"]
+download = ["weights=auto"]            # the internet, or a dataset, model or kernel attached
+competition = ["data=competition"]
+desk = ["data=drawn"]                  # what works at the desk only
+
+[tool.kernelkit.tpu]                   # `kernelkit tpu`: programs compiled for a TPU at the desk
+command = "python -m blossom.compile"  # reads a request, writes figures (kernelkit.tpu.compiling)
+requirements = "requirements-tpu.lock" # what its environment, .venv-tpu, is made of
+note = "3 GB"                          # what a user should know before that is made
+batch = "batch_size"                   # the parameter with the images for each replica
+before_push = false                    # whether every push to a TPU is checked
+
+[tool.kernelkit.shown]                 # what pages and lines tell of a run first
+score = "f1"                           # of metrics.json: what runs are ranked by
+parameters = ["model", "image_size"]
+measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
+
+[[tool.kernelkit.shown.sections]]      # what a report shows of the run's files, in this order
+title = "Score of each class"
+file = "class_scores.csv"
+kind = "bars"                          # figure | table | bars | matrix | photos
+caption = "F1 of each class, the worst first."
+
+[tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
+"data=competition" = {image_size = [192, 224]}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import PreflightError
+from kernelkit.shown import Shown
+
+NEEDS = ("internet", "download", "competition", "desk")
+RUNS = "runs"  # the folder of runs, at a project's root
+LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
+PATH = "PYTHONPATH"
+PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
+SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
+
+
+@dataclass(frozen=True)
+class TpuSettings:
+    """How a project's programs are compiled for a TPU; an empty `command` means not at all."""
+
+    command: str = ""
+    requirements: str = ""
+    note: str = ""
+    batch: str = ""
+    before_push: bool = False
+
+
+@dataclass(frozen=True)
+class Project:
+    """A repository: its root, the packages it bundles, what parameter values need and allow.
+
+    `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
+    packages that are installed in a session; `offers`: {"name=value": {other name: its choices}},
+    of what is pushed.
+    """
+
+    root: Path
+    packages: tuple[str, ...] = ()
+    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    catalogue: str = ""
+    leave_out: tuple[str, ...] = ()
+    shown: Shown = field(default_factory=Shown)
+    version: str = ""
+    offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
+    tpu: TpuSettings = field(default_factory=TpuSettings)
+    keep_best: dict[str, Any] = field(default_factory=dict)
+    wheels: tuple[str, ...] = ()
+    title: str = ""
+
+    @property
+    def wheels_name(self) -> str:
+        """What the names of its datasets of wheels begin with, as Kaggle takes it."""
+        slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
+        return f"{slug[:34].rstrip('-') or 'project'}-wheels"
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        """The names of the packages in `wheels`, as indexes write them: small, with hyphens."""
+        names = (re.split(r"[\[=]", pin)[0] for pin in self.wheels)
+        return frozenset(re.sub(r"[-_.]+", "-", name).lower() for name in names)
+
+    def package_folder(self, package: str) -> Path:
+        """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
+        for folder in (self.root / "src" / package, self.root / package):
+            if (folder / "__init__.py").is_file():
+                return folder
+        raise PreflightError(
+            f"no package {package} under {self.root / 'src'}: correct packages in "
+            f"[tool.kernelkit] of {self.root / 'pyproject.toml'}"
+        )
+
+    def import_paths(self) -> list[Path]:
+        """The folders that its modules are imported from: `src/`, and where its packages lie."""
+        folders = [self.root / "src"] if (self.root / "src").is_dir() else []
+        for package in self.packages:
+            with contextlib.suppress(PreflightError):  # the push reports a missing package
+                folders.append(self.package_folder(package).parent)
+        return list(dict.fromkeys(folders))
+
+    def name(self, path: Path) -> str:
+        """`path` as seen from the root, with forward slashes."""
+        path = Path(path).resolve()
+        return (
+            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+        )
+
+
+@contextlib.contextmanager
+def importable(notebook: Path) -> Iterator[None]:
+    """For the length of a block, processes started here import the notebook's project.
+
+    Its packages need not be installed, and are found before any that are.
+    """
+    before = os.environ.get(PATH)
+    paths = [str(path) for path in find_project(notebook).import_paths()]
+    os.environ[PATH] = os.pathsep.join([*paths, *([before] if before else [])])
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(PATH, None)
+        else:
+            os.environ[PATH] = before
+
+
+def find_project(start: Path) -> Project:
+    """The project that `start` lies in: the nearest folder above with a `pyproject.toml`.
+
+    A notebook outside any project bundles no package.
+    """
+    start = Path(start).resolve()
+    for folder in [start, *start.parents]:
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            return _read(folder, file)
+    return Project(start if start.is_dir() else start.parent)
+
+
+def _read(root: Path, file: Path) -> Project:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:  # of the TOML, or of its UTF-8
+        raise PreflightError(f"{file} is not TOML: {error}") from None
+    kit = content.get("tool", {}).get("kernelkit", {})
+    needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}
+    if unknown := sorted(set(needs) - set(NEEDS)):
+        raise PreflightError(
+            f"{file}: [tool.kernelkit.needs] has no {unknown[0]!r}: it takes {', '.join(NEEDS)}"
+        )
+    return Project(
+        root,
+        packages=tuple(kit.get("packages", ())),
+        needs=needs,
+        catalogue=kit.get("catalogue", ""),
+        leave_out=tuple(kit.get("leave_out", ())),
+        shown=_shown(file, kit["shown"]) if "shown" in kit else Shown(),
+        version=str(content.get("project", {}).get("version", "")),
+        offers=_offers(file, kit.get("offers", {})),
+        tpu=_tpu(file, kit.get("tpu", {})),
+        keep_best=kit.get("keep_best", {}),
+        wheels=_wheels(file, kit.get("wheels", [])),
+        title=str(content.get("project", {}).get("name", "")),
+    )
+
+
+def shown(start: Path) -> Shown:
+    """What to show of runs under `start`, from the session, its project, or the present project."""
+    if setting := os.environ.get(SHOWN):
+        return Shown.read(json.loads(setting))
+    own = find_project(start).shown
+    return own if own != Shown() else find_project(Path.cwd()).shown
+
+
+def _shown(file: Path, written: dict[str, Any]) -> Shown:
+    try:
+        return Shown.read(written)
+    except (ValueError, TypeError) as error:
+        raise PreflightError(
+            f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
+        ) from None
+
+
+def _wheels(file: Path, written: Any) -> tuple[str, ...]:
+    pins = written if isinstance(written, list) else [None]
+    for number, pin in enumerate(pins, start=1):
+        if not (isinstance(pin, str) and PIN.fullmatch(pin)):  # an address may hold a token
+            raise PreflightError(
+                f'{file}: wheels in [tool.kernelkit] takes a list of "name==version", and entry '
+                f"{number} is something else"
+            )
+    return tuple(pins)
+
+
+def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    offers: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for pair, choices in written.items():
+        lists = isinstance(choices, dict) and all(isinstance(c, list) for c in choices.values())
+        if "=" not in pair or not lists:
+            raise PreflightError(
+                f"{file}: [tool.kernelkit.offers] takes lines like "
+                '"data=competition" = {image_size = [192, 224]}'
+            )
+        offers[pair] = {name: tuple(values) for name, values in choices.items()}
+    return offers
+
+
+def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
+    known = {one.name: type(one.default) for one in fields(TpuSettings)}
+    for name, value in written.items():
+        if type(value) is not known.get(name):
+            takes = ", ".join(
+                f"{known_name} ({kind.__name__})" for known_name, kind in known.items()
+            )
+            raise PreflightError(
+                f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
+            )
+    return TpuSettings(**written)

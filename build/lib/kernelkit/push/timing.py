@@ -1,0 +1,61 @@
+"""The time limits of a push. Tests shorten them; users leave them alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelkit.kaggle_api.connection import Timeouts
+from kernelkit.kaggle_api.retries import REAL, Clock, Retries
+
+SETTLE_SECONDS = (5.0, 15.0, 30.0)  # after these pauses Kaggle is asked whether a push arrived
+
+
+@dataclass(frozen=True)
+class SavingPolicy:
+    """How often SaveKernel may be sent in all, and how long to look before sending it again."""
+
+    sends: int = 3
+    settle: tuple[float, ...] = SETTLE_SECONDS
+
+
+@dataclass(frozen=True)
+class PollPolicy:
+    """How often to look and how long to wait, in seconds.
+
+    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While
+    it fails to answer, the pause doubles up to `longest`, or to what `Retry-After` says.
+    `queue` is for the time before the session starts (a TPU's can be hours), `margin` for the
+    end of a session past its time limit, `silence` for Kaggle not answering at all.
+    """
+
+    poll: float = 15.0
+    slow_poll: float = 60.0
+    quick_for: float = 900.0
+    longest: float = 300.0
+    queue: float = 6 * 3600.0
+    margin: float = 900.0
+    silence: float = 1800.0
+    confirmations: int = 3  # polls before a session with no log or no status counts as settled
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The clock and every limit in time; the defaults are for Kaggle itself."""
+
+    clock: Clock = REAL
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retries: Retries = field(default_factory=Retries)
+    saving: SavingPolicy = field(default_factory=SavingPolicy)
+    patience: PollPolicy = field(default_factory=PollPolicy)
+    fetch_seconds: float = 2 * 3600.0  # 20 GB, the most that a run may leave, at 3 MB/s
+    score_seconds: float = 1800.0  # from a submission to its score
+
+
+KAGGLE = Timing()
+
+# A rehearsal throttles nobody and runs minutes, not hours.
+REHEARSAL = Timing(
+    retries=Retries(first=0.5, longest=5.0, patience=60.0),
+    saving=SavingPolicy(settle=(1.0, 2.0, 4.0)),
+    patience=PollPolicy(poll=1.0, slow_poll=2.0, queue=600.0, margin=60.0, silence=120.0),
+)

@@ -1,0 +1,120 @@
+"""Add to the queue, look at it, take from it: nothing here asks Kaggle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.push import attached_wheels, plan, preflight
+from kernelkit.push import ledger as ledgers
+from kernelkit.push.context import CommandOptions, PushContext, in_project
+from kernelkit.queue.items import UNSUBMITTED, WAITING, Queue, QueuedPush
+from kernelkit.runs import claims
+from kernelkit.terminal import invocation
+
+REMOVABLE = (
+    WAITING, UNSUBMITTED, ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED,
+    ledgers.LOST,
+)  # fmt: skip
+
+
+def add(
+    notebook: Path | None = None,
+    parameters: Sequence[str] | Mapping[str, Any] = (),
+    *,
+    metadata: Path | None = None,
+    accelerator: str | None = None,
+    timeout: float | None = None,
+    output: Path | None = None,
+    continues: bool = False,
+    force: bool = False,
+    submit: str | None = None,
+    **options: Unpack[CommandOptions],
+) -> int:
+    """Check a push as `push_kernel` would offline and put it at the queue's end, frozen.
+
+    Returns its number. The arguments are those of `push_kernel`; `force` queues what waits
+    already, or was complete before, once more. Raises what `plan.make` raises and `PreflightError`.
+    """
+    context = in_project(plan.here(metadata or notebook), **options)
+    if output:
+        claims.check_free(output)
+    planned = plan.make(notebook, parameters, metadata, accelerator, timeout)
+    for finding in planned.findings:
+        if finding.level != "error":
+            context.report(finding.level, finding.text)
+    preflight.stop_on_errors(planned.findings)
+    preflight.check_submission(planned.metadata, submit)
+    attached_wheels.find(context, planned.request.project)  # now, and not when its turn comes
+    queue = Queue(context.runs)
+    for item in queue.items():
+        same = item.plan.content == planned.content
+        if same and not force and _state(context, item) == WAITING:
+            raise PreflightError(f"identical to the queued push {item.number}: add it all the same "
+                                 "with --force")  # fmt: skip
+    item = queue.add(planned, output, force=force, submit=submit, continues=continues)
+    hint = f"{invocation.command('queue')} run"
+    context.report("queued", f"{item.number}: {_words(item)}. Push what is queued with: {hint}",
+                   number=item.number)  # fmt: skip
+    return item.number
+
+
+def listing(
+    **options: Unpack[CommandOptions],
+) -> list[tuple[int, str]]:
+    """Report the state of each item, in order; returns (number, state) of each."""
+    context = in_project(plan.here(None), **options)
+    found = []
+    for item in Queue(context.runs).items():
+        push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
+        state = _state(context, item)
+        reference = f"  {push.reference}" if push and push.version else ""
+        context.report(
+            "status", f"{item.number}  {state}{reference}  {_words(item)}",
+            number=item.number, state=state, added=item.added,
+            push=push.reference if push and push.version else None,
+        )  # fmt: skip
+        found.append((item.number, state))
+    if not found:
+        context.report("status", "the queue is empty")
+    return found
+
+
+def remove(
+    numbers: Sequence[int],
+    **options: Unpack[CommandOptions],
+) -> None:
+    """Remove items that wait or are over; for any other raises `ParameterError` and removes none.
+
+    What the ledger has of their pushes stays.
+    """
+    context = in_project(plan.here(None), **options)
+    queue = Queue(context.runs)
+    items = [queue.find(number) for number in numbers]
+    for item in items:
+        state = _state(context, item)
+        if state not in REMOVABLE:
+            raise ParameterError(
+                f"queued push {item.number} is {state}: wait for it with "
+                f"{invocation.command('queue')} run, or end it with {invocation.command('stop')}"
+            )
+    for item in items:
+        queue.remove(item)
+        context.report("removed", f"{item.number}: {_words(item)}", number=item.number)
+
+
+def _state(context: PushContext, item: QueuedPush) -> str:
+    return item.state_in(context.ledger, rehearsal=context.report.rehearsal)
+
+
+def _words(item: QueuedPush) -> str:
+    """What an item is: notebook, machine, the longest it may take, and the parameters given."""
+    request = item.plan.request
+    given = " ".join(f"{name}={value}" for name, value in request.bundle.parameters.items())
+    minutes = request.timeout_minutes
+    bound = "" if minutes is None else f" for at most {minutes:g} min"
+    machine = request.metadata.machine.words
+    more = ", goes on from the last run" * item.continues + ", to be submitted" * bool(item.submit)
+    return f"{request.metadata.code_file.name} on {machine}{bound} {given}".rstrip() + more

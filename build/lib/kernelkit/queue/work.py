@@ -1,0 +1,185 @@
+"""Work off the queue: one push after the other, each as soon as there is a session and hours.
+
+What was done before this process began is read from the ledger, so that it may be killed at any
+moment: a push that was being sent is looked for at Kaggle before it is sent again, and so is a
+submission; one that arrived is waited for and fetched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Unpack
+
+from kernelkit.errors import (
+    CapacityError,
+    KernelBusyError,
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    ParameterError,
+    PreflightError,
+    RefusedError,
+    RunFailedError,
+    StillRunningError,
+)
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.push import attached_wheels, plan, preflight, readiness
+from kernelkit.push import ledger as ledgers
+from kernelkit.push.context import CommandOptions, PushContext, in_project
+from kernelkit.push.follow import follow, kernel_of
+from kernelkit.push.ledger import Push
+from kernelkit.push.plan import Plan
+from kernelkit.push.send import look_after_cut_off, send
+from kernelkit.queue.items import Queue, QueuedPush
+from kernelkit.terminal import invocation
+
+# Errors that end one push and do not concern the next one.
+ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
+
+
+def work_off(
+    *,
+    wait: bool = True,
+    **options: Unpack[CommandOptions],
+) -> None:
+    """Push, wait for and fetch what is queued, in order, until nothing is left to do.
+
+    wait   whether to wait for sessions, hours and runs; otherwise do what can be done now
+
+    With `local` it is rehearsed, and stays as it is for Kaggle itself.
+
+    A push that ends badly does not stop the next ones; the error of the first such push is raised
+    at the end. Raises `StillRunningError` where `wait` is false and something waits or
+    runs, and at once the errors after which no other push can be made: `CredentialsError`,
+    `NetworkError`, `DeadlineError`.
+    """
+    if options.get("local") and not wait:
+        raise ParameterError("a rehearsal's Kaggle lives as long as the command: drop --no-wait")
+    context = in_project(plan.here(None), **options)
+    tried: list[QueuedPush] = []
+    failures: list[KernelkitError] = []
+    with context.alone_in_queue():
+        while item := _next(context, tried):
+            tried.append(item)
+            try:
+                _work(context, item, wait=wait)
+            except ITS_OWN as error:
+                failures.append(error)
+                context.report("failure", f"queued push {item.number}: {error}", number=item.number)
+    if failures:
+        several = f"{len(failures)} queued pushes ended badly; the first: "
+        message = f"{several if len(failures) > 1 else ''}{failures[0]}"
+        raise type(failures[0])(context.report.clear(message))
+
+
+def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
+    """The first item with something to do that was not tried; others may add some meanwhile."""
+    done = {item.added for item in tried}
+    rehearsal = context.report.rehearsal
+    for item in Queue(context.runs).items():
+        if item.added not in done and not item.is_over(context.ledger, rehearsal=rehearsal):
+            return item
+    return None
+
+
+def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
+    """Bring one item to its end, from the state that it is in."""
+    request = item.plan.request
+    context = replace(context, catalogue=item.plan.catalogue, root=request.project.root)
+    with context.asking() as kaggle:
+        rehearsal = context.report.rehearsal
+        push, quota = item.push_in(context.ledger, rehearsal=rehearsal), None
+        if push is None or not push.version:
+            sent = _send(context, item, kaggle, wait=wait)
+            if sent is None:
+                return
+            push, quota = sent
+        if not wait:
+            _stop_if_alive(context, item, push, kaggle)
+        follow(context, kaggle, push, item.output, request.bundle.text, quota, item.submit,
+               submit_once=True)  # fmt: skip
+
+
+def _send(
+    context: PushContext, item: QueuedPush, kaggle: Kaggle, *, wait: bool
+) -> tuple[Push, Quota | None] | None:
+    """Push the item once there is room for it; returns the push, and the hours left before it.
+
+    None where it was removed from the queue while it waited.
+    """
+    planned = readiness.with_account(context, item.plan, kaggle)
+    preflight.stop_on_errors(planned.findings)
+    if item.continues:
+        planned = readiness.continuing(context, planned, kaggle)
+    planned, wheels = attached_wheels.attach(context, planned, kaggle)
+    attached_wheels.upload(context, kaggle, wheels)
+    clock, patience = context.timing.clock, context.timing.patience
+    if item.state_in(context.ledger, rehearsal=context.report.rehearsal) == ledgers.SENDING:
+        clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
+    pause, told, answered = patience.slow_poll, "", clock.now()
+    while item in Queue(context.runs):
+        try:
+            return _send_now(context, item, planned, kaggle)
+        except (CapacityError, KernelBusyError) as error:
+            reason, answered = str(error), clock.now()
+        except NetworkError as error:
+            if not wait or clock.now() - answered > patience.silence:
+                raise
+            reason = str(error)
+        if not wait:
+            raise StillRunningError(f"queued push {item.number} waits: {reason}")
+        if reason != told:
+            context.report("waiting", f"queued push {item.number}: {reason}", number=item.number)
+        told = reason
+        clock.sleep(pause)
+        pause = min(patience.longest, 2 * pause)
+    return None
+
+
+def _send_now(
+    context: PushContext, item: QueuedPush, planned: Plan, kaggle: Kaggle
+) -> tuple[Push, Quota | None]:
+    """Push the item, unless that was done already; raises what keeps it from being pushed now."""
+    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    with context.alone_with(str(kernel)):  # the checks hold until the push is sent
+        look_after_cut_off(context, kaggle, kernel)
+        push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
+        if push and push.version:
+            return push, None
+        found = readiness.account_status(context, planned, kaggle)
+        _check_hours(planned, found.quota)
+        readiness.tell(context, planned, found)
+        sent = send(context, planned, kaggle, force=item.force, queued=item.added)
+        return sent, found.quota
+
+
+def _check_hours(planned: Plan, quota: Quota | None) -> None:
+    """Raise `CapacityError` where the week's hours might not last to the end of the session."""
+    longest = readiness.hours(planned)
+    if quota is None or quota.left >= longest:
+        return
+    kind = planned.metadata.machine.kind.upper()
+    if quota.allowed < longest:
+        raise PreflightError(
+            f"the run may take {longest:.1f} h and a week has {quota.allowed:.1f} {kind} hours: "
+            "bound it with --timeout MINUTES"
+        )
+    raise CapacityError(
+        f"{quota.left:.1f} of {quota.allowed:.0f} {kind} hours are left this week and the run may "
+        f"take {longest:.1f}: it waits for Saturday 00:00 UTC. A run that is bounded with "
+        "--timeout MINUTES may fit sooner"
+    )
+
+
+def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: Kaggle) -> None:
+    try:
+        status = kaggle.status(kernel_of(push), push.version)
+    except Failure as failure:
+        raise failure.error() from None
+    if status and status.alive:
+        raise StillRunningError(
+            f"queued push {item.number}, {push.reference}, is still {status.state}: come back with "
+            f"{invocation.command('queue')} run"
+        )

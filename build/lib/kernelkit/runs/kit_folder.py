@@ -1,0 +1,96 @@
+"""What the kit adds to a run folder stands below one name of its own, apart from the run's files.
+
+    .kernelkit/push.json            the push that the folder's files belong to
+    .kernelkit/fetched.jsonl        a line for each of the run's files that came home
+    .kernelkit/log.json, log.txt    the session's log, as Kaggle keeps it and as people read it
+    .kernelkit/pushed.ipynb         the notebook that ran
+    .kernelkit/parts/               files while they are fetched
+    .kernelkit/outputs/             files of the run that bear this very name
+
+`run.ipynb` and `report.html` stand beside the run's files, or in here where the run left some
+of that name itself.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path, PurePosixPath
+
+NAME = ".kernelkit"
+MARKER, RECORD = "push.json", "fetched.jsonl"
+LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
+REPORT = "report.html"
+PARTS, OUTPUTS = "parts", "outputs"
+
+
+def path(folder: Path, *parts: str) -> Path:
+    """A path among the kit's own files of a run folder."""
+    return folder.joinpath(NAME, *parts)
+
+
+def place(folder: Path, name: str) -> Path:
+    """The path of the kit's file `name`: in the folder, or aside if the run left such a file."""
+    left = left_by_run(folder) or frozenset()
+    taken = {PurePosixPath(one).parts[0].casefold() for one in left}
+    return path(folder, name) if name.casefold() in taken else folder / name
+
+
+def left_by_run(folder: Path) -> frozenset[str] | None:
+    """Names of the run's files that came home; None for a folder into which none was fetched."""
+    record = path(folder, RECORD)
+    return frozenset(str(line["name"]) for line in _lines(record)) if record.is_file() else None
+
+
+class FetchedFiles:
+    """The files that came home from one session; what is not on it is fetched again.
+
+    `session` identifies the session; where it is empty nothing that lies there is trusted.
+    """
+
+    def __init__(self, folder: Path, session: str) -> None:
+        self._path, self._session = path(folder, RECORD), session
+        self._lock = threading.Lock()
+        self._known = {
+            line["name"]: (line.get("size"), line.get("mtime_ns"))
+            for line in _lines(self._path)
+            if session and line.get("session") == session
+        }
+
+    def holds(self, name: str, file: Path, size: int) -> bool:
+        """Whether `file` is as it was when it came home, with the `size` that is listed."""
+        try:
+            stat = file.stat()
+        except OSError:
+            return False
+        return size == stat.st_size and self._known.get(name) == (size, stat.st_mtime_ns)
+
+    def add(self, name: str, file: Path) -> None:
+        """Note a file that has just come home whole."""
+        stat = file.stat()
+        line = {"name": name, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+        with self._lock, self._path.open("a", encoding="utf-8") as record:
+            record.write(json.dumps(line | {"session": self._session}) + "\n")
+
+    def begin(self) -> None:
+        """Make the record, empty where it holds nothing of this session."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._known or not self._path.is_file():
+            self._path.write_text("", encoding="utf-8")
+
+
+def _lines(record: Path) -> list[dict[str, object]]:
+    """The lines of a record that can be read: a kill can cut the last one short."""
+    lines = []
+    try:
+        written = record.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    for line in written.splitlines():
+        try:
+            read = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(read, dict) and isinstance(read.get("name"), str) and read["name"]:
+            lines.append(read)
+    return lines

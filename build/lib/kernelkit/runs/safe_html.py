@@ -1,0 +1,86 @@
+"""HTML of a run's own making, with nothing left in it that runs, loads or covers the page.
+
+A run's output is not to be trusted. Tables, pictures and text styles stay.
+"""
+
+from __future__ import annotations
+
+import re
+
+import bleach
+from bleach.css_sanitizer import CSSSanitizer
+
+# More takes seconds to parse: html5lib's time for nested tags is more than linear.
+LONGEST, MOST_TAGS = 500_000, 10_000
+
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+"""The Content-Security-Policy of a report, which holds even if something slips through."""
+
+_TAGS = """
+    a abbr acronym b blockquote br caption center code col colgroup dd del details div dl dt em
+    figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li ol p pre q s samp small span strong
+    sub summary sup table tbody td tfoot th thead tr tt u ul var
+"""
+TAGS = frozenset(_TAGS.split())
+_EVERYWHERE = frozenset(("class", "id", "style", "title", "align", "valign", "dir", "lang"))
+_IN = {
+    "img": frozenset(("alt", "width", "height")),
+    "td": frozenset(("colspan", "rowspan")),
+    "th": frozenset(("colspan", "rowspan", "scope")),
+    "table": frozenset(("border",)),
+    "ol": frozenset(("start", "type")),
+    "details": frozenset(("open",)),
+}
+_LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,", re.IGNORECASE)
+# The text of these tags is not for readers. Neither "<" nor ">" may stand in a tag here, so that
+# a page of tags that never close takes no longer than its length.
+_UNREAD = re.compile(r"(?i)<(/?)(script|style|title|template)\b[^<>]*>")
+
+
+def clean(html: object) -> str:
+    """The markup with the harmless tags and attributes alone; other tags go, their text stays.
+
+    Markup past `LONGEST` characters or `MOST_TAGS` tags is replaced by a note.
+    """
+    text = html.decode("utf-8", "replace") if isinstance(html, bytes) else str(html)
+    text = _without_unread(text)
+    if len(text) > LONGEST or text.count("<") > MOST_TAGS:
+        return (
+            f"<p><em>{len(text) / 1000:,.0f} kB of HTML stand in the executed notebook and are "
+            "left out here.</em></p>"
+        )
+    cleaned: str = bleach.clean(
+        text,
+        tags=TAGS,
+        attributes=_allowed,
+        protocols={"http", "https", "mailto", "data"},
+        css_sanitizer=CSSSanitizer(),
+        strip=True,
+    )
+    return cleaned
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    if (tag, name) == ("a", "href"):
+        return _LINK.match(value) is not None
+    if (tag, name) == ("img", "src"):  # a report asks no network
+        return _PICTURE.match(value) is not None
+    return name in _EVERYWHERE or name in _IN.get(tag, ())
+
+
+def _without_unread(text: str) -> str:
+    kept: list[str] = []
+    position, open_tag = 0, ""
+    for tag in _UNREAD.finditer(text):
+        closes, name = bool(tag[1]), tag[2].lower()
+        if not open_tag:
+            kept.append(text[position : tag.start()])
+            position = tag.end()
+            open_tag = "" if closes else name
+        elif closes and name == open_tag:
+            position, open_tag = tag.end(), ""
+    return "".join([*kept, "" if open_tag else text[position:]])

@@ -1,0 +1,228 @@
+"""An empty folder becomes a repository that rehearses, sweeps and pushes."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files, machines
+from kernelkit.errors import ParameterError, StorageError
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.machines import Machine
+from kernelkit.notebooks import document
+from kernelkit.start.pulled import PulledNotebook, pull
+
+SWEEP = "notebooks/sweeps/first.yaml"
+COMPETITION = re.compile(r"[a-z0-9][a-z0-9-]*")
+LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
+MAY_BE_THERE = {".git"}
+PARAMETERS = "seed = 0  # >= 0: seeds whatever draws at random"
+
+
+def init(
+    folder: Path,
+    competition: str | None = None,
+    source: str | None = None,
+    *,
+    kaggle: Kaggle | None = None,
+) -> list[Path]:
+    """Make a repository in `folder`, which is made or empty; returns the files written.
+
+    folder       its name becomes the kernel's and the package's
+    competition  a competition's slug: the notebook reads its files and writes a submission
+    source       "owner/slug" of a notebook on Kaggle to begin with, which is pulled and not run
+    kaggle       the account to pull it with; default the credentials of this machine
+
+    Raises `ParameterError` for a folder that holds anything, for names that Kaggle does not take
+    and for both a competition and a source; `StorageError` where the folder cannot be written;
+    for a `source` also what `open_connection` and `pulled.pull` raise. Nothing is left behind
+    then.
+    """
+    folder = Path(folder).absolute()
+    if competition is not None and source is not None:
+        raise ParameterError("--competition and --from are two beginnings: choose one")
+    if competition is not None and not COMPETITION.fullmatch(competition):
+        raise ParameterError(
+            f"--competition {competition}: write its slug, the last part of the competition's "
+            "address"
+        )
+    _check_empty(folder)
+    names = _names(folder)
+    if source is None:
+        texts = _own(names, competition)
+    else:
+        retries = Retries()
+        kaggle = kaggle or Kaggle(open_connection(retries=retries), retries)
+        texts = _from_kaggle(names, source, pull(kaggle, source))
+    return _write(folder, texts)
+
+
+def _check_empty(folder: Path) -> None:
+    try:
+        held = sorted(path.name for path in folder.iterdir())
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise ParameterError(f"{folder} is a file: give a new folder") from None
+    if others := [name for name in held if name not in MAY_BE_THERE]:
+        raise ParameterError(f"{folder} is not empty (it holds {others[0]}): give a new folder")
+
+
+def _names(folder: Path) -> dict[str, str]:
+    """The kernel's slug and title and the package's name, from the folder's."""
+    from slugify import slugify  # what Kaggle's client derives a slug from a title with
+
+    slug = slugify(folder.name, max_length=LONGEST)
+    if not slug:
+        raise ParameterError(f"{folder.name!r} holds no letter or digit to name a kernel by")
+    if len(slug) < SHORTEST:
+        slug = f"{slug}-notebook"
+    package = slugify(folder.name, separator="_", max_length=LONGEST)
+    if package[0].isdigit() or keyword.iskeyword(package):
+        package = f"package_{package}"
+    if package in sys.stdlib_module_names or importlib.util.find_spec(package):
+        package = f"{package}_kit"  # the name is taken, and would hide the other or be hidden
+    return {"slug": slug, "title": slug.replace("-", " ").capitalize(), "package": package}
+
+
+def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
+    machine = machines.named("cpu")
+    facts: dict[str, Any] = {
+        **names, "competition": competition, "pulled": False, "sweep": SWEEP,
+        "notebook_name": "train.py", "machine_words": machine.words,
+    }  # fmt: skip
+    package = f"src/{names['package']}"
+    texts = _every(facts) | {
+        f"{package}/__init__.py": _rendered("own/package.py", facts),
+        f"{package}/data.py": _rendered("own/data.py", facts),
+        f"{package}/model.py": _rendered("own/model.py", facts),
+        f"tests/test_{names['package']}.py": _rendered("own/test.py", facts),
+        SWEEP: _rendered("own/sweep.yaml", facts),
+    }
+    if competition:
+        texts["rehearsal/make_inputs.py"] = _rendered("competition/make_inputs.py", facts)
+    sources = {"competition": [competition]} if competition else {}
+    texts["kernel-metadata.json"] = _metadata(names, "notebooks/train", machine, sources)
+    import jupytext
+
+    notebook = jupytext.reads(_rendered("own/notebook.py", facts), fmt="py:percent")
+    return texts | _pair("notebooks/train", notebook)
+
+
+def _from_kaggle(names: Mapping[str, str], source: str, pulled: PulledNotebook) -> dict[str, str]:
+    swept = pulled.swept_parameter()
+    if swept is None:
+        swept = ("seed", 0)
+        seeding = f"from {names['package']} import seeding\n\nseeding.seed_all(seed)"
+        pulled = pulled.beginning_with((PARAMETERS, (document.PARAMETERS_TAG,)), (seeding, ()))
+    values = [0, 1] if swept == ("seed", 0) else [swept[1]]
+    pair = _pair("notebooks/notebook", pulled.notebook)
+    facts: dict[str, Any] = {
+        **names, "competition": None, "pulled": True, "source": source, "sweep": SWEEP,
+        "machine_words": pulled.machine.words,
+        "has_sources": any(pulled.sources.values()), "swept": swept[0],
+        "swept_values": json.dumps(values), "notebook_name": Path(next(iter(pair))).name,
+    }  # fmt: skip
+    package = f"src/{names['package']}"
+    return {
+        **_every(facts),
+        f"{package}/__init__.py": _rendered("pulled/package.py", facts),
+        f"{package}/seeding.py": _rendered("pulled/seeding.py", facts),
+        f"tests/test_{names['package']}.py": _rendered("pulled/test.py", facts),
+        SWEEP: _rendered("pulled/sweep.yaml", facts),
+        "kernel-metadata.json": _metadata(
+            names, "notebooks/notebook", pulled.machine, pulled.sources, internet=pulled.internet
+        ),
+        **pair,
+    }
+
+
+def _every(facts: Mapping[str, Any]) -> dict[str, str]:
+    names = {
+        ".gitignore": "gitignore",
+        "pyproject.toml": "pyproject.toml",
+        "README.md": "README.md",
+    }
+    return {path: _rendered(f"every/{name}", facts) for path, name in names.items()}
+
+
+def _rendered(name: str, facts: Mapping[str, Any]) -> str:
+    import jinja2
+
+    file = resources.files("kernelkit.start").joinpath("templates", *f"{name}.j2".split("/"))
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - these are programs and settings, not pages
+    )  # fmt: skip
+    return environment.from_string(file.read_text(encoding="utf-8")).render(facts)
+
+
+def _metadata(
+    names: Mapping[str, str],
+    notebook: str,
+    machine: Machine,
+    sources: Mapping[str, list[str]],
+    *,
+    internet: bool = False,
+) -> str:
+    values: dict[str, Any] = {
+        "id": f"INSERT_USERNAME/{names['slug']}",
+        "title": names["title"],
+        "code_file": f"{notebook}.ipynb",
+        "language": "python",
+        "kernel_type": "notebook",
+        "is_private": True,
+        "enable_gpu": machine.kind == "gpu",
+        "enable_tpu": machine.kind == "tpu",
+        "enable_internet": internet,
+    }
+    if machine.shape and machine.kind != "cpu":
+        values["machine_shape"] = machine.shape
+    for kind in ("dataset", "competition", "kernel", "model"):
+        values[f"{kind}_sources"] = list(sources.get(kind, []))
+    return json.dumps(values | {"keywords": []}, indent=2) + "\n"
+
+
+def _pair(place: str, notebook: Any) -> dict[str, str]:
+    """Both halves of a notebook; only the .ipynb where a .py would not say the same."""
+    import jupytext
+    import nbformat
+
+    notebook = document.strip(notebook)
+    notebook.metadata["jupytext"] = {"formats": "ipynb,py:percent"}
+    script = jupytext.writes(notebook, fmt="py:percent")
+    text = nbformat.writes(notebook) + "\n"
+
+    def cells(read: Any) -> list[tuple[str, str]]:
+        return [(cell.cell_type, cell.source) for cell in read.cells]
+
+    if cells(jupytext.reads(script, fmt="py:percent")) != cells(notebook):
+        return {f"{place}.ipynb": text}
+    return {f"{place}.py": script, f"{place}.ipynb": text}
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    written: list[Path] = []
+    try:
+        for name, text in sorted(texts.items()):
+            written.append(files.write_text(folder / name, text))
+    except OSError as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+            for parent in path.relative_to(folder).parents:
+                with contextlib.suppress(OSError):  # it holds more, or was there before
+                    (folder / parent).rmdir()
+        raise StorageError(
+            f"cannot write in {folder} ({error.strerror}): choose another folder"
+        ) from None
+    return written

@@ -1,0 +1,155 @@
+"""Another's notebook, pulled from Kaggle to begin with: read, and never run.
+
+Everything a server says is checked here: cells keep their source and their tags, and nothing else
+of the notebook comes along, so that neither outputs nor `metadata.kaggle`, which pins an image,
+reach the new repository.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kernelkit import machines
+from kernelkit.errors import NotebookError, ParameterError, PreflightError, RefusedError
+from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel, Stored
+from kernelkit.machines import Machine
+from kernelkit.notebooks import document, parameters
+
+if TYPE_CHECKING:
+    import nbformat
+
+REFERENCE = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9_-]+")
+SOURCE = {
+    "dataset": re.compile(r"[\w-]+/[\w-]+(?:/\d+)?", re.ASCII),
+    "kernel": re.compile(r"[\w-]+/[\w-]+(?:/\d+)?", re.ASCII),
+    "competition": re.compile(r"[\w-]+", re.ASCII),
+    "model": re.compile(r"[\w.-]+(?:/[\w.-]+){3}/\d+", re.ASCII),
+}
+OUTPUT = "output"  # a parameter that a sweep sets itself
+
+
+@dataclass(frozen=True)
+class PulledNotebook:
+    """A notebook without outputs, the inputs it reads, and the machine it asks for.
+
+    `sources`: {"dataset", "competition", "kernel" or "model": references}.
+    """
+
+    notebook: nbformat.NotebookNode
+    sources: Mapping[str, list[str]]
+    machine: Machine
+    internet: bool
+
+    def swept_parameter(self) -> tuple[str, Any] | None:
+        """The first parameter of one plain value, which a sweep can begin with; None without."""
+        try:
+            cell = document.parameters_cell(self.notebook)
+            known = parameters.declared(cell.source)
+        except NotebookError:
+            return None
+        for name, parameter in known.items():
+            value = parameter.default
+            plain = isinstance(value, str | int | float) and name.isascii()
+            if name != OUTPUT and plain and (isinstance(value, str) or math.isfinite(value)):
+                return name, value
+        return None
+
+    def beginning_with(self, *cells: tuple[str, tuple[str, ...]]) -> PulledNotebook:
+        """The same notebook after code cells (source, tags); its own lose the parameters tag."""
+        import nbformat
+
+        notebook = nbformat.v4.new_notebook(metadata=dict(self.notebook.metadata))
+        for cell in self.notebook.cells:
+            cell.metadata.pop("tags", None)
+        for source, tags in cells:
+            metadata = {"tags": list(tags)} if tags else {}
+            notebook.cells.append(nbformat.v4.new_code_cell(source, metadata=metadata))
+        notebook.cells += self.notebook.cells
+        return replace(self, notebook=document.strip(notebook))
+
+
+def pull(kaggle: Kaggle, source: str) -> PulledNotebook:
+    """The notebook `owner/slug` as Kaggle keeps it; a Python script becomes one cell.
+
+    Raises `ParameterError` for another form of `source`, `RefusedError` where there is none to
+    see, `NotebookError` for what is no Python notebook, `NetworkError` without an answer.
+    """
+    source = source.removeprefix("https://www.kaggle.com/").removeprefix("code/")
+    if not REFERENCE.fullmatch(source):
+        raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's address")
+    owner, _, slug = source.partition("/")
+    try:
+        stored = kaggle.stored(Kernel(owner, slug))
+    except Failure as failure:
+        raise failure.error() from None
+    if stored is None:
+        raise RefusedError(f"Kaggle has no notebook {source} that this account may see")
+    if stored.language not in ("", "python"):
+        raise NotebookError(f"{source} is not in Python: init takes Python notebooks")
+    return PulledNotebook(
+        notebook=_notebook(source, stored),
+        sources=_sources(stored),
+        machine=_machine(stored),
+        internet=stored.internet,
+    )
+
+
+def _notebook(source: str, stored: Stored) -> nbformat.NotebookNode:
+    """The cells' sources and tags; raises `NotebookError` for text that is no notebook."""
+    import nbformat
+
+    notebook = nbformat.v4.new_notebook()
+    if stored.kernel_type == "script":
+        notebook.cells.append(nbformat.v4.new_code_cell(stored.text))
+        return document.strip(notebook)
+    try:
+        content = json.loads(stored.text)
+    except (ValueError, RecursionError):
+        content = None
+    cells = content.get("cells") if isinstance(content, dict) else None
+    if not isinstance(cells, list):
+        raise NotebookError(f"{source} is not a notebook of Jupyter's fourth format")
+    makers = {
+        "code": nbformat.v4.new_code_cell,
+        "markdown": nbformat.v4.new_markdown_cell,
+        "raw": nbformat.v4.new_raw_cell,
+    }
+    for cell in cells:
+        kind = cell.get("cell_type") if isinstance(cell, dict) else None
+        if not isinstance(kind, str) or kind not in makers:
+            continue
+        made = makers[kind](_text(cell.get("source")))
+        made.metadata["tags"] = document.tags(cell)
+        notebook.cells.append(made)
+    return document.strip(notebook)
+
+
+def _text(source: object) -> str:
+    lines = source if isinstance(source, list) else [source]
+    text = "".join(line for line in lines if isinstance(line, str))
+    return text.encode("utf-8", "backslashreplace").decode()  # half a character, as JSON may hold
+
+
+def _sources(stored: Stored) -> dict[str, list[str]]:
+    """The inputs by kind; what does not have the form of a reference stays behind."""
+    sources: dict[str, list[str]] = {kind: [] for kind in SOURCES}
+    for line in sorted(stored.sources):
+        kind, _, reference = line.partition(" ")
+        if SOURCE[kind].fullmatch(reference):
+            sources[kind].append(reference)
+    return sources
+
+
+def _machine(stored: Stored) -> Machine:
+    """The machine of the notebook's last session; the CPU where Kaggle has it no more."""
+    try:
+        return machines.named(stored.machine_shape or stored.accelerator or "cpu")
+    except PreflightError:
+        return machines.named("cpu")

@@ -1,0 +1,4 @@
+"""Processes that run notebooks: scheduling, memory, time limits, forked kernels.
+
+Begin with `engine.Engine`.
+"""

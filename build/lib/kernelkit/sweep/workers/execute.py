@@ -1,0 +1,86 @@
+"""One run, as a process of its own: `python -m kernelkit.sweep.workers.execute REQUEST.json`.
+
+The request is {"notebook", "values", "folder", "report"}. The exit code tells how it ended, and
+`error.txt` in the folder what went wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import KernelkitError
+
+ERROR, LOG, REQUEST = "error.txt", "log.txt", "request.json"
+POLL_SECONDS = 0.5  # seconds between looks at whether the sweep still lives
+
+
+def execute(request: Mapping[str, Any]) -> int:
+    """Run the notebook as asked; returns the exit code of `kernelkit.errors`."""
+    from kernelkit.runs.run_notebook import run_notebook
+
+    folder = Path(request["folder"])
+    try:
+        run_notebook(
+            Path(request["notebook"]),
+            request["values"],
+            output=folder,
+            report=request["report"],
+            quiet=True,
+        )
+    except KernelkitError as error:
+        return _say(folder, str(error), error.exit_code)
+    except OSError as error:
+        return _say(folder, f"cannot write ({error.strerror}): {error.filename or folder}", 12)
+    except Exception:
+        return _say(folder, traceback.format_exc(limit=-3), 1)
+    return 0
+
+
+def _say(folder: Path, text: str, code: int) -> int:
+    with contextlib.suppress(OSError):  # the disk may be full; the exit code is left
+        files.write_text(folder / ERROR, text + "\n")
+    return code
+
+
+def die_with(parent: int) -> None:
+    """End this process, and all that it started, soon after its parent is gone."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL_SECONDS)
+        end_family()
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def end_family() -> None:
+    """Kill the processes below this one, then this one."""
+    import psutil  # type: ignore[import-untyped]
+
+    for member in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            member.kill()
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # Windows has one way
+
+
+def main() -> None:
+    """Read the request, run, and end with the run's exit code."""
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    die_with(int(sys.argv[2]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
+    sys.exit(execute(request))
+
+
+if __name__ == "__main__":
+    main()

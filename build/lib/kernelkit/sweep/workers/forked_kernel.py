@@ -1,0 +1,122 @@
+"""A Jupyter kernel that is forked rather than started, with its imports done already.
+
+The fork happens while the parent has a single thread and no sockets. The child waits for the
+command that would have started a kernel, and becomes that kernel.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.provisioning.factory import KernelProvisionerFactory
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+
+NAME = "kernelkit-forked"
+LAUNCHER = "ipykernel_launcher"
+
+_seeds: list[tuple[int, int]] = []  # (process id, pipe to it) of a child that waits
+
+
+def plant() -> None:
+    """Fork the process that becomes the next kernel that this process starts."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(reading)
+        _seeds.append((pid, writing))
+        point = importlib.metadata.EntryPoint(NAME, f"{__name__}:Forked", "")
+        factory = KernelProvisionerFactory.instance()
+        factory.provisioners[NAME] = point
+        factory.default_provisioner_name = NAME
+        return
+    os.close(writing)
+    code = 1
+    try:
+        with os.fdopen(reading) as pipe:
+            line = pipe.readline()
+        if line:
+            _become(json.loads(line))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _become(request: dict[str, Any]) -> None:
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    # Python read the variable before the request came.
+    paths = request["env"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [path for path in paths if path and path not in sys.path]
+    from ipykernel.kernelapp import IPKernelApp
+
+    IPKernelApp.launch_instance(argv=request["arguments"])
+
+
+class Process:
+    """The part of `subprocess.Popen` that a provisioner needs, for a forked child."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit code, None while it runs."""
+        return self._look(os.WNOHANG)
+
+    def wait(self) -> int | None:
+        """The exit code, once it has ended."""
+        return self._look(0)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it is gone."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it now."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def _look(self, flags: int) -> int | None:
+        if self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, flags)
+            except ChildProcessError:
+                self.returncode = 0
+            else:
+                if pid:
+                    self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+class Forked(LocalProvisioner):
+    """Launches a kernel from the waiting child, or as usual when there is none."""
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        """Tell the waiting child which kernel to become; returns the connection's facts."""
+        if not _seeds or LAUNCHER not in cmd:
+            return await super().launch_kernel(cmd, **kwargs)
+        pid, pipe = _seeds.pop()
+        request = {
+            "arguments": cmd[cmd.index(LAUNCHER) + 1 :],
+            "env": {**kwargs.get("env", os.environ), "JPY_PARENT_PID": str(os.getpid())},
+            "cwd": str(kwargs.get("cwd") or Path.cwd()),
+        }
+        with os.fdopen(pipe, "w") as seed:
+            seed.write(json.dumps(request) + "\n")
+        self.process = Process(pid)  # type: ignore[assignment]
+        self.pid, self.pgid = pid, None
+        return self.connection_info

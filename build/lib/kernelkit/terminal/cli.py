@@ -1,0 +1,107 @@
+"""How every command ends: an error in one message and its exit code, signals as an exit."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import io
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import ParamSpec
+
+import click
+
+from kernelkit.terminal import safe_text
+
+P = ParamSpec("P")
+
+INTERRUPTED = 130
+CANNOT_WRITE = 12
+UNWRITABLE = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
+    errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.ELOOP,
+)  # fmt: skip
+# Windows has no SIGHUP, which a terminal sends as it closes.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
+    """Turn errors that carry an `exit_code` into one message on stderr and that code.
+
+    Works on any such exception, so that tools over either package can use it. For a command
+    that is given `as_json` the message is an event on stdout, unless one carried it before.
+    """
+
+    @functools.wraps(command)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a letter that the stream lacks is no error
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            with unwinding():
+                command(*args, **kwargs)
+        except EndedBySignal as ended:
+            click.echo(f"ended by {ended.name}", err=True)
+            raise
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
+            click.echo(f"error: cannot write{where} ({error.strerror}). "
+                       "Free some space or choose another folder.", err=True)  # fmt: skip
+            sys.exit(CANNOT_WRITE)
+        except Exception as error:
+            code = getattr(error, "exit_code", None)
+            if not isinstance(code, int) or isinstance(error, click.ClickException):
+                raise
+            if kwargs.get("as_json") and not getattr(error, "reported", False):
+                event = {"event": "error", "text": str(error), "exit_code": code}
+                click.echo(json.dumps(event))
+            elif not getattr(error, "reported", False):
+                click.echo(f"error: {safe_text.plain(str(error))}", err=True)
+            sys.exit(code)
+
+    return wrapper
+
+
+class EndedBySignal(SystemExit):
+    """Raised wherever the program is when a signal comes; the exit code is 128 + its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.name = signal.Signals(number).name
+
+
+@contextlib.contextmanager
+def unwinding() -> Iterator[None]:
+    """For the length of a block, a signal that would end this process raises `EndedBySignal` first.
+
+    Servers and the processes that they started are closed on the way out.
+    A signal that somebody ignores (`nohup`) or handles already is left to them, and so is every
+    one outside the main thread. A second one during the closing is ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in mine:
+            signal.signal(each, signal.SIG_IGN)
+        raise EndedBySignal(number)
+
+    for number in mine:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,43 @@
+"""How this command was typed, so that a hint names what to type next.
+
+The commands of `kernelkit` are the tools of its own repository as well.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+# {command: the tool that is the same, with the option that chooses it}
+TOOLS = {
+    "dataset": "push_dataset.py",
+    "local": "local_kaggle.py",
+    "push": "push_kernel.py",
+    "rehearse": "push_kernel.py --local",
+    "report": "report.py",
+    "resume": "push_kernel.py --resume",
+    "run": "run_notebook.py",
+    "sweep": "sweep.py",
+    "tpu": "tpu_check.py",
+}
+
+
+def takes(option: str) -> bool:
+    """Whether the command that was typed has an option of this name, such as "local"."""
+    typed = click.get_current_context(silent=True)
+    return typed is not None and any(one.name == option for one in typed.command.params)
+
+
+def command(name: str) -> str:
+    """What to type for the command `name`: `kernelkit push`, or the tool where one was typed."""
+    started = Path(sys.argv[0])
+    tools = {tool.split()[0] for tool in TOOLS.values()}
+    if name in TOOLS and started.name in tools and started.with_name("push_kernel.py").is_file():
+        tool, *options = TOOLS[name].split()
+        return shlex.join(["python", str(started.with_name(tool)), *options])
+    if started.parts[-2:] == ("kernelkit", "__main__.py"):
+        return f"python -m kernelkit {name}"
+    return f"kernelkit {name}"

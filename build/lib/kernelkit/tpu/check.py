@@ -1,0 +1,166 @@
+"""One command: does this run fit a TPU, and how fast can it be at best?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
+from kernelkit.notebooks import parameters as declarations
+from kernelkit.notebooks.document import parameters_source, read_json
+from kernelkit.project import Project, find_project
+from kernelkit.terminal.events import Reporter
+from kernelkit.tpu import environment, kept
+from kernelkit.tpu.chips import TpuMachine, machine_named
+from kernelkit.tpu.compiling import compile_programs
+from kernelkit.tpu.figures import CompiledProgram
+from kernelkit.tpu.kept import TpuCheck
+from kernelkit.tpu.largest_batch import largest
+
+TRAINING = "training step"  # the program whose batch is searched
+
+
+def check_tpu(
+    notebook: Path,
+    parameters: Sequence[str] | Mapping[str, Any] = (),
+    *,
+    machine: str = "v5e-8",
+    largest_batch: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    stream: TextIO | None = None,
+) -> TpuCheck:
+    """Compile the programs of a notebook's run for a TPU, and tell what the compiler says.
+
+    `largest_batch` searches for the largest batch a replica as well. Raises `DoesNotFitError`
+    where a program of the run does not fit, and `NoCompilerError` where there is no compiler.
+    """
+    report = Reporter(stream, as_json=as_json, quiet=quiet)
+    try:
+        project = find_project(notebook)
+        values = values_of(project, notebook, parameters)
+        tpu = machine_named(machine)
+        if largest_batch:
+            return _search(project, values, tpu, report)
+        found = compiled(project, values, tpu, report)
+        tell(found, report)
+        stop_where_it_does_not_fit(found)
+    except KernelkitError as error:
+        if as_json:
+            report("error", str(error), exit_code=error.exit_code)
+            error.reported = True
+        raise
+    finally:
+        report.end()
+    return found
+
+
+def compiled(
+    project: Project,
+    values: Mapping[str, Any],
+    machine: TpuMachine,
+    report: Reporter,
+    programs: Sequence[str] = (),
+) -> TpuCheck:
+    """What the compiler says of a run: as it said before, where nothing changed since.
+
+    `values` are all of the notebook's parameters. Raises `PreflightError` where the project
+    does not say how its programs are built.
+    """
+    if not project.tpu.command:
+        raise PreflightError(
+            "the project does not say how its programs are compiled: name the command in "
+            f"[tool.kernelkit.tpu] of {project.root / 'pyproject.toml'}"
+        )
+    values = kept.told_machine(values)
+    name = kept.key(project, values, machine, programs)
+    if found := kept.find(project, name, machine):
+        return found
+    python = environment.python_of(project, report)
+    request = {
+        "parameters": values,
+        "chips": machine.request(),
+        "programs": list(programs),
+        "kept": str(kept.folder(project) / kept.PROGRAMS),
+    }
+    facts = compile_programs(project, python, request, report)
+    found = TpuCheck(tuple(CompiledProgram(one, machine) for one in facts), time.time())
+    kept.keep(project, name, found)
+    if not programs:
+        kept.keep(project, kept.last_key(values, machine), found)
+    return found
+
+
+def tell(found: TpuCheck, report: Reporter) -> None:
+    """Every program's figures as an event, then what is worth a second look."""
+    if found.stored:
+        report("checked", f"on {found.date}, and nothing changed since")
+    for program in found.programs:
+        bound = program.bound if program.fits else None
+        computed = {} if bound is None else {
+            "bound_seconds": bound.seconds,
+            "binds": bound.binds,
+            "images_per_second_at_best": bound.images_per_second,
+        }  # fmt: skip
+        event = "program" if program.fits else "refused"
+        report(event, "\n".join(program.lines()), **program.facts, **computed)
+    for program in found.programs:
+        for text in program.warnings():
+            report("warning", text)
+
+
+def stop_where_it_does_not_fit(found: TpuCheck) -> None:
+    """Raise `DoesNotFitError` that names the programs the compiler refused."""
+    refused = [program for program in found.programs if not program.fits]
+    if refused:
+        machine = refused[0].machine.name
+        names = ", ".join(program.name for program in refused)
+        raise DoesNotFitError(
+            f"{names}: refused by the compiler of a {machine}. Take a smaller batch "
+            "(--largest-batch finds the largest), smaller images or a smaller model"
+        )
+
+
+def _search(
+    project: Project, values: Mapping[str, Any], machine: TpuMachine, report: Reporter
+) -> TpuCheck:
+    name = project.tpu.batch
+    if name not in values:
+        raise PreflightError(
+            f"--largest-batch: the notebook has no parameter {name!r}: correct batch in "
+            "[tool.kernelkit.tpu]"
+        )
+    results: dict[int, TpuCheck] = {}
+
+    def memory(batch: int) -> tuple[int, int] | None:
+        report("progress", f"trying {name}={batch}")
+        given = {**values, name: batch}
+        results[batch] = found = compiled(project, given, machine, report, [TRAINING])
+        if not found.programs:
+            raise PreflightError("--largest-batch: this run has no training step")
+        report("tried", f"{name}={batch}: {next(found.programs[0].lines())}", batch=batch,
+               fits=found.fits)  # fmt: skip
+        return found.programs[0].memory if found.fits else None
+
+    good, bad = largest(int(values[name]), memory, machine.hbm)
+    if not good:
+        tell(results[bad], report)
+        raise DoesNotFitError(f"not even {name}={bad} fits a {machine.name}")
+    tell(results[good], report)
+    beyond = f"; {name}={bad} does not fit" if bad else ", the largest that was tried"
+    report("largest", f"{name}={good} fits{beyond}", batch=good)
+    return results[good]
+
+
+def values_of(
+    project: Project, notebook: Path, given: Sequence[str] | Mapping[str, Any]
+) -> dict[str, Any]:
+    """All of the notebook's parameters, those given among them."""
+    if not notebook.is_file():
+        raise NotebookError(f"no notebook at {notebook}")
+    source = parameters_source(read_json(notebook))
+    declared = declarations.declared(source, project) if source else {}
+    values = {name: parameter.default for name, parameter in declared.items()}
+    return values | declarations.resolve(declared, given)

@@ -1,0 +1,60 @@
+"""The TPUs that programs are compiled for: what the compiler calls them, and what they can do.
+
+Figures are Google's, of one device: a chip, or of v3 a core (cloud.google.com/tpu/docs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernelkit.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class TpuMachine:
+    """A machine with all chips on one host, as Kaggle has them.
+
+    `shape` is Kaggle's name of it; `flops` a second in bfloat16 and `bandwidth` in bytes a second
+    are the peaks of one device.
+    """
+
+    name: str
+    shape: str
+    topology: str
+    bounds: tuple[int, int, int]
+    accelerator_type: str
+    devices: int
+    flops: float
+    bandwidth: float
+    hbm: int
+
+    def request(self) -> dict[str, Any]:
+        """What the project's command needs to know of it."""
+        return {
+            "topology": self.topology,
+            "bounds": list(self.bounds),
+            "accelerator_type": self.accelerator_type,
+        }
+
+
+_GIB = 2**30
+TPUS = {
+    machine.name: machine
+    for machine in (
+        TpuMachine("v5e-8", "TpuV5E8", "v5e:2x4", (2, 4, 1), "v5litepod-8", 8,
+                   197e12, 819e9, 16 * _GIB),
+        TpuMachine("v6e-8", "TpuV6E8", "v6e:2x4", (2, 4, 1), "v6e-8", 8,
+                   918e12, 1640e9, 32 * _GIB),
+        TpuMachine("v3-8", "TpuV38", "v3:2x2", (2, 2, 1), "v3-8", 8,
+                   61e12, 450e9, 16 * _GIB),
+    )
+}  # fmt: skip
+
+
+def machine_named(name: str) -> TpuMachine:
+    """The machine called `v5e-8`, or by Kaggle's shape; raises `ParameterError` for another."""
+    for machine in TPUS.values():
+        if name in (machine.name, machine.shape):
+            return machine
+    raise ParameterError(f"no TPU is called {name!r}: it is one of {', '.join(TPUS)}")

@@ -1,0 +1,109 @@
+"""The environment with the TPU's compiler: `.venv-tpu`, made when it is first needed.
+
+It stands apart from the desk's own, which stays light and whose versions need not be Kaggle's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from kernelkit import files
+from kernelkit.errors import NoCompilerError, PreflightError, StorageError
+from kernelkit.project import RUNS, Project
+
+FOLDER = ".venv-tpu"
+MADE = "installed"  # in the folder, with the hash of the requirements it was made of
+KAGGLES_PYTHON = "python3.12"
+FREE = 5_000_000_000  # bytes that must be free, wheels and what they unpack to
+MINUTES = 60
+
+Tell = Callable[[str, str], None]
+
+
+def check_machine() -> None:
+    """Raise `NoCompilerError` where libtpu does not exist."""
+    system, processor = platform.system(), platform.machine()
+    if system != "Linux" or processor not in ("x86_64", "AMD64"):
+        raise NoCompilerError(
+            f"the TPU's compiler (libtpu) exists for Linux on x86-64 only, and this is {system} on "
+            f"{processor}: check on such a machine; a CPU session on Kaggle is one"
+        )
+
+
+def python_of(project: Project, tell: Tell) -> Path:
+    """The Python of the project's `.venv-tpu`, which is made where it is missing or outdated.
+
+    Raises `NoCompilerError` where that fails, and `StorageError` where the disk is too full.
+    """
+    check_machine()
+    requirements = project.root / project.tpu.requirements
+    if not requirements.is_file():
+        raise PreflightError(
+            f"no {requirements}: correct requirements in [tool.kernelkit.tpu] of "
+            f"{project.root / 'pyproject.toml'}"
+        )
+    folder = project.root / FOLDER
+    digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    if not _is_made(folder, digest):
+        busy = "another command makes the environment of the TPU's compiler: waiting for it"
+        with files.locked(project.root / RUNS / ".locks" / "venv-tpu.lock",
+                        lambda: tell("waiting", busy)):  # fmt: skip
+            if not _is_made(folder, digest):
+                _make(folder, requirements, project.tpu.note, tell)
+                files.write_text(folder / MADE, digest + "\n")
+    return folder / "bin" / "python"
+
+
+def _is_made(folder: Path, digest: str) -> bool:
+    try:
+        return (folder / MADE).read_text(encoding="utf-8").strip() == digest
+    except OSError:
+        return False
+
+
+def _make(folder: Path, requirements: Path, note: str, tell: Tell) -> None:
+    free = shutil.disk_usage(folder.parent).free
+    if free < FREE:
+        raise StorageError(
+            f"{free / 1e9:.1f} GB are free, and {folder} needs {FREE / 1e9:.0f} while it is made: "
+            "free some space"
+        )
+    tell("environment", f"making {folder.name} of {requirements.name}, once, in a few minutes: "
+                        f"{note}")  # fmt: skip
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet",
+           "--disable-pip-version-check", "--require-hashes", "--no-deps",
+           "-r", str(requirements)]  # fmt: skip
+    _run([_python(), "-m", "venv", "--clear", str(folder)], folder)
+    _run(pip, folder)
+
+
+def _run(command: list[str], folder: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        done = subprocess.run(
+            command, env=kept, capture_output=True, text=True, timeout=60 * MINUTES
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoCompilerError(f"{folder.name} could not be made: {error}") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "ERROR" in line.upper()]
+        last = (lines or done.stderr.splitlines() or ["no reason given"])[-1]
+        raise NoCompilerError(
+            f"{folder.name} could not be made ({last.strip()[:300]}). The same command tries again"
+        )
+
+
+def _python() -> str:
+    """Kaggle's Python, or this one where there is none: versions are pinned for both."""
+    try:  # a name on the PATH may be one that only says that it is not installed
+        done = subprocess.run([KAGGLES_PYTHON, "-c", ""], capture_output=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return sys.executable
+    return KAGGLES_PYTHON if done.returncode == 0 else sys.executable

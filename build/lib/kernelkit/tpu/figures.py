@@ -1,0 +1,162 @@
+"""What the compiler said of a program, and what follows from it: memory, bounds, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernelkit.terminal.events import minutes
+from kernelkit.tpu.chips import TpuMachine
+
+GIB = 2**30
+LARGE = 1_000_000  # bytes; smaller exchanges between devices cost nothing to speak of
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The least seconds that a step can take: by its FLOPs, and by the bytes it moves."""
+
+    by_flops: float
+    by_memory: float
+    images: int
+
+    @property
+    def seconds(self) -> float:
+        """The larger of the two, below which no step can be."""
+        return max(self.by_flops, self.by_memory)
+
+    @property
+    def binds(self) -> str:
+        """Which of the two that is."""
+        return "memory" if self.by_memory >= self.by_flops else "FLOPs"
+
+    @property
+    def images_per_second(self) -> float:
+        """How many images at best."""
+        return self.images / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """One program's figures, as the project's command gave them, on one machine.
+
+    `facts` are of one device, sizes in bytes: program, images (over all devices), fits, message,
+    seconds, and where it fits peak_bytes, argument_bytes, working_bytes, code_bytes, flops,
+    bytes, collectives, float32_convolutions.
+    """
+
+    facts: Mapping[str, Any]
+    machine: TpuMachine
+
+    @property
+    def name(self) -> str:
+        """What the program is for."""
+        return str(self.facts["program"])
+
+    @property
+    def fits(self) -> bool:
+        """Whether it was compiled."""
+        return bool(self.facts["fits"])
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        """(bytes of a chip at peak, bytes of these that a batch of any size takes)."""
+        held = (self.facts.get(f"{kind}_bytes", 0) for kind in ("parameters", "optimizer"))
+        return int(self.facts["peak_bytes"]), sum(held)
+
+    @property
+    def bound(self) -> Bound:
+        """What the machine's peaks allow."""
+        return Bound(
+            self.facts["flops"] / self.machine.flops,
+            self.facts["bytes"] / self.machine.bandwidth,
+            int(self.facts["images"]),
+        )
+
+    def lines(self) -> Iterator[str]:
+        """The figures for people, the first line whether it fits."""
+        facts = self.facts
+        if not self.fits:
+            yield f"{self.name}: {self._refusal()}"
+            yield from str(facts["message"]).splitlines()
+            return
+        yield (
+            f"{self.name}, {facts['images']:,} images: fits, {_size(facts['peak_bytes'])} of "
+            f"{self.machine.hbm / GIB:.0f} GiB a chip at peak"
+        )
+        yield self._memory()
+        yield from self._speed()
+        yield from self._exchanged()
+        took = f"compiled in {minutes(facts['seconds'])}"
+        if "cpu_seconds" in facts:
+            took += f" here, {minutes(facts['cpu_seconds'])} of one core"
+        yield took
+
+    def warnings(self) -> Iterator[str]:
+        """What is worth a second look, a sentence each."""
+        for one in self.facts.get("collectives", ()):
+            if one["kind"] != "all-reduce" and one["bytes"] >= LARGE:
+                yield (
+                    f"{self.name}: the chips exchange {_size(one['bytes'])} in an {one['kind']} of "
+                    f"{one['cause']}, which data parallelism does not need"
+                )
+        layers = list(self.facts.get("float32_convolutions", ()))
+        if layers:
+            more = f" and {len(layers) - 3} more" if layers[3:] else ""
+            yield (
+                f"{self.name}: {len(layers)} convolution{'s' if layers[1:] else ''} in float32 "
+                f"({', '.join(layers[:3])}{more})"
+            )
+
+    def _refusal(self) -> str:
+        needed, available = self.facts.get("needed_bytes"), self.facts.get("available_bytes")
+        if needed and available:
+            return (
+                f"does not fit: it needs {needed / GIB:.2f} GiB a chip, and {available / GIB:.2f} "
+                "are there. The compiler says:"
+            )
+        if self.facts.get("reason") == "memory":
+            return "does not fit the memory of a chip. The compiler says:"
+        return "the compiler refuses it:"
+
+    def _memory(self) -> str:
+        parts = [
+            (name, self.facts.get(key, 0))
+            for name, key in (
+                ("parameters", "parameters_bytes"),
+                ("optimizer", "optimizer_bytes"),
+                ("activations and buffers", "working_bytes"),
+                ("program", "code_bytes"),
+            )
+        ]
+        return "  " + ", ".join(f"{name} {_size(size)}" for name, size in parts if size)
+
+    def _speed(self) -> Iterator[str]:
+        bound, facts = self.bound, self.facts
+        yield (
+            f"  {facts['flops'] / 1e9:,.1f} GFLOP and {facts['bytes'] / 1e9:,.2f} GB a chip and "
+            f"step: at best {_time(bound.seconds)} ({_time(bound.by_flops)} by FLOPs, "
+            f"{_time(bound.by_memory)} by memory), {bound.images_per_second:,.0f} images/s; "
+            f"{bound.binds} bind{'s' if bound.binds == 'memory' else ''}"
+        )
+        if steps := facts.get("steps"):
+            yield f"  an epoch of {steps:,} steps: at best {_time(steps * bound.seconds)}"
+
+    def _exchanged(self) -> Iterator[str]:
+        shown = [
+            f"{one['kind']} of {one['cause']} {_size(one['bytes'])}"
+            for one in self.facts.get("collectives", ())
+        ]
+        if shown:
+            yield "  " + ", ".join(shown)
+
+
+def _size(size: float) -> str:
+    if size >= GIB / 10:
+        return f"{size / GIB:.2f} GiB"
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
+
+
+def _time(seconds: float) -> str:
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:,.1f} s"

@@ -1,0 +1,78 @@
+"""pip, asked for wheels of the package index that the desk's pip is set up for."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernelkit.errors import KernelkitError, NetworkError, PreflightError
+from kernelkit.wheels.targets import WheelTarget
+
+MINUTES = 20.0
+CONNECTIONS = ("--retries", "2", "--timeout", "15")
+_NO_ANSWER = re.compile(
+    r"connection broken by|Could not fetch URL \S+: (?!4(?!29)\d\d )|Temporary failure in name|"
+    r"HTTP error (?:5\d\d|429)|ReadTimeoutError|IncompleteRead|Connection aborted"
+)
+_REFUSED = re.compile(r"(?:Could not fetch URL \S+:|HTTP error) 40[137]\b")
+_ADDRESS = re.compile(r"\S+://\S+")  # may hold credentials, and names the index
+
+
+def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> None:
+    """Put a wheel of each requirement into the folder, without what it requires in turn.
+
+    Raises `PreflightError` where the index has no such wheel for the target or there is no pip,
+    and `NetworkError` where the index does not answer.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise PreflightError(
+            "wheels are chosen with pip, and this Python has none: python -m ensurepip"
+        )
+    command = [
+        sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check",
+        *CONNECTIONS, "download", "--no-deps", "--progress-bar", "off",
+        *target.flags, "--dest", str(folder), "--", *requirements,
+    ]  # fmt: skip
+    # Colours would hide the lines that a failure is told by.
+    environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=60 * MINUTES,
+            stdin=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise NetworkError(
+            f"the package index did not send {', '.join(requirements)} within {MINUTES:.0f} "
+            "minutes: try again"
+        ) from None
+    if done.returncode:
+        raise _failure(requirements, target, done.stdout + done.stderr)
+
+
+def _failure(requirements: Sequence[str], target: WheelTarget, told: str) -> KernelkitError:
+    """The error behind what pip told."""
+    if _NO_ANSWER.search(told):
+        return NetworkError(
+            f"the package index did not answer when asked for {', '.join(requirements)}: check the "
+            "connection and try again"
+        )
+    if _REFUSED.search(told):
+        return PreflightError(
+            "the package index refuses this machine's pip: correct its index-url and credentials"
+        )
+    if missing := re.search(r"No matching distribution found for (.+)", told):
+        known = re.search(r"\(from versions: (.+)\)", told)
+        others = known[1] if known and known[1] != "none" else ""
+        newest = f", only of {', '.join(others.split(', ')[-3:])}" if others else ""
+        return PreflightError(
+            f"the package index has no wheel of {missing[1].strip()} for {target.words}{newest}: "
+            "correct wheels in [tool.kernelkit]"
+        )
+    lines = [line for line in told.splitlines() if line.startswith("ERROR: ")]
+    reason = lines[-1].removeprefix("ERROR: ") if lines else "it gave no reason"
+    return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reason)}")

@@ -1,0 +1,66 @@
+"""Install packages that the image lacks from attached wheels, without a network.
+
+This source rides as a cell in a pushed notebook, so it imports the standard library alone.
+"""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SECONDS = 600.0  # for pip to look, and again for it to unpack
+
+
+class WheelsError(RuntimeError):
+    """The attached wheels are missing, or do not suit this session's image."""
+
+
+def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = None) -> list[str]:
+    """Install what the image lacks of `requirements`; returns the names with their versions.
+
+    `dataset` is the attached "owner/slug" that holds the wheels, and either part may hold `*`.
+    Processes started later find the packages too. Raises `WheelsError`, in one line.
+    """
+    root = inputs or Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
+    slug = dataset.partition("/")[2]
+    places = [*root.glob(f"datasets/{dataset}"), *root.glob(slug)] if slug else []
+    folders = sorted({wheel.parent for place in places for wheel in place.rglob("*.whl")})
+    # pip compares with what the image holds, and names only what has to be added.
+    report = Path(tempfile.mkdtemp(prefix="report-")) / "report.json"
+    _pip(["--dry-run", "--report", str(report), *requirements], folders, requirements)
+    chosen = [entry["metadata"] for entry in json.loads(report.read_text("utf-8"))["install"]]
+    missing = sorted(f"{one['name']}=={one['version']}" for one in chosen)
+    if missing:
+        target = tempfile.mkdtemp(prefix="wheels-")
+        _pip(["--no-deps", "--target", target, *missing], folders, requirements)
+        sys.path.insert(0, target)
+        before = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join([target, *([before] if before else [])])
+        importlib.invalidate_caches()
+    return missing
+
+
+def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> None:
+    links = [word for folder in folders for word in ("--find-links", str(folder))]
+    command = [
+        sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install",
+        "--quiet", "--no-index", *links, *arguments,
+    ]  # fmt: skip
+    environment = {**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "NO_COLOR": "1"}
+    environment.pop("FORCE_COLOR", None)  # which a notebook's kernel sets
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, env=environment
+        )
+        failed, lines = bool(done.returncode), done.stderr.strip().splitlines()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        failed, lines = True, [type(error).__name__]
+    if failed:
+        reason = lines[-1].removeprefix("ERROR: ") if lines else "pip gave no reason"
+        where = "the attached wheels" if folders else "a dataset of wheels: none is attached"
+        raise WheelsError(
+            f"{', '.join(requirements)} cannot be installed from {where}. pip says: {reason}"
+        ) from None
