@@ -616,12 +616,14 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # | 1,082 photos of 17 kinds, five folds | head | .955 ± .011 | .32 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .959 | 1.8 of twelve passes |
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
+# | the same | head, then all of the backbone, 6 epochs | .913 ± .011 | 1.7 of twelve passes |
 #
 # Five folds mean that each photo was validated once, by a model that had not seen it. The times in
-# the last three rows are the processors', as parts of what twelve passes of all photos through the
-# backbone take. So on these photos fine-tuning cost almost six times as much as the head, and
-# gained less than the folds differ by. Do not compare rows of different photos with each other.
-# Repeats of one recipe with other seeds differ by about ± .008.
+# the last four rows are the processors', as parts of what twelve passes of all photos through the
+# backbone take. So fine-tuning cost about six times as much as the head. With hundreds of photos a
+# kind it gained in each of the five folds; with about sixty it gained less than the folds differ
+# by. Do not compare rows of different photos with each other. Repeats of one recipe with other
+# seeds differ by about ± .008.
 #
 # **On a TPU or a GPU nothing has been measured yet.** The code has been rehearsed on CPU devices
 # that stand in for them, and the TPU's own compiler has said how fast a step of fine-tuning all

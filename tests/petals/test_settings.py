@@ -144,7 +144,7 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
 
 @pytest.mark.parametrize(("scale_rate", "peak"), [(True, 0.04), (False, 0.005)])
 def test_the_tutorials_rate_can_be_had_as_it_is_on_eight_replicas(scale_rate, peak):
-    given = DEFAULTS | {"schedule": "exponential", "scale_rate": scale_rate}
+    given = DEFAULTS | {"schedule": "exponential", "learning_rate": 5e-3, "scale_rate": scale_rate}
     rates = RunPlan(None, 256, 100, given, replicas=8).rates
     assert np.isclose(rates.max(), peak, rtol=0.01)
 

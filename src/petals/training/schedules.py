@@ -59,7 +59,7 @@ SCHEDULES = {
     for s in (
         Schedule("ramp", RAMP_TO, _ramp_hold_decay),
         Schedule("cosine", 1e-4, _cosine),
-        Schedule("exponential", 0.005, _exponential, head_peak=0.005),
+        Schedule("exponential", 1e-4, _exponential, head_peak=0.005),
         Schedule("constant", 1e-4, _constant),
     )
 }
