@@ -1,1 +1,0 @@
-"""Notebooks from the desk to Kaggle and back: run, push, sweep, report."""

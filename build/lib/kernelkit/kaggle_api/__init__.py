@@ -1,4 +1,0 @@
-"""Kaggle's API through the official client: typed answers, sorted failures, bounded retries.
-
-Begin with `client.Kaggle`; `retries` says when a request is repeated. Imports `kernelkit.errors`.
-"""

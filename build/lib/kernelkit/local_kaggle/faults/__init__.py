@@ -1,1 +1,0 @@
-"""Fault schedules (`schedule`), and how each fault looks on the wire (`fault_responses`)."""

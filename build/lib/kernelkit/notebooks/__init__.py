@@ -1,4 +1,0 @@
-"""Notebook files, and the parameters cell that is a notebook's whole interface.
-
-Begin with `parameters.declared`. Imports `kernelkit.errors` only.
-"""

@@ -1,1 +1,0 @@
-"""Other places where a sweep's runs go: a Dask cluster, one Kaggle session."""

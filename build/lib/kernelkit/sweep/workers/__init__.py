@@ -1,4 +1,0 @@
-"""Processes that run notebooks: scheduling, memory, time limits, forked kernels.
-
-Begin with `engine.Engine`.
-"""
