@@ -37,7 +37,7 @@ data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
 near = 5  # [0, 16]: bits of 64 in which the hashes of twins may differ
 batch_size = 128  # >= 1: images in a batch while the input pipeline is timed
-needed = 1519.0  # > 0: images/s it takes; 1,519: EfficientNetB5, 512 px, TPU v5e-8 at best
+needed = 963.0  # > 0: images/s it takes; 963: EfficientNetB5, 512 px, TPU v5e-8 as estimated
 seconds = 4.0  # > 0: for which each way of reading is timed
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
 output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
@@ -178,8 +178,8 @@ run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 # The *input pipeline* reads shards, decodes JPEGs and puts photos into batches, on the host's CPU.
 # The accelerator trains on one batch while the host prepares the next. If the host is slower, the
 # accelerator waits, and its hours are lost. `needed` is the number of images a second that an
-# accelerator takes. The default is the most that fine-tuning EfficientNetB5 at 512 pixels can take
-# on a TPU v5e-8, by the TPU's compiler. A smaller network or smaller photos take more;
+# accelerator takes. The default is what fine-tuning EfficientNetB5 at 512 pixels takes on a TPU
+# v5e-8, as the TPU's compiler estimates it. A smaller network or smaller photos take more;
 # `docs/tpu.md` has other backbones. TensorFlow's
 # [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #

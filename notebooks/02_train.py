@@ -626,16 +626,16 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # seeds differ by about ± .008.
 #
 # **On a TPU or a GPU nothing has been measured yet.** The code has been rehearsed on CPU devices
-# that stand in for them, and the TPU's own compiler has said how fast a step of fine-tuning all
-# of a backbone can be at best on a v5e-8, with 128 photos a step (`docs/tpu.md` has more):
+# that stand in for them, and the TPU's own compiler estimates how long a step of fine-tuning all of
+# a backbone takes on a v5e-8, with 128 photos a step (`docs/tpu.md` has more):
 #
-# | backbone | pixels | a step, at best | images/s, at best |
+# | backbone | pixels | a step, as estimated | images/s, as estimated |
 # |---|---|---|---|
-# | EfficientNetB0 | 192 | 5.9 ms | 21,871 |
-# | EfficientNetV2S, `augment="light"` | 192 | 10.1 ms | 12,640 |
-# | EfficientNetB5, `augment="light"` | 512 | 84.3 ms | 1,519 |
+# | EfficientNetB0 | 192 | 5.8 ms | 21,999 |
+# | EfficientNetV2S | 192 | 8.4 ms | 15,270 |
+# | EfficientNetB5 | 512 | 132.9 ms | 963 |
 #
-# A real step takes longer: the one program whose time on a v5e-8 is known took twice its bound.
+# A real step takes longer: it waits for its photos, and the chips exchange what they learned.
 # The first step on a TPU takes minutes, for the compiler. A run stores its compiled programs in
 # `compiled/`; a later run that has them attached does not compile them again.
 
