@@ -21,16 +21,10 @@ note = "3 GB"                          # what a user should know before that is 
 batch = "batch_size"                   # the parameter with the images for each replica
 before_push = false                    # whether every push to a TPU is checked
 
-[tool.kernelkit.shown]                 # what pages and lines tell of a run first
+[tool.kernelkit.shown]                 # what pages and lines tell of a run first, as in `shown`
 score = "f1"                           # of metrics.json: what runs are ranked by
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
-
-[[tool.kernelkit.shown.sections]]      # what a report shows of the run's files, in this order
-title = "Score of each class"
-file = "class_scores.csv"
-kind = "bars"                          # figure | table | bars | matrix | photos
-caption = "F1 of each class, the worst first."
 
 [tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
 "data=competition" = {image_size = [192, 224]}
@@ -103,12 +97,6 @@ class Project:
         slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
         return f"{slug[:34].rstrip('-') or 'project'}-wheels"
 
-    @property
-    def pinned(self) -> frozenset[str]:
-        """The names of the packages in `wheels`, as indexes write them: small, with hyphens."""
-        names = (re.split(r"[\[=]", pin)[0] for pin in self.wheels)
-        return frozenset(re.sub(r"[-_.]+", "-", name).lower() for name in names)
-
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
         for folder in (self.root / "src" / package, self.root / package):
@@ -174,6 +162,11 @@ def find_project(start: Path) -> Project:
     return Project(start if start.is_dir() else start.parent)
 
 
+def runs_here() -> Path:
+    """The folder of runs of the project that the present folder lies in, as seen from here."""
+    return Path(os.path.relpath(find_project(Path.cwd()).root / RUNS))
+
+
 def _read(root: Path, file: Path) -> Project:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -223,14 +216,13 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
 
 
 def _wheels(file: Path, written: Any) -> tuple[str, ...]:
-    pins = written if isinstance(written, list) else [None]
-    for number, pin in enumerate(pins, start=1):
-        if not (isinstance(pin, str) and PIN.fullmatch(pin)):  # an address may hold a token
-            raise PreflightError(
-                f'{file}: wheels in [tool.kernelkit] takes a list of "name==version", and entry '
-                f"{number} is something else"
-            )
-    return tuple(pins)
+    wrong = [] if isinstance(written, list) else [written]
+    wrong += [] if wrong else [p for p in written if not PIN.fullmatch(p if type(p) is str else "")]
+    if wrong:  # an address may hold a token
+        found = "an address" if re.search("[@/]", str(wrong[0])) else repr(wrong[0])
+        takes = 'wheels in [tool.kernelkit] takes a list like ["optuna==4.6.0"], not'
+        raise PreflightError(f"{file}: {takes} {found}")
+    return tuple(written)
 
 
 def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -250,9 +242,7 @@ def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
     known = {one.name: type(one.default) for one in fields(TpuSettings)}
     for name, value in written.items():
         if type(value) is not known.get(name):
-            takes = ", ".join(
-                f"{known_name} ({kind.__name__})" for known_name, kind in known.items()
-            )
+            takes = ", ".join(f"{one} ({kind.__name__})" for one, kind in known.items())
             raise PreflightError(
                 f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
             )

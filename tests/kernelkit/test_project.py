@@ -1,5 +1,7 @@
 """What a repository says of itself in `[tool.kernelkit]`."""
 
+from pathlib import Path
+
 import pytest
 
 from kernelkit import project
@@ -50,6 +52,16 @@ def test_without_settings_all_plain_numbers_are_shown(tmp_path, monkeypatch):
     assert project.shown(tmp_path).numbers(metrics) == {
         "val_loss": ("val loss", 1.5), "epochs": ("epochs", 3),
     }  # fmt: skip
+
+
+def test_from_a_subfolder_the_runs_are_those_of_the_project(tmp_path, monkeypatch):
+    (tmp_path / "deep/er").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "deep/er")
+    assert project.runs_here() == Path("runs")  # of no project
+    (tmp_path / "pyproject.toml").touch()
+    assert project.runs_here() == Path("../../runs")
+    monkeypatch.chdir(tmp_path)
+    assert project.runs_here() == Path("runs")
 
 
 @pytest.mark.parametrize(

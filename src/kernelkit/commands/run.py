@@ -15,7 +15,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.command("run", epilog=options.EXIT_CODES)
 @click.argument("notebook", type=options.FILE)
 @options.parameters
-@click.option("--name", default="", help="The run's name: its folder is runs/NAME.")
+@click.option("--name", default="", help="The run's name: its folder is the project's runs/NAME.")
 @options.output
 @options.report
 @click.option("--fresh", is_flag=True, help="Begin anew though the same run was cut off.")

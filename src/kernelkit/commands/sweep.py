@@ -24,7 +24,7 @@ from kernelkit.terminal.cli import reports_errors
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
 )
 @click.option("--workers", type=int, default=0, metavar="N", help="Runs at a time.")
-@click.option("--output", type=options.FILE, metavar="DIR", help="Default runs/NAME.")
+@click.option("--output", type=options.FILE, metavar="DIR", help="Default the project's runs/NAME.")
 @click.option("--dry-run", is_flag=True, help="Show the runs and how they stand; run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run again what failed or took too long.")
 @click.option("--force", is_flag=True, help="Run everything again.")

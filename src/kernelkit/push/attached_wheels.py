@@ -7,6 +7,7 @@ pushes and machines, and what a push attached never changes below it.
 from __future__ import annotations
 
 import importlib.metadata
+import re
 from dataclasses import dataclass, replace
 
 from packaging.utils import canonicalize_name
@@ -31,6 +32,11 @@ class AttachedWheels:
 
     found: WheelSet
     reference: str
+
+
+def pinned(project: Project) -> frozenset[str]:
+    """The names of the packages in a project's `wheels`, as indexes write them."""
+    return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
 
 
 def find(context: PushContext, project: Project) -> WheelSet | None:
@@ -94,5 +100,5 @@ def _installed(project: Project) -> set[str]:
     """The modules of the project's wheels that are installed here."""
     providers = importlib.metadata.packages_distributions().items()
     return {
-        module for module, by in providers if project.pinned & {canonicalize_name(n) for n in by}
+        module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
     }

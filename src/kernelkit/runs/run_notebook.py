@@ -125,7 +125,7 @@ def check(
     # The cell that papermill left from an earlier run would set that run's values again.
     source.cells = [c for c in source.cells if not document.has_tag(c, notebook_html.INJECTED_TAG)]
     known = parameters.declared(
-        document.parameters_cell(source).source, project.find_project(Path(notebook))
+        document.parameters_source(source), project.find_project(Path(notebook))
     )
     return source, known, parameters.resolve(known, given)
 

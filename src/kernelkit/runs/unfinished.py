@@ -45,7 +45,8 @@ def chosen_folder(
     if output and fresh:
         raise ParameterError("--fresh chooses a new folder itself: leave out --output")
     if not output and own_folder(Path()) != Path():
-        output = Path("runs") / (name or f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}")
+        stamped = f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
+        output = project.runs_here() / (name or stamped)
     if output:
         return contextlib.nullcontext(output)
     every = {one.name: one.default for one in known.values()} | dict(values)
@@ -67,7 +68,7 @@ def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
 def folder_for(
     notebook: Path, parameters: Mapping[str, Any], *, name: str = "", fresh: bool = False
 ) -> Iterator[Path]:
-    """The folder below `runs` for one run of a notebook, held for the length of a block.
+    """The folder below the project's `runs` for one run, held for the length of a block.
 
     `parameters`: the value of every parameter, a JSON value each; `fresh`: a new folder though a
     run with the same was cut off. The run is over when the block ends without an exception, unless
@@ -76,7 +77,7 @@ def folder_for(
     With a `name` the folder is `runs/<name>` whatever it holds. Raises `ParameterError` where
     another command runs in it, and for a name together with `fresh`.
     """
-    runs = Path(project.RUNS)
+    runs = project.runs_here()
     if name:
         if fresh:
             raise ParameterError("--fresh chooses a new folder itself: leave out --name")
@@ -145,7 +146,7 @@ def _alone_in(folder: Path) -> Iterator[bool]:
     """Whether this command is the only one that runs in `folder` for the length of a block."""
     key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     files.make_folder(folder.parent)
-    with files.try_lock(Path(project.RUNS) / project.LOCKS / f"run-{key}.lock") as alone:
+    with files.try_lock(project.runs_here() / project.LOCKS / f"run-{key}.lock") as alone:
         yield alone
 
 

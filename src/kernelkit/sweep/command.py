@@ -22,7 +22,6 @@ from kernelkit.sweep.store.records import SweepFolder
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.processes import launcher
 
-RUNS = "runs"
 KAGGLE, REHEARSAL = "kaggle-{}", "rehearsal-{}"  # a sweep's folder, where it ran elsewhere
 
 
@@ -51,8 +50,8 @@ def sweep(
     parameters    `name=value` strings that replace base values and axes; a list replaces an
                   axis's values, as in `image_size=[192,224]`
     workers       runs at a time; default the file's `workers`, then one for every two cores
-    output        the sweep's folder; default runs/<file's name>, on Kaggle runs/kaggle-<name>,
-                  rehearsed runs/rehearsal-<name>
+    output        the sweep's folder; default the project's runs/<file's name>, on Kaggle
+                  runs/kaggle-<name>, rehearsed runs/rehearsal-<name>
     dry_run       show the runs and how they stand, with `kaggle` the preflight of the push too,
                   and run nothing
     retry_failed  run again what failed or took too long
@@ -73,7 +72,7 @@ def sweep(
     _check_minutes({"--time-limit": time_limit, "--timeout": timeout})
     asked = specification.read(file, parameters, many=yes, kaggle=kaggle)
     name = _place(local=local).format(asked.name) if kaggle else asked.name
-    folder = SweepFolder(output or Path(RUNS) / name)
+    folder = SweepFolder(output or project.runs_here() / name)
     workers = workers or asked.workers or max(1, (os.cpu_count() or 2) // 2)
     minutes = asked.time_limit if time_limit is None else time_limit
     limits = WorkerLimits(workers, 60 * minutes, int(asked.memory * 1e9))

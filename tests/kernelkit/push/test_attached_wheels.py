@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 
@@ -127,10 +128,19 @@ def test_a_package_that_does_not_exist_ends_before_anything_is_sent(kaggle, gard
     assert "SaveKernel" not in kaggle.faults.calls
 
 
-@pytest.mark.parametrize("written", ['["bloom"]', '["bloom>=1"]', '"bloom"', '["a @ https://b"]'])
-def test_what_is_not_pinned_is_refused(garden, written):
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ('["stem==1", "bloom"]', "'bloom'"),
+        ('["bloom>=1"]', "'bloom>=1'"),
+        ('"bloom==1.0"', "'bloom==1.0'"),
+        ("[1]", "1"),
+        ('["a @ https://b:secret@c"]', "an address"),
+    ],
+)
+def test_what_is_not_pinned_is_refused(garden, written, found):
     (garden.root / "pyproject.toml").write_text(f"[tool.kernelkit]\nwheels = {written}\n")
-    with pytest.raises(errors.PreflightError, match='takes a list of "name==version"'):
+    with pytest.raises(errors.PreflightError, match=re.escape(f'["optuna==4.6.0"], not {found}')):
         garden.push(dry_run=True)
 
 

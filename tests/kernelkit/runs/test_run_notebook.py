@@ -197,10 +197,17 @@ def test_a_file_that_is_no_notebook_is_an_error(notebook, name):
         document.read(Path(name))
 
 
-def test_a_notebook_needs_one_parameters_cell(notebook):
+def test_a_notebook_without_parameters_runs_as_it_is(notebook):
     notebook.write_text("# %%\nprint(1)\n")
-    with pytest.raises(NotebookError, match="no cell tagged 'parameters'"):
-        run_notebook(notebook)
+    with pytest.raises(ParameterError, match="no cell tagged 'parameters'"):
+        run_notebook(notebook, ["a=1"])
+    run = run_notebook(notebook, quiet=True)
+    ran = nbformat.read(run.folder / "run.ipynb", as_version=4).cells
+    assert [cell.source for cell in ran] == ["print(1)"]
+    assert run.report.is_file()
+
+
+def test_a_notebook_has_one_parameters_cell_at_most(notebook):
     notebook.write_text('# %% tags=["parameters"]\na = 1\n# %% tags=["parameters"]\nb = 1\n')
     with pytest.raises(NotebookError, match="2 cells tagged"):
         run_notebook(notebook)

@@ -108,6 +108,18 @@ def test_a_run_that_ran_out_of_time_goes_on():
         assert (first == second, second == third) == (True, False)
 
 
+def test_from_a_subfolder_of_the_project_the_same_run_is_found(place, monkeypatch):
+    (place / "pyproject.toml").touch()
+    cut = cut_off()
+    (place / "deep").mkdir()
+    monkeypatch.chdir(place / "deep")
+    with folder_for(place / STUDY, {"n": 1}) as again:
+        assert again.resolve() == (place / cut).resolve()
+    with folder_for(place / STUDY, {"n": 1}, name="mine") as named:
+        assert named.resolve() == place / "runs/mine"
+    assert list(Path().iterdir()) == []
+
+
 def test_two_at_once_share_no_folder():
     cut = cut_off()
     held = """

@@ -54,6 +54,14 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
 
 
+def test_from_a_subfolder_a_sweep_lies_in_the_projects_runs(sweeps, monkeypatch):
+    (sweeps.folder / "pyproject.toml").touch()
+    (sweeps.folder / "deep").mkdir()
+    monkeypatch.chdir(sweeps.folder / "deep")
+    folder = sweeps.run("grid: {a: [1, 2]}", dry_run=True, output=None)
+    assert folder.resolve() == sweeps.runs / "tiny"
+
+
 @pytest.mark.long
 def test_only_the_best_runs_keep_a_large_file(sweeps):
     sweeps.run("grid: {a: [1, 3, 2]}\nkeep_best: {history.csv: 2}")

@@ -22,8 +22,8 @@ from kernelkit.errors import (
     RefusedError,
     RunFailedError,
 )
+from kernelkit.push import attached_wheels, plan, preflight
 from kernelkit.push import metadata as kernel_metadata
-from kernelkit.push import plan, preflight
 from kernelkit.push.command import push_kernel
 from kernelkit.push.metadata import Metadata
 from kernelkit.push.plan import ACCELERATOR
@@ -221,7 +221,7 @@ def _any_point(asked: Specification) -> PlannedRun:
 def _check_search(asked: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    pinned = project.find_project(asked.notebook).pinned
+    pinned = attached_wheels.pinned(project.find_project(asked.notebook))
     if asked.wheels or OPTUNA in pinned or not machines.lacking([OPTUNA], kind):
         return
     raise PreflightError(
