@@ -173,10 +173,11 @@ def _report_bundle(context: PushContext, planned: Plan) -> None:
     request = planned.request
     bundle = request.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
+    git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
     size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
     context.report(
         "bundle",
-        f"{planned.metadata.code_file.name}{carried}, git {bundle.commit}, {size}",
+        f"{planned.metadata.code_file.name}{carried}, {git}, {size}",
         bytes=bundle.size,
         content=bundle.content,
         git=bundle.commit.sha,

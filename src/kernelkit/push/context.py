@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO, TypedDict
 
 from kernelkit import files
-from kernelkit.errors import KernelkitError
+from kernelkit.errors import KernelkitError, ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
@@ -27,6 +27,7 @@ from kernelkit.terminal.cli import unwinding
 from kernelkit.terminal.events import Reporter, from_here, minutes, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
+LAST = "last"  # as a reference: the ledger's last push
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,18 @@ class PushContext:
         return connect(self.local, timing, self.catalogue, self.root, self._tell_filling)
 
     @contextlib.contextmanager
-    def asking(self) -> Iterator[Kaggle]:
-        """Kaggle as `connect` gives it; the events show no secret and mark a rehearsal."""
+    def asking(self, reference: str = "") -> Iterator[Kaggle]:
+        """Kaggle as `connect` gives it; the events show no secret and mark a rehearsal.
+
+        Raises `ParameterError` before that where `reference` is "last" and all were rehearsals.
+        """
+        real = self.report.rehearsal or self.ledger.of("", rehearsal=False)
+        if reference == LAST and not real and self.ledger.pushes():
+            raise ParameterError(
+                f"nothing was pushed to Kaggle: {from_here(self.ledger.path)} holds rehearsals "
+                f"alone, as {invocation.command('status')} --local says. A push that was made "
+                "elsewhere is named as OWNER/SLUG/N"
+            )
         with self.connect() as kaggle:
             self.report.keep_secret(kaggle.connection.secrets)
             self.report.rehearsal = kaggle.connection.rehearses
@@ -72,6 +83,8 @@ class PushContext:
 
     def folder(self, push: Push) -> Path:
         """The folder for a push's outputs when no other is named."""
+        if push.folder and Path(push.folder).is_dir():  # chosen with --output, maybe
+            return Path(push.folder)
         slug = push.kernel.rpartition("/")[2]
         return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
 

@@ -19,15 +19,15 @@ from kernelkit.kaggle_api.types import Stored
 from kernelkit.push import metadata, plan
 from kernelkit.push import submit as submission
 from kernelkit.push.command import push_kernel
-from kernelkit.push.context import CommandOptions, PushContext, in_project
+from kernelkit.push.context import LAST, CommandOptions, PushContext, in_project
 from kernelkit.push.fetch import fetch
-from kernelkit.push.follow import kernel_of, tell_score
+from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
-from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.resuming import earlier
 from kernelkit.push.status import state_of
 from kernelkit.runs import claims, markdown, run_folder
 from kernelkit.runs.claims import Claim
-from kernelkit.terminal.events import minutes, size_of
+from kernelkit.terminal.events import from_here, minutes, size_of
 
 
 def fetch_push(
@@ -52,7 +52,7 @@ def fetch_push(
     context = in_project(plan.here(None), **options)
     title = reference
     try:
-        with context.asking() as kaggle:
+        with context.asking(reference) as kaggle:
             push = earlier(context, kaggle, reference)
             title = push.reference
             folder = _brought_home(context, kaggle, push, only, output)
@@ -110,7 +110,7 @@ def submit_result(
             kaggle, name, message, folder=folder, kernel=None, version=0,
             seconds=context.timing.score_seconds, poll=context.timing.patience.poll,
         )  # fmt: skip
-        tell_score(context, name, score)
+        submission.tell_score(context, name, score)
 
 
 def _own_competition() -> str:
@@ -151,7 +151,7 @@ def _some(
     context.report(
         "fetched",
         f"{len(fetched.files)} of {len(outputs.files)} files, {size_of(fetched.bytes)} in {took}: "
-        f"{folder}",
+        f"{from_here(folder)}",
         files=dict(fetched.files),
         folder=str(folder),
     )

@@ -58,6 +58,7 @@ def follow(
     with context.alone_in(named):
         folder, aside = claims.claim(named, mine, chosen=output is not None)
     _tell_aside(context, folder, aside)
+    push = _note(context, push, folder=str(folder))
     ended = _wait(context, kaggle, push, quota)
     push = _note(
         context,
@@ -65,7 +66,6 @@ def follow(
         state=ledgers.UNFETCHED if ended.complete else ledgers.FAILED,
         minutes_queued=round(ended.queued / 60, 2),
         minutes_run=round(ended.run / 60, 2),
-        folder=str(folder),
     )
     if push.resent_after is not None:  # an earlier send of the push may have arrived during the run
         after, version = push.resent_after, push.version or 0
@@ -100,6 +100,7 @@ def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None)
         accelerator=machines.named(push.accelerator or "cpu").kind,
         emit=context.report,
         resume=context.how_to_resume(push),
+        outlives=not context.local,
         timeout_minutes=push.timeout_minutes,
         quota=quota,
         patience=context.timing.patience,
@@ -117,7 +118,7 @@ def _tell_aside(context: PushContext, folder: Path, aside: Path | None) -> None:
     if aside:
         context.report(
             "set aside",
-            f"{folder} held files that may be of another run: they are now in {aside}",
+            f"{from_here(folder)} held what may be another run's: it is now in {from_here(aside)}",
             folder=str(aside),
         )
 
@@ -234,17 +235,7 @@ def _submit(
         note(score=push.score or ledgers.NOT_SCORED)
         raise
     note(score=score.public)
-    tell_score(context, push.competition, score)
-
-
-def tell_score(context: PushContext, competition: str, score: submission.Score) -> None:
-    """Show the score that a submission got."""
-    context.report(
-        "score",
-        f"{score.public} in {competition} (submission {score.reference})",
-        score=score.public,
-        submission=score.reference,
-    )
+    submission.tell_score(context, push.competition, score)
 
 
 def _note(context: PushContext, push: Push, **changes: object) -> Push:

@@ -28,6 +28,43 @@ TOO_LONG = "… the log goes on; its rest is not shown here and comes home with 
 TOO_LONG_LINE = b"data: one entry is too long to be shown live; it comes home with the log"
 LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # of one live entry, and of all of them
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
+TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
+
+
+class WithoutReport:
+    """Hands entries on, save papermill's own end after a cell has failed.
+
+    That is its traceback and its report on the cell, which the failure shows by itself. Lines of
+    stderr that may begin one wait for the line that says it.
+    """
+
+    def __init__(self, tell: Callable[[Entry], None]) -> None:
+        self._tell = tell
+        self._held: list[Entry] = []
+        self._reports = False
+
+    def __call__(self, entry: Entry) -> None:
+        """Hand on an entry, hold it, or leave it out."""
+        begins = entry.text.startswith(TRACEBACK)
+        if entry.stream != "stderr" or not (self._reports or self._held or begins):
+            self._tell(entry)
+            return
+        for text in entry.text.splitlines(keepends=True):
+            if text.startswith(REPORT):
+                self._reports, self._held = True, []
+            if self._reports:
+                continue
+            if text.startswith(TRACEBACK):
+                self.flush()
+            self._held.append(replace(entry, text=text))
+            if not text.startswith((TRACEBACK, " ", "\n")):
+                self.flush()
+
+    def flush(self) -> None:
+        """Hand on what was held, since no report came of it."""
+        held, self._held = self._held, []
+        for entry in held:
+            self._tell(entry)
 
 
 class LiveLog:
@@ -40,7 +77,8 @@ class LiveLog:
     def __init__(
         self, kaggle: Kaggle, kernel: Kernel, version: int, tell: Callable[[Entry], None]
     ) -> None:
-        self._kaggle, self._kernel, self._version, self._tell = kaggle, kernel, version, tell
+        self._kaggle, self._kernel, self._version = kaggle, kernel, version
+        self._tell = WithoutReport(tell)
         self._seen = self._characters = 0
         self._ended = False  # whether the note about the rest was shown
         self._stop = threading.Event()
@@ -60,8 +98,9 @@ class LiveLog:
             self._thread.join(timeout=2.0)
         for place, entry in enumerate(decode(log)):
             if self._characters > LONGEST_TOLD:
-                return
+                break
             self._hand_on(place, entry)
+        self._tell.flush()
 
     def _follow(self) -> None:
         pause = 2.0

@@ -103,6 +103,8 @@ def make(
     """
     if timeout_minutes is not None and not math.isfinite(timeout_minutes):
         raise ParameterError(f"--timeout {timeout_minutes}: give minutes above zero")
+    if notebook and notebook.is_file() and notebook.suffix not in (".py", ".ipynb"):
+        raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     file = metadata_file or locate(notebook or Path.cwd())
     kernel = _with_notebook(metadata.load(file), notebook, explicit=metadata_file is not None)
     if accelerator:
@@ -165,6 +167,11 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
         return kernel
     if not notebook.is_file():
         raise NotebookError(f"no notebook at {notebook}")
+    if kernel.path == metadata.own_file(notebook):
+        raise PreflightError(
+            f"{kernel.path} is {notebook.name}'s own, and its code_file leads to {own}: write "
+            f'"code_file": "{notebook.name}", as it is relative to that file'
+        )
     if not explicit:
         raise PreflightError(
             f"{notebook.name} is not the code_file of {kernel.path}, and would become a version "

@@ -78,7 +78,9 @@ def tell(context: PushContext, planned: Plan, found: AccountStatus) -> None:
         context.report(finding.level, finding.text)
     left = f", {found.quota.left:.1f} h of quota left" if found.quota else ""
     machine = planned.metadata.machine
-    words = f"{machine.words} for at most {hours(planned):.1f} h{left}"
+    longest = hours(planned)
+    time = f"{longest:.1f} h" if longest >= 1 else f"{60 * longest:.3g} min"
+    words = f"{machine.words} for at most {time}{left}"
     context.report("machine", words, shape=machine.shape)
 
 

@@ -10,12 +10,10 @@ from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.push.context import PushContext
+from kernelkit.push.context import LAST, PushContext
 from kernelkit.push.follow import follow, kernel_of
 from kernelkit.push.ledger import Push
 from kernelkit.push.send import look_after_cut_off
-
-LAST = "last"
 
 
 def resume(
@@ -29,7 +27,7 @@ def resume(
 
     Raises `ParameterError` for a reference that names none, and all that `follow` raises.
     """
-    with context.asking() as kaggle:
+    with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
         context.report("resumed", f"{push.kernel} version {push.version}")
         owner, slug = push.kernel.split("/")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from kernelkit.errors import PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
@@ -135,9 +137,10 @@ def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
     alive = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
     useful = alive if again else (*alive, ledgers.COMPLETE)
     if earlier and earlier.content == push.content and earlier.state in useful:
+        home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
         raise PreflightError(
-            f"identical to {earlier.reference} ({earlier.state}): fetch that with "
-            f"{context.resuming(earlier)}, or push all the same with --force"
+            f"identical to {earlier.reference} ({earlier.state}): {context.resuming(earlier)} "
+            f"fetches that{home}, or push all the same with --force"
         )
     if earlier and earlier.content == push.content and earlier.state == ledgers.UNFETCHED:
         context.report(

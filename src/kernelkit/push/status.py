@@ -9,10 +9,10 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Status, Stored
 from kernelkit.push import plan
-from kernelkit.push.context import CommandOptions, in_project
+from kernelkit.push.context import LAST, CommandOptions, in_project
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
-from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.resuming import earlier
 
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 
@@ -27,7 +27,7 @@ def tell_status(
     no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
     context = in_project(plan.here(None), **options)
-    with context.asking() as kaggle:
+    with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference)
         try:
             status = kaggle.status(kernel_of(push), push.version)
@@ -38,7 +38,7 @@ def tell_status(
     why = f": {status.message}" if status.message else ""
     context.report(
         "status",
-        f"{push.reference} is {status.state}{why}",
+        f"{push.reference}: {status.state}{why}",
         kernel=push.kernel,
         version=push.version,
         state=status.state,

@@ -11,10 +11,10 @@ from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Status, Stored
 from kernelkit.push import ledger as ledgers
 from kernelkit.push import plan
-from kernelkit.push.context import CommandOptions, PushContext, in_project
+from kernelkit.push.context import LAST, CommandOptions, PushContext, in_project
 from kernelkit.push.follow import kernel_of
 from kernelkit.push.ledger import Push
-from kernelkit.push.resuming import LAST, earlier
+from kernelkit.push.resuming import earlier
 from kernelkit.push.status import state_of
 
 OPEN = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
@@ -36,15 +36,16 @@ def stop(
     `NetworkError` or `RefusedError` where Kaggle did not delete it.
     """
     context = in_project(plan.here(None), **options)
-    with context.asking() as kaggle:
+    with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference)
         kernel = kernel_of(push)
         _check_owner(kaggle, kernel)
         stored, status = state_of(kaggle, push)
         if status is None or not status.alive:
             state = status.state if status else "without a session"
+            over = f"its session is over ({state})" if status else "it has no session"
             context.report(
-                "status", f"{push.reference} is {state}: nothing runs, and nothing was deleted",
+                "status", f"{push.reference}: {over}, and nothing was deleted",
                 kernel=push.kernel, version=push.version, state=state, alive=False,
             )  # fmt: skip
             return False

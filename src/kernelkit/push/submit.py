@@ -12,6 +12,7 @@ from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
+from kernelkit.push.context import PushContext
 
 SUBMISSION = "submission.csv"
 POLL_SECONDS = 15.0
@@ -33,6 +34,16 @@ class EarlierTry:
 
     submission: int | None
     submissions_before: Sequence[int] | None
+
+
+def tell_score(context: PushContext, competition: str, score: Score) -> None:
+    """Show the score that a submission got."""
+    context.report(
+        "score",
+        f"{score.public} in {competition} (submission {score.reference})",
+        score=score.public,
+        submission=score.reference,
+    )
 
 
 def submit(

@@ -46,7 +46,10 @@ class Ended:
 
 
 class Wait:
-    """One wait for one version. `resume` is the sentence with the command that comes back."""
+    """One wait for one version. `resume` is the sentence with the command that comes back.
+
+    `outlives`: whether the run goes on after the command, as at Kaggle.
+    """
 
     def __init__(
         self,
@@ -57,12 +60,14 @@ class Wait:
         accelerator: Kind,
         emit: Emit,
         resume: str,
+        outlives: bool = True,
         timeout_minutes: float | None = None,
         quota: Quota | None = None,
         patience: PollPolicy | None = None,
     ) -> None:
         self._kaggle, self._kernel, self._version = kaggle, kernel, version
         self._emit, self._resume, self._quota = emit, resume, quota
+        self._goes_on = "the run goes on at Kaggle. " if outlives else ""
         self._patience = patience or PollPolicy()
         self._clock = kaggle.retries.clock
         cap = machines.LIMITS[accelerator].hours_per_session * 60
@@ -89,7 +94,7 @@ class Wait:
                     raise self._late()
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
-            self._emit("interrupted", f"the run goes on at Kaggle. {self._resume}")
+            self._emit("interrupted", f"{self._goes_on}{self._resume}")
             raise
         finally:
             self._log.finish()

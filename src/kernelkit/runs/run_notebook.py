@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,9 +53,8 @@ class ExecutedRun:
     def tell(self, report: Reporter) -> None:
         """Show the measures, the report, and the commands that lead on."""
         seen = self.report if self.report.is_file() else self.folder
-        index = (
-            f"{invocation.command('report')} {from_here(self.folder.parent)} --index  # all runs"
-        )
+        runs = shlex.quote(from_here(self.folder.parent))
+        index = f"{invocation.command('report')} {runs} --index  # all runs"
         report("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
         report("report", from_here(seen), path=str(seen), folder=str(self.folder))
         report("next", index, commands=[index])

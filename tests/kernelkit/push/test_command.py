@@ -20,7 +20,7 @@ from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedu
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push import send
-from kernelkit.push.command import list_pushes
+from kernelkit.push.command import list_pushes, push_kernel
 from kernelkit.push.context import PushContext
 from kernelkit.push.follow import follow
 from kernelkit.push.ledger import Ledger
@@ -123,6 +123,8 @@ def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(reposito
     assert "ValueError: withered" in str(caught.value)
     assert "runs/rehearsal-blossom-train-v1/.kernelkit/log.txt" in str(caught.value)
     assert "def wither(fail):" in repository.message
+    assert repository.message.count("Traceback (most recent call last)") == 1
+    assert "papermill" not in repository.message
     assert "ValueError: withered" in repository.message
     folder = repository.runs / "rehearsal-blossom-train-v1"
     assert (folder / "0.bin").is_file()
@@ -567,7 +569,7 @@ def test_a_run_says_by_an_exceptions_name_why_it_ended(
         repository.push()
     assert caught.value.exit_code == code
     assert "no photos" in repository.message
-    assert ("no photos" in str(caught.value)) == (code != 6)
+    assert "no photos" in str(caught.value)
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_push(repository, kaggle):
@@ -594,6 +596,26 @@ def test_a_dry_run_sends_nothing(repository, kaggle):
     assert "SaveKernel" not in kaggle.faults.calls
     assert "session_timeout_seconds = 1800" in repository.message
     assert not (repository.runs / "pushes.jsonl").exists()
+
+
+def test_a_file_that_is_no_notebook_is_said_to_be_none(repository):
+    with pytest.raises(errors.NotebookError, match=r"pyproject\.toml is not a notebook"):
+        push_kernel(repository.root / "pyproject.toml", dry_run=True, local=True)
+
+
+def test_a_code_file_beside_its_own_metadata_is_corrected(repository):
+    values = repository.values | {"code_file": "notebooks/second.ipynb"}
+    second = repository.notebook.with_name("second.ipynb")
+    shutil.copy(repository.notebook, second)
+    second.with_name("second.kernel-metadata.json").write_text(json.dumps(values))
+    with pytest.raises(errors.PreflightError, match=r'write "code_file": "second\.ipynb"'):
+        push_kernel(second, dry_run=True, local=True)
+
+
+def test_a_short_limit_is_told_in_minutes(repository, kaggle):
+    repository.push(dry_run=True, timeout=1)
+    assert "for at most 1 min" in repository.message
+    assert "no git commit" in repository.message
 
 
 def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):

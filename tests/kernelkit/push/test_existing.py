@@ -9,6 +9,7 @@ from kernelkit import errors
 from kernelkit.local_kaggle.limits import ServerLimits
 from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.push.existing import fetch_push, submit_result
+from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.status import tell_quota, tell_status
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
@@ -51,6 +52,27 @@ def test_only_the_files_that_fit_come_home(server, repository, told, tmp_path):
     assert set(fetched["files"]) == {"submission.csv", "deep/1.bin"}
 
 
+def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
+    server, repository, told, tmp_path
+):
+    chosen = repository.push("files=2", output=tmp_path / "chosen")
+    (chosen / "0.bin").unlink()
+    folder, _ = told(fetch_push)
+    assert (folder, (chosen / "0.bin").is_file()) == (chosen, True)
+    assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
+    with pytest.raises(errors.PreflightError, match=f"fetches that into {chosen}, or push all"):
+        repository.push("files=2")
+
+
+@pytest.mark.parametrize("command", [tell_status, fetch_push])
+def test_after_rehearsals_alone_nothing_was_pushed(repository, told, monkeypatch, command):
+    monkeypatch.chdir(repository.root)
+    ledger = Ledger(repository.runs / "pushes.jsonl")
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
+        told(command)
+
+
 def test_a_pattern_that_fits_nothing_is_told_what_there_is(server, repository, told, tmp_path):
     repository.push("files=1")
     with pytest.raises(errors.OutputsError, match=r"no output file fits \*\.h5: .*metrics\.json"):
@@ -80,7 +102,7 @@ def test_the_state_of_a_push_in_a_line(server, repository, told):
     repository.push("files=0")
     state, (event,) = told(tell_status, "tester/blossom-train/1")
     assert state == "complete"
-    assert event["text"] == "tester/blossom-train/1 is complete"
+    assert event["text"] == "tester/blossom-train/1: complete"
     with pytest.raises(errors.ParameterError, match="no tester/blossom-train/9"):
         told(tell_status, "tester/blossom-train/9")
 

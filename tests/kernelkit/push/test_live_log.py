@@ -48,6 +48,29 @@ def test_the_failing_cell_and_its_traceback_are_found():
     assert found.traceback.endswith("ValueError: withered")
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_papermills_own_end_is_left_out_of_the_live_log(whole):
+    told = []
+    tell = live_log.WithoutReport(told.append)
+    caught = ["Traceback (most recent call last):\n", '  File "a.py", line 1\n', "OSError: mine\n"]
+    after = ["going on\n"]
+    pieces = [REPORT] if whole else REPORT.splitlines(keepends=True)
+    for text in [*caught, *after, *pieces]:
+        tell(logs.Entry(0.5, "stderr", text))
+    tell(logs.Entry(0.5, "stdout", "done\n"))
+    tell.flush()
+    assert [entry.text for entry in told] == [*caught, *after, "done\n"]
+
+
+def test_lines_of_a_traceback_that_never_ends_are_told_at_the_end():
+    told = []
+    tell = live_log.WithoutReport(told.append)
+    tell(logs.Entry(0.5, "stderr", "Traceback (most recent call last):\n  File\n"))
+    assert not told
+    tell.flush()
+    assert len(told) == 2
+
+
 def test_lines_after_papermills_report_are_left_out():
     tail = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
     assert "NbConvert" not in logs.failure(as_log(REPORT, tail)).traceback

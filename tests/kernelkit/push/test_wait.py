@@ -72,7 +72,7 @@ class NoLog:
 def wait(monkeypatch):
     monkeypatch.setattr(wait_module, "LiveLog", NoLog)
 
-    def wait(*statuses, log=LOG, timeout=None, **patience):
+    def wait(*statuses, log=LOG, timeout=None, outlives=True, **patience):
         kaggle = Told(statuses, log)
         message = []
         wait.message, wait.clock = message, kaggle.retries.clock
@@ -83,11 +83,25 @@ def wait(monkeypatch):
             accelerator="tpu",
             emit=lambda event, text="", **facts: message.append((event, text)),
             resume="Come back.",
+            outlives=outlives,
             timeout_minutes=timeout,
             patience=replace(PollPolicy(), **patience),
         ).run()
 
     return wait
+
+
+@pytest.mark.parametrize(
+    ("outlives", "told"), [(True, "the run goes on at Kaggle. Come back."), (False, "Come back.")]
+)
+def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch, outlives, told):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Time, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wait("queued", outlives=outlives)
+    assert wait.message[-1] == ("interrupted", told)
 
 
 def test_queued_and_running_times_are_told_apart(wait):
