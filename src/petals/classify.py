@@ -70,7 +70,8 @@ class Answers:
         for name, row in list(zip(self.names, self.probabilities, strict=True))[: most or None]:
             order = np.argsort(-row, kind="stable")[:top]
             first, *others = [f"{self.classes[n]} {100 * row[n]:.0f} %" for n in order]
-            found.append({"photo": Path(name).name, "likeliest": first, "then": ", ".join(others)})
+            then = {"then": ", ".join(others)} if others else {}
+            found.append({"photo": Path(name).name, "likeliest": first} | then)
         return Table.of(found)
 
     def picture(self, top: int = 5) -> Figure:

@@ -67,8 +67,8 @@ def extract(
 
     `model` maps uint8 images to features; `key` names its weights (as
     `petals.models.weights.describe` does). View 0 is the image as it is, view 1 its mirror image,
-    the others are augmented at `level`. What was computed before for the same data, weights, size
-    and views is read from where it is kept, folder by folder, so that the folds of a
+    the others are augmented at `level`. What was computed before for the same data, size, weights,
+    depths and views is read from where it is kept, folder by folder, so that the folds of a
     cross-validation share it; of processes that want the same at the same time, one computes and
     the others wait for it. Of several hosts each computes a part of the images on its own devices,
     and all get the whole.
@@ -107,6 +107,7 @@ def _of_folder(
     """The features of one folder's images, and whether they were found."""
     parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
     parts += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
+    parts += ["depths"] if isinstance(model.layers[-1], keras.layers.Concatenate) else []
     parts += [level, seed, VIEWS_VERSION] if views > 2 else []
     name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
     path = kept_folder() / "features" / f"{name}.npy"

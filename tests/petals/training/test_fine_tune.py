@@ -83,6 +83,16 @@ def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_pat
         assert not features.extract(model.features, **settings).stored
 
 
+def test_features_of_several_depths_are_not_those_of_the_last_layer(splits):
+    last = classifier()
+    depths = build("SmallNet", 32, 3, weights="none", features="depths")
+    depths.backbone.set_weights(last.backbone.get_weights())
+    found = [extract(model, splits[1]) for model in (last, depths, last, depths)]
+    assert [one.stored for one in found] == [False, False, True, True]
+    widths = [model.features.output_shape[-1] for model in (last, depths)]
+    assert [one.values.shape[-1] for one in found] == widths * 2
+
+
 def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
     ran = []
     original = features._one_view
@@ -146,17 +156,18 @@ def test_views_are_augmented_after_the_first(splits):
     assert not np.allclose(found[:, 1], found[:, 2])
 
 
-def test_the_backbone_is_compiled_once_for_all_splits(splits, monkeypatch):
+def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(splits, monkeypatch):
     compiled = []
     original = features.frozen
     monkeypatch.setattr(features, "frozen", lambda *a: compiled.append(a) or original(*a))
     model = classifier()
     for split in splits:
-        extract(model, split)
+        extract(model, split, batch_size=4)
     assert len(compiled) == 1
-    before = extract(model, splits[1], seed=1).values
+    before = extract(model, splits[1], seed=1, batch_size=4).values
     model.backbone.set_weights([2 * values for values in model.backbone.get_weights()])
-    assert not np.allclose(before, extract(model, splits[1]).values)  # other weights, another one
+    again = extract(model, splits[1], batch_size=4).values  # other weights, another one
+    assert not np.allclose(before, again)
     assert len(compiled) == 2
 
 
