@@ -16,6 +16,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONG))
+    # They take minutes each: at the end, one worker would be left with them.
+    items.sort(key=lambda item: not item.path.match("shipped/test_sweeps.py"))
 
 
 def pytest_collection_finish():

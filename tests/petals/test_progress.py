@@ -66,7 +66,9 @@ def test_work_that_ends_before_a_line_is_due_prints_nothing(clock):
 def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_path):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
     told = []
-    model = type("Model", (), {"compute_dtype": "float32", "get_weights": lambda self: []})()
+    model = type(
+        "Model", (), {"compute_dtype": "float32", "layers": [None], "get_weights": lambda self: []}
+    )()
 
     def run(dataset, tell):
         for number, batch in enumerate(dataset.as_numpy_iterator(), 1):

@@ -357,7 +357,7 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(
 ):
     (repository.root / "src" / "bouquet").mkdir()
     (repository.root / "src" / "bouquet" / "__init__.py").touch()
-    (repository.notebook.parent / "vase.py").touch()
+    (repository.root / "vase.py").touch()  # one beside the notebook travels
     repository.cells(notebook_code(source))
     assert message in warnings_of(repository)[0]
 
