@@ -635,7 +635,8 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # | EfficientNetV2S | 192 | 8.4 ms | 15,270 |
 # | EfficientNetB5 | 512 | 132.9 ms | 963 |
 #
-# A real step takes longer: it waits for its photos, and the chips exchange what they learned.
+# A real step takes longer: the one program whose time on a v5e-8 is known took almost twice its
+# estimate, its input included.
 # The first step on a TPU takes minutes, for the compiler. A run stores its compiled programs in
 # `compiled/`; a later run that has them attached does not compile them again.
 
