@@ -10,8 +10,10 @@ solutions/<slug>.csv           the answers that they are scored against, which n
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +54,12 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
     files = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
     return sorted(files)
+
+
+def by_this_python(command: str) -> str:
+    """A project's command with the Python that runs this where it begins with `python`."""
+    python = shlex.quote(sys.executable)
+    return re.sub(r"\Apython3?\b", lambda _: python, command)
 
 
 def fill_catalogue(

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import signal
-import sys
 import threading
 from pathlib import Path
 from types import FrameType
@@ -15,7 +14,7 @@ import click
 
 from kernelkit import project
 from kernelkit.files import write_text
-from kernelkit.local_kaggle.catalogue import fill_catalogue
+from kernelkit.local_kaggle.catalogue import by_this_python, fill_catalogue
 from kernelkit.local_kaggle.faults.schedule import FaultSchedule
 from kernelkit.local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
 from kernelkit.terminal.cli import ENDING
@@ -36,15 +35,15 @@ def local_kaggle(
     Prints the shell lines that point the official client here and keeps them in
     `root/environment.sh` while it serves. `faults` is the seed of a schedule, `fill` a command
     that puts inputs in the catalogue first; by default it is the project's own, for an empty
-    catalogue. `as_json` prints one object with the variables
-    instead; `quiet` prints nothing. Raises KernelkitError if the port is taken or the
-    command fails.
+    catalogue. `as_json` prints one object with the variables instead; `quiet` prints nothing.
+    Raises KernelkitError if the port is taken or the command fails.
     """
     schedule = None if faults is None else FaultSchedule.seeded(faults)
     kaggle = LocalKaggle(root, port=port, catalogue=catalogue, faults=schedule)
-    fill = fill or ("" if catalogue else _own_filling(kaggle.catalogue))
     if fill:
         fill_catalogue(kaggle.catalogue, fill)
+    elif not catalogue:
+        _fill_by_project(kaggle.catalogue)
     stop = threading.Event()
 
     def end(_signal: int, _frame: FrameType | None) -> None:
@@ -73,14 +72,12 @@ def local_kaggle(
             signal.signal(number, handler)
 
 
-def _own_filling(catalogue: Path) -> str:
-    """The present project's command for an empty catalogue, where it needs nothing of a push."""
-    own = project.find_project(Path.cwd()).catalogue
+def _fill_by_project(catalogue: Path) -> None:
+    """Run the present project's command on an empty catalogue, where it needs nothing of a push."""
+    own = project.find_project(Path.cwd())
     empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
-    if not empty or re.findall(r"\{(\w+)\}", own) != ["catalogue"]:
-        return ""
-    python = shlex.quote(sys.executable)
-    return re.sub(r"\Apython3?\b", lambda _: python, own)
+    if empty and re.findall(r"\{(\w+)\}", own.catalogue) == ["catalogue"]:
+        fill_catalogue(catalogue, by_this_python(own.catalogue), own.root)
 
 
 def _as_event(kaggle: LocalKaggle, script: Path) -> str:

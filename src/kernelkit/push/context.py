@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -211,7 +209,7 @@ def connect(
     if local is None:
         yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
         return
-    from kernelkit.local_kaggle.catalogue import fill_catalogue
+    from kernelkit.local_kaggle.catalogue import by_this_python, fill_catalogue
     from kernelkit.local_kaggle.server import LocalKaggle
 
     # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
@@ -220,9 +218,7 @@ def connect(
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, root)
         if catalogue and not {catalogue, filling} & set(known):
-            python = shlex.quote(sys.executable)
-            command = re.sub(r"\Apython3?\b", lambda _: python, catalogue)
-            fill_catalogue(server.catalogue, command, root, tell)
+            fill_catalogue(server.catalogue, by_this_python(catalogue), root, tell)
             files.write_text(filled, "\n".join([*known, filling]) + "\n")
         with server.attach():  # from here on the environment, HOME too, is the rehearsal's
             connection = open_connection(timing.timeouts, timing.retries)

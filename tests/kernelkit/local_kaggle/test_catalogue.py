@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from kernelkit.errors import KernelkitError
+from kernelkit.local_kaggle import standalone
 from kernelkit.local_kaggle.catalogue import Catalogue, fill_catalogue
 
 
@@ -64,3 +65,20 @@ def test_the_command_runs_in_its_projects_folder(tmp_path):
     )
     fill_catalogue(tmp_path / "new", f"{sys.executable} fill.py {{catalogue}}", tmp_path)
     assert Catalogue(tmp_path / "new").competitions() == ["b"]
+
+
+def test_an_empty_catalogue_is_filled_by_the_project_from_any_of_its_folders(tmp_path, monkeypatch):
+    below = tmp_path / "project" / "notebooks"
+    below.mkdir(parents=True)
+    (tmp_path / "project" / "fill.py").write_text(
+        "import pathlib, sys; pathlib.Path(sys.argv[1], 'competitions').mkdir()"
+    )
+    file = tmp_path / "project" / "pyproject.toml"
+    file.write_text('[tool.kernelkit]\ncatalogue = "python fill.py {catalogue}"\n')
+    monkeypatch.chdir(below)
+    standalone._fill_by_project(tmp_path / "empty")
+    assert (tmp_path / "empty" / "competitions").is_dir()
+
+    file.write_text('[tool.kernelkit]\ncatalogue = "python fill.py {catalogue} {size}"\n')
+    standalone._fill_by_project(tmp_path / "other")  # a push alone knows the size
+    assert not (tmp_path / "other").exists()
