@@ -19,7 +19,7 @@ DEFINED = re.compile(r"^\s*(?:ROOT )?%(?P<name>[\w.-]+) = (?P<type>\(.*?\)|\S+) 
 _ARRAY = re.compile(r"\b([a-z]+\d*(?:e\d+m\d+\w*)?)\[([\d,]*)\]")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _INDEX = re.compile(r"get-tuple-element\(%([\w.-]+)\), index=(\d+)")
-_OPERANDS = re.compile(r"\((%[^)]*)\)")
+_OPERANDS = re.compile(r"(%[^)]*)\)")
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,15 @@ def float32_convolutions(text: str) -> list[str]:
         name = _OP_NAME.search(line)
         if match["op"] != "convolution" or not name or "conv_general_dilated" not in name[1]:
             continue
-        operands = _OPERANDS.search(line, match.end() - 1)
-        used = re.findall(r"%([\w.-]+)", operands[1]) if operands else []
-        if any(types.get(one, "").startswith("f32[") for one in used):
+        if any(types.get(one, "").startswith("f32[") for one in operands(match)):
             found.append(place(name[1].partition("/conv_general_dilated")[0]))
     return list(dict.fromkeys(found))
+
+
+def operands(defined: re.Match[str]) -> list[str]:
+    """The names that an instruction, a match of `DEFINED`, takes; a constant takes none."""
+    found = _OPERANDS.match(defined.string, defined.end())
+    return re.findall(r"%([\w.-]+)", found[1]) if found else []
 
 
 def _definitions(text: str) -> Iterator[tuple[dict[str, str], str, re.Match[str]]]:

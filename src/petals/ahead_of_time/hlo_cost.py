@@ -13,14 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from petals.ahead_of_time.hlo import DEFINED, width
+from petals.ahead_of_time.hlo import DEFINED, operands, width
 
 _COMPUTATION = re.compile(r"^(?P<entry>ENTRY )?%(?P<name>[\w.-]+) \(.*\{$")
 _ARRAY = re.compile(r"\b([a-z]+\d*(?:e\d+m\d+\w*)?)\[([\d,]*)\](?:\{[^}]*?(?:S\((\d+)\))?\})?")
-_OPERAND = re.compile(r"%([\w.-]+)")
 _CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
-_CALLED = re.compile(r"(?:body|to_apply|branch_computations|called_computations)=\{?(%[^}),]+)")
+_CALLED = re.compile(r"(?:body|to_apply|branch_computations|called_computations)=\{?%([\w.-]+)")
 # They name arrays and move nothing; what `-done` gives was counted when it began.
 _NOTHING = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all",
             "opt-barrier", "partition-id", "replica-id", "iota")  # fmt: skip
@@ -63,11 +62,12 @@ def _of_computation(name: str, computations: dict[str, list[re.Match[str]]]) -> 
         types[defined["name"]] = defined["type"]
         operation, line = defined["op"], defined.string
         if operation in _RUNS_OTHERS:
-            trips = _TRIPS.search(line)
+            known = _TRIPS.search(line)
+            trips = int(known[1]) if known else 1
             for called in _CALLED.findall(line):
-                inner = _of_computation(called.strip().lstrip("%"), computations)
-                moved += inner.hbm_bytes * (int(trips[1]) if trips else 1)
-                cycles += inner.cycles * (int(trips[1]) if trips else 1)
+                inner = _of_computation(called, computations)
+                moved += inner.hbm_bytes * trips
+                cycles += inner.cycles * trips
         elif operation not in _NOTHING and not operation.endswith("-done"):
             moved += _moved(defined, types)
             estimated = _CYCLES.search(line)
@@ -82,21 +82,10 @@ def _moved(defined: re.Match[str], types: dict[str, str]) -> int:
             return _in_hbm(result)
         given = result.partition("), ")[2]  # it reads as much from the HBM as it gives
         return _in_hbm(given) + next((size for size, _ in _arrays(given)), 0)
-    operands = _OPERAND.findall(_arguments(defined.string[defined.end() :]))
-    read = [_in_hbm(types.get(one, "")) for one in operands]
+    read = [_in_hbm(types.get(one, "")) for one in operands(defined)]
     if operation in ("slice", "dynamic-slice", "gather"):  # of the first it reads what it gives
         read[:1] = [min(read[0], _in_hbm(result))] if read else []
     return _in_hbm(result) + sum(read)
-
-
-def _arguments(rest: str) -> str:
-    """What stands between the operation's parentheses; `rest` begins after the first."""
-    depth = 1
-    for at, letter in enumerate(rest):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return rest[:at]
-    return rest
 
 
 def _in_hbm(type_: str) -> int:

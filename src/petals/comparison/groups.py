@@ -57,7 +57,7 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     differ = [name for name in parameters if name != "output"
               and len({repr(run.parameter(name)) for run in runs}) > 1]  # fmt: skip
     names = [_name(run, differ) for run in runs]
-    for name in {name for name in names if names.count(name) > 1}:
+    for name in [name for name, runs_of_it in Counter(names).items() if runs_of_it > 1]:
         alike = [n for n, other in enumerate(names) if other == name]
         own = [one for one in differ[MOST_NAMED:]
                if len({repr(runs[n].parameter(one)) for n in alike}) > 1]  # fmt: skip
