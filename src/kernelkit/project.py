@@ -216,8 +216,9 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
 
 
 def _wheels(file: Path, written: Any) -> tuple[str, ...]:
-    wrong = [] if isinstance(written, list) else [written]
-    wrong += [] if wrong else [p for p in written if not PIN.fullmatch(p if type(p) is str else "")]
+    wrong = [written]
+    if isinstance(written, list):
+        wrong = [one for one in written if not (isinstance(one, str) and PIN.fullmatch(one))]
     if wrong:  # an address may hold a token
         found = "an address" if re.search("[@/]", str(wrong[0])) else repr(wrong[0])
         takes = 'wheels in [tool.kernelkit] takes a list like ["optuna==4.6.0"], not'

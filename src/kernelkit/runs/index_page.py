@@ -156,7 +156,7 @@ def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _data(data: Mapping[str, Any]) -> str:
     images = data.get("val")
-    source = str(data.get("name") or Path(str(data.get("source", ""))).name)
+    source = run_folder.data_name(data)
     return f"{source} ({images:,} val)" if isinstance(images, int) else source
 
 

@@ -119,7 +119,7 @@ def _data(metrics: Mapping[str, Any]) -> str:
     data = metrics.get("data")
     if not isinstance(data, Mapping):
         return ""
-    source = str(data.get("name") or Path(str(data.get("source", ""))).name)
+    source = run_folder.data_name(data)
     counts = [f"{value:,} {name}" for name, value in data.items()
               if isinstance(value, int) and name != "image_size"]  # fmt: skip
     return ": ".join(text for text in (source, ", ".join(counts)) if text)

@@ -58,6 +58,11 @@ def ended(values: Mapping[str, Any], written: float) -> float:
         return written
 
 
+def data_name(data: Mapping[str, Any]) -> str:
+    """What people call the data of a run, of the `data` in its metrics."""
+    return str(data.get("name") or Path(str(data.get("source", ""))).name)
+
+
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """The plain numbers of a run's metrics."""
     return {name: value for name, value in values.items()
