@@ -66,7 +66,7 @@ def _recoloured(images: Any, changes: Any, *, strength: Strength, dtype: str) ->
     pixels = grey + (pixels - grey) * saturation
     pixels = (mean + (pixels - mean) * contrast) * brightness
     if strength.erasing:
-        # A sum of products: XLA's choice (`where`) makes this whole function twice as slow on a CPU.
+        # A sum of products: with XLA's `where` this whole function takes twice as long on a CPU.
         rows, columns = (ops.cast(part, dtype) for part in _rectangle(ops, pixels, draws, "erase"))
         kept = 1 - rows * columns
         pixels = pixels * kept + GREY * (1 - kept)
