@@ -56,6 +56,7 @@ tta = 0  # >= 0: versions of a photo that a prediction averages; 0 = what suits 
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of computing
 remat = False  # whether fine-tuning computes activations twice to save memory (JAX only)
+optimization_level = "auto"  # in petals.accelerators.compilation.LEVELS: XLA's effort (JAX only)
 custom_loop = False  # fine-tune with the loop written out in petals.training.custom_loop
 on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
@@ -77,7 +78,8 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 # - **It compiles before it computes.** The compiler [XLA](https://openxla.org/xla) turns a whole
 #   training step into one program for the chip. That takes minutes for a large network, so the
 #   first step is slow and all later ones are fast. A program fits one shape of batch, so every
-#   batch has the same number of photos.
+#   batch has the same number of photos. `optimization_level="O1"` has XLA try less: the first step
+#   comes sooner, and each step takes longer. `docs/tpu.md` says when that pays.
 # - **It is several chips.** Kaggle's TPU v5e-8 has eight, with 16 GB of memory each. They share
 #   each batch.
 # - **It computes in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16),** a float of 16 bits.

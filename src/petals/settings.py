@@ -16,8 +16,8 @@ PARAMETERS = (
     "data", "test_twins", "image_size", "folds", "fold", "backbone", "weights", "fine_tune", "head",
     "features", "head_epochs", "views", "epochs", "batch_size", "augment", "mix", "dropout",
     "label_smoothing", "weight_decay", "schedule", "learning_rate", "scale_rate", "tta",
-    "accelerator", "dtype", "remat", "custom_loop", "on_corrupt", "seed", "limit", "time_limit",
-    "resume", "checkpoint_minutes", "output",
+    "accelerator", "dtype", "remat", "optimization_level", "custom_loop", "on_corrupt", "seed",
+    "limit", "time_limit", "resume", "checkpoint_minutes", "output",
 )  # fmt: skip
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
 HEADS = ("auto", "logistic", "gradient", "none")

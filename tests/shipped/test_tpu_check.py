@@ -63,6 +63,8 @@ def test_small_net_fits_and_its_gradients_are_its_trainable_parameters(compile_f
     assert [one["kind"] for one in facts["collectives"] if one["kind"] != "all-reduce"] == []
     # What changes no program is not compiled again: even the seconds are those of the first time.
     assert compile_for("training step", dtype="float32", tta=2)["training step"] == facts
+    less = compile_for("training step", dtype="float32", optimization_level="O1")["training step"]
+    assert less["cycles"] > facts["cycles"]
 
 
 @pytest.mark.tpu

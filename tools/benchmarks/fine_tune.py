@@ -44,7 +44,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     keras.backend.clear_session()
     device, classes = detect("auto", "float32"), model.pop("classes")
     set_seed(0, repeatable=device.on_cpu)
-    given = {"remat": False, **settings(name), **model}
+    given = {"remat": False, "optimization_level": "auto", **settings(name), **model}
     plan = plan_run(given, classes, train.count, device)
     network = plan.classifier.model
     plan.classifier.head.set_weights(head)

@@ -1,4 +1,4 @@
-"""Keep JAX's compiled programs, so that a later run need not compile for minutes again."""
+"""How JAX compiles: how hard XLA works at a program, and programs kept for later runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,31 @@ import shutil
 from pathlib import Path
 
 from petals.accelerators import cluster
+from petals.errors import SettingError
 from petals.kaggle import KEPT, find_folders, kept_folder
 
 FOLDER = "compiled"
+LEVELS = ("auto", "O1", "O2", "O3")
+
+
+def optimize(level: str, backend: str) -> None:
+    """Have JAX ask XLA for this level of `LEVELS`, for each program compiled from now on.
+
+    A lower level compiles in less time, and the program takes more (docs/tpu.md); "auto" leaves
+    it to XLA. Raises `SettingError` for another name, and for a backend other than JAX, where a
+    level would be ignored.
+    """
+    if level not in LEVELS:
+        raise SettingError(f"optimization_level {level!r}: one of {', '.join(LEVELS)}")
+    if backend == "jax":
+        import jax
+
+        jax.config.update("jax_optimization_level", "UNKNOWN" if level == "auto" else level)
+    elif level != "auto":
+        raise SettingError(
+            f"optimization_level={level} works on JAX only, which a TPU v5e-8 uses, and this run "
+            f"uses {backend}: leave optimization_level out"
+        )
 
 
 def keep(run: str | Path) -> int:

@@ -44,7 +44,8 @@ def run(request: dict[str, Any], tell: Tell) -> None:
     for program in programs.of_run(settings, device, tuple(request.get("programs", ()))):
         tell("compiling", program=program.name)
         lowered = compiler.lower(program)
-        key = digest(lowered, json.dumps([VERSION, chips.topology, versions]))
+        environment = [VERSION, chips.topology, versions, settings["optimization_level"]]
+        key = digest(lowered, json.dumps(environment))
         kept = Path(request["kept"]) / f"{key}.json" if request.get("kept") else None
         found = _read(kept)
         if found is None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from petals.ahead_of_time.programs import Program
 
 OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+EFFORTS = (
+    "JAX_OPTIMIZATION_LEVEL", "JAX_EXEC_TIME_OPTIMIZATION_EFFORT", "JAX_MEMORY_FITTING_LEVEL",
+    "JAX_MEMORY_FITTING_EFFORT",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ def prepare_environment(chips: Chips) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "KAGGLE_REHEARSAL"):
         os.environ.pop(name, None)  # a rehearsal's: they would change the program
+    for name in EFFORTS:  # a push takes none along; `optimization_level` is the run's own
+        os.environ.pop(name, None)
 
 
 class Compiler:

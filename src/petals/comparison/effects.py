@@ -20,8 +20,9 @@ AXES: dict[str, tuple[str, ...]] = {
     "learning rate": ("schedule", "learning_rate", "scale_rate"),
 }
 # A difference in these is no difference in the recipe
-NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "remat", "time_limit",
-             "resume", "checkpoint_minutes", "on_corrupt")  # fmt: skip
+NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "remat",
+             "optimization_level", "time_limit", "resume", "checkpoint_minutes",
+             "on_corrupt")  # fmt: skip
 NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
 
 

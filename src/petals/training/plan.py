@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from petals.accelerators import compilation
 from petals.accelerators.detect import Accelerator
 from petals.models.build import build, set_trainable
 from petals.models.classifier import Classifier
@@ -69,8 +70,10 @@ def plan_run(
     `settings`: the notebook's parameters by name; `images`: how many the train split has;
     `weights`: in place of the settings' own, for one who needs the shapes alone. Raises
     `SettingError` and `WeightsError` as `petals.models.build.build` does, and `SettingError` for
-    a `fine_tune` that names layers which are not there, and for `remat` where it does not work.
+    a `fine_tune` that names layers which are not there, and for `remat` or `optimization_level`
+    where it does not work. The latter holds for whatever JAX compiles afterwards.
     """
+    compilation.optimize(settings["optimization_level"], device.backend)
     if settings["remat"]:
         check_backend(device.backend)
     with device.scope():

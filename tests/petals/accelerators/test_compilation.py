@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-pytest.importorskip("jax")
+from petals.accelerators import compilation
+from petals.errors import SettingError
+
+jax = pytest.importorskip("jax")
 
 CODE = """
 import sys
@@ -51,3 +54,24 @@ def test_the_runs_of_a_sweep_share_what_was_compiled(tmp_path):
     assert there > 0
     assert hit
     assert not (tmp_path / "second").exists()
+
+
+def test_a_level_holds_until_another_run_asks_for_none():
+    before = jax.config.jax_optimization_level
+    compilation.optimize("O1", "jax")
+    assert jax.config.jax_optimization_level == "O1"
+    compilation.optimize("auto", "jax")
+    assert jax.config.jax_optimization_level == before == "UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    ("level", "backend", "says"),
+    [
+        ("O9", "jax", "optimization_level 'O9': one of auto, O1, O2, O3"),
+        ("O1", "tensorflow", "this run uses tensorflow: leave optimization_level out"),
+    ],
+)
+def test_a_level_that_would_not_act_is_refused(level, backend, says):
+    compilation.optimize("auto", backend)
+    with pytest.raises(SettingError, match=says):
+        compilation.optimize(level, backend)

@@ -11,7 +11,8 @@ SETTINGS = {
     "backbone": "SmallNet", "image_size": 64, "weights": "none", "features": "last",
     "dropout": 0.2, "batch_size": 4,
     "fine_tune": "all", "epochs": 2, "schedule": "constant", "learning_rate": 1e-3,
-    "scale_rate": True, "remat": False, "weight_decay": 0.1, "label_smoothing": 0.2,
+    "scale_rate": True, "remat": False, "optimization_level": "auto", "weight_decay": 0.1,
+    "label_smoothing": 0.2,
 }  # fmt: skip
 EIGHT = Accelerator("tpu", "eight", replicas=8)
 

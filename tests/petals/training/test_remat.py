@@ -71,7 +71,7 @@ def test_a_runtime_that_cannot_refuses_before_anything_is_built(monkeypatch):
 
     monkeypatch.setattr("petals.training.plan.build", lambda *_, **__: pytest.fail("it was built"))
     with pytest.raises(SettingError, match="remat=True works on JAX only"):
-        plan_run({"remat": True}, 3, 100, Accelerator("cpu", "one"))
+        plan_run({"remat": True, "optimization_level": "auto"}, 3, 100, Accelerator("cpu", "one"))
 
 
 def test_training_refuses_it_alike():
