@@ -382,9 +382,9 @@ if head == "gradient" and head_rates:
 #   [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay` work against it too.
 # - **It costs time and memory.** Every step runs the backbone forward and backward. A batch that
 #   does not fit into the chip's memory ends with the error `RESOURCE_EXHAUSTED`; take a smaller
-#   `batch_size` then, or set `remat=True`: the backward pass then computes normalisation and
-#   activations again instead of keeping them. `tools/tpu_check.py` asks the TPU's compiler
-#   beforehand whether a run fits.
+#   `batch_size` then, or set `remat=True`: the backward pass then computes again what lies between
+#   the narrow ends of a network's blocks, instead of keeping it. `tools/tpu_check.py` asks the
+#   TPU's compiler beforehand whether a run fits.
 #
 # ### Why BatchNorm stays frozen
 #

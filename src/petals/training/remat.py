@@ -1,8 +1,9 @@
 """Compute activations again in the backward pass, so that a step need not keep them: on JAX.
 
 Training keeps what the layers give until the backward pass needs it, and of a large batch that is
-most of a chip's memory. With `rematerialising`, only what convolutions and dense layers give is
-kept; normalisation, activations and whatever else is cheap are computed a second time.
+most of a chip's memory. With `rematerialising`, only results of convolutions, dense layers and
+pooling are kept that are smaller than what they were computed from: the narrow ends of a network's
+blocks. Everything between them is computed a second time.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from tensorflow import keras
 
 from petals.errors import SettingError
 
-# Results of these JAX operations; `petals.data.augment_layer` gives the augmented images a "name".
-KEPT = ("conv_general_dilated", "dot_general", "name")
+# JAX operations whose results are kept where they are narrower than what goes in.
+NARROWING = ("conv_general_dilated", "dot_general", "reduce_window_max", "reduce_window_sum")
+NAMED = "name"  # the operation with which `petals.data.augment_layer` marks the augmented images
 
 
 def check_backend(backend: str) -> None:
@@ -47,5 +49,10 @@ def rematerialising(model: keras.Model) -> keras.Model:
     return found
 
 
-def _kept(operation: Any, *_: Any, **__: Any) -> bool:
-    return operation.name in KEPT
+def _kept(operation: Any, *arrays: Any, **parameters: Any) -> bool:
+    import jax
+
+    if operation.name not in NARROWING:
+        return operation.name == NAMED
+    result = jax.eval_shape(partial(operation.bind, **parameters), *arrays)
+    return bool(result.size < arrays[0].size)
