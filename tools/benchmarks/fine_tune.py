@@ -8,6 +8,7 @@ from typing import Any
 # Parameters of 02_train, by the name of the row: what differs from `COMMON`.
 RECIPES: dict[str, dict[str, Any]] = {
     "fine_tuned": {"epochs": 6},
+    "fine_tuned_longer": {"epochs": 12},
 }
 COMMON: dict[str, Any] = {
     "fine_tune": "all", "features": "depths", "augment": "crop", "mix": "none", "dropout": 0.0,
