@@ -12,21 +12,28 @@ from petals.kaggle import KEPT, find_folders, kept_folder
 
 FOLDER = "compiled"
 LEVELS = ("auto", "O1", "O2", "O3")
+OPTION = "jax_optimization_level"  # older versions of JAX have none
 
 
 def optimize(level: str, backend: str) -> None:
     """Have JAX ask XLA for this level of `LEVELS`, for each program compiled from now on.
 
     A lower level compiles in less time, and the program takes more (docs/tpu.md); "auto" leaves
-    it to XLA. Raises `SettingError` for another name, and for a backend other than JAX, where a
-    level would be ignored.
+    it to XLA. Raises `SettingError` for another name, and where a level would be ignored: by a
+    backend other than JAX, and by an old JAX.
     """
     if level not in LEVELS:
         raise SettingError(f"optimization_level {level!r}: one of {', '.join(LEVELS)}")
     if backend == "jax":
         import jax
 
-        jax.config.update("jax_optimization_level", "UNKNOWN" if level == "auto" else level)
+        if hasattr(jax.config, OPTION):
+            jax.config.update(OPTION, "UNKNOWN" if level == "auto" else level)
+        elif level != "auto":
+            raise SettingError(
+                f"optimization_level={level} needs a later JAX than {jax.__version__}: leave "
+                "optimization_level out"
+            )
     elif level != "auto":
         raise SettingError(
             f"optimization_level={level} works on JAX only, which a TPU v5e-8 uses, and this run "

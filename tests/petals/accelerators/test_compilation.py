@@ -75,3 +75,10 @@ def test_a_level_that_would_not_act_is_refused(level, backend, says):
     compilation.optimize("auto", backend)
     with pytest.raises(SettingError, match=says):
         compilation.optimize(level, backend)
+
+
+def test_a_jax_that_has_no_levels_is_left_alone(monkeypatch):
+    monkeypatch.setattr(compilation, "OPTION", "jax_no_such_option")
+    compilation.optimize("auto", "jax")
+    with pytest.raises(SettingError, match="needs a later JAX than"):
+        compilation.optimize("O1", "jax")
