@@ -623,10 +623,10 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 #
 # Five folds mean that each photo was validated once, by a model that had not seen it. The times in
 # the last five rows are the processors', as parts of what twelve passes of all photos through the
-# backbone take. So six epochs of fine-tuning cost about six times as much as the head. With hundreds of photos a
-# kind it gained in each of the five folds; with about sixty it gained less than the folds differ
-# by. Do not compare rows of different photos with each other. Repeats of one recipe with other
-# seeds differ by about ± .008.
+# backbone take. So six epochs of fine-tuning cost about six times as much as the head. With
+# hundreds of photos a kind it gained in each of the five folds; with about sixty it gained less
+# than the folds differ by. Do not compare rows of different photos with each other. Repeats of one
+# recipe with other seeds differ by about ± .008.
 #
 # **On a TPU or a GPU nothing has been measured yet.** The code has been rehearsed on CPU devices
 # that stand in for them, and the TPU's own compiler estimates how long a step of fine-tuning all of
