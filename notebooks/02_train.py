@@ -42,7 +42,7 @@ head = "auto"  # in petals.settings.HEADS: how the new last layer is trained
 features = "auto"  # auto | last | depths: layers of the backbone that give the head features
 head_epochs = 30  # >= 0: epochs of head=gradient; 0 = skip the first phase
 views = 0  # >= 0: versions of each photo that the head learns from; 0 = what suits the head
-epochs = 5  # >= 0: epochs of fine-tuning
+epochs = 12  # >= 0: epochs of fine-tuning
 batch_size = 32  # >= 1: images for each replica
 augment = "light"  # none | flip | crop | light | strong: how photos are changed at random
 mix = "none"  # none | mixup | cutmix: how pairs of photos and their labels are blended
@@ -652,7 +652,7 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # 1. `image_size=331` or `512`: more pixels show finer parts of a flower. Time and memory grow with
 #    them.
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
-# 3. `fine_tune="all"` with `epochs=12`, and `augment="strong"` when the training loss falls
+# 3. `fine_tune="all"`, and `augment="strong"` when the training loss falls
 #    far below the validation loss.
 # 4. `tta=4`: the probabilities of four versions of each photo are averaged. The default is two, the
 #    photo and its mirror image, or one for a head trained by gradients.
