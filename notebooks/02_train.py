@@ -652,8 +652,8 @@ print(f"{said} after {run.seconds:.0f} s; everything is in {run}")
 # 1. `image_size=331` or `512`: more pixels show finer parts of a flower. Time and memory grow with
 #    them.
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
-# 3. `fine_tune="all"`, and `augment="strong"` when the training loss falls
-#    far below the validation loss.
+# 3. `fine_tune="all"`, and `augment="strong"` when the training loss falls far below the validation
+#    loss.
 # 4. `tta=4`: the probabilities of four versions of each photo are averaged. The default is two, the
 #    photo and its mirror image, or one for a head trained by gradients.
 # 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`. The folder

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from petals.accelerators import cluster
+from petals.accelerators import cluster, keras_backend
 from petals.errors import SettingError
 from petals.kaggle import KEPT, find_folders, kept_folder
 
@@ -24,21 +24,17 @@ def optimize(level: str, backend: str) -> None:
     """
     if level not in LEVELS:
         raise SettingError(f"optimization_level {level!r}: one of {', '.join(LEVELS)}")
-    if backend == "jax":
-        import jax
+    setting, instead = f"optimization_level={level}", "leave optimization_level out"
+    if level != "auto":
+        keras_backend.need_jax(setting, backend, instead)
+    if backend != keras_backend.JAX:
+        return
+    import jax
 
-        if hasattr(jax.config, OPTION):
-            jax.config.update(OPTION, "UNKNOWN" if level == "auto" else level)
-        elif level != "auto":
-            raise SettingError(
-                f"optimization_level={level} needs a later JAX than {jax.__version__}: leave "
-                "optimization_level out"
-            )
+    if hasattr(jax.config, OPTION):
+        jax.config.update(OPTION, "UNKNOWN" if level == "auto" else level)
     elif level != "auto":
-        raise SettingError(
-            f"optimization_level={level} works on JAX only, which a TPU v5e-8 uses, and this run "
-            f"uses {backend}: leave optimization_level out"
-        )
+        raise SettingError(f"{setting} needs a later JAX than {jax.__version__}: {instead}")
 
 
 def keep(run: str | Path) -> int:

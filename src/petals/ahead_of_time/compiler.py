@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from petals.ahead_of_time.programs import Program
 
 OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
-EFFORTS = (
+# What would change the program and is no part of the run: a rehearsal's, then JAX's efforts, which
+# a push does not take along.
+FOREIGN = (
+    "XLA_FLAGS", "LIBTPU_INIT_ARGS", "KAGGLE_REHEARSAL",
     "JAX_OPTIMIZATION_LEVEL", "JAX_EXEC_TIME_OPTIMIZATION_EFFORT", "JAX_MEMORY_FITTING_LEVEL",
     "JAX_MEMORY_FITTING_EFFORT",
 )  # fmt: skip
@@ -53,9 +56,7 @@ def prepare_environment(chips: Chips) -> None:
         "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     }
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "KAGGLE_REHEARSAL"):
-        os.environ.pop(name, None)  # a rehearsal's: they would change the program
-    for name in EFFORTS:  # a push takes none along; `optimization_level` is the run's own
+    for name in FOREIGN:
         os.environ.pop(name, None)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorflow import keras
 
-from petals.errors import SettingError
+from petals.accelerators import keras_backend
 
 # JAX operations whose results are kept where they are narrower than what goes in.
 NARROWING = ("conv_general_dilated", "dot_general", "reduce_window_max", "reduce_window_sum")
@@ -22,11 +22,8 @@ NAMED = "name"  # the operation with which `petals.data.augment_layer` marks the
 
 def check_backend(backend: str) -> None:
     """Raise `SettingError` for a backend that keeps all activations in any case."""
-    if backend != "jax":
-        raise SettingError(
-            f"remat=True works on JAX only, which a TPU v5e-8 uses, and this run uses {backend}: "
-            "leave remat out, and take a smaller batch_size where memory is short"
-        )
+    instead = "leave remat out, and take a smaller batch_size where memory is short"
+    keras_backend.need_jax("remat=True", backend, instead)
 
 
 def rematerialising(model: keras.Model) -> keras.Model:
