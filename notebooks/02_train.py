@@ -187,9 +187,9 @@ print(device)
 
 # %% [markdown]
 # The next cell makes the run's folder, sets the seed, and reads the clock, so that training can
-# stop before the session does. On JAX it also looks for programs that an earlier run compiled.
-# Where the head alone is trained on a CPU that has instructions for bfloat16, it measures whether
-# they are faster, and uses them if so.
+# stop before the session does. On JAX it also says how hard XLA is to try, and looks for programs
+# that an earlier run compiled. Where the head alone is trained on a CPU that has instructions for
+# bfloat16, it measures whether they are faster, and uses them if so.
 
 # %%
 from petals import kaggle
@@ -204,6 +204,7 @@ if dtype == "auto" and fine_tune == "none":
     precision.choose(device, backbone, image_size)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
+    compilation.optimize(optimization_level)
     print(f"{compilation.keep(run.path)} compiled programs are there already")
 
 # %%

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from petals.accelerators import cluster, keras_backend
+from petals.accelerators import cluster
 from petals.errors import SettingError
 from petals.kaggle import KEPT, find_folders, kept_folder
 
@@ -15,26 +15,22 @@ LEVELS = ("auto", "O1", "O2", "O3")
 OPTION = "jax_optimization_level"  # older versions of JAX have none
 
 
-def optimize(level: str, backend: str) -> None:
+def optimize(level: str) -> None:
     """Have JAX ask XLA for this level of `LEVELS`, for each program compiled from now on.
 
     A lower level compiles in less time, and the program takes more (docs/tpu.md); "auto" leaves
-    it to XLA. Raises `SettingError` for another name, and where a level would be ignored: by a
-    backend other than JAX, and by an old JAX.
+    it to XLA. Raises `SettingError` for another name, and where JAX is too old to know levels.
     """
-    if level not in LEVELS:
-        raise SettingError(f"optimization_level {level!r}: one of {', '.join(LEVELS)}")
-    setting, instead = f"optimization_level={level}", "leave optimization_level out"
-    if level != "auto":
-        keras_backend.need_jax(setting, backend, instead)
-    if backend != keras_backend.JAX:
-        return
     import jax
 
+    if level not in LEVELS:
+        raise SettingError(f"optimization_level {level!r}: one of {', '.join(LEVELS)}")
     if hasattr(jax.config, OPTION):
         jax.config.update(OPTION, "UNKNOWN" if level == "auto" else level)
     elif level != "auto":
-        raise SettingError(f"{setting} needs a later JAX than {jax.__version__}: {instead}")
+        raise SettingError(
+            f"optimization_level={level} needs a later JAX than {jax.__version__}: leave it out"
+        )
 
 
 def keep(run: str | Path) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from jax import ShapeDtypeStruct as Shape
 from tensorflow import keras
 
-from petals.accelerators import keras_backend
+from petals.accelerators import compilation, keras_backend
 from petals.accelerators.detect import POLICIES, Accelerator
 from petals.data.augment import augmentation
 from petals.data.augment_draws import COLUMNS
@@ -84,6 +84,7 @@ def of_run(
     settings = resolve(settings)
     num_classes, images = _data(settings)
     plan = plan_run(settings, num_classes, images, device, weights="none")
+    compilation.optimize(settings["optimization_level"])
     makers: dict[str, Callable[[], Program]] = {}
     tunes = settings["fine_tune"] != "none" and settings["epochs"] > 0
     if tunes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from petals.accelerators import compilation
+from petals.accelerators import keras_backend
 from petals.accelerators.detect import Accelerator
 from petals.models.build import build, set_trainable
 from petals.models.classifier import Classifier
@@ -71,9 +71,11 @@ def plan_run(
     `weights`: in place of the settings' own, for one who needs the shapes alone. Raises
     `SettingError` and `WeightsError` as `petals.models.build.build` does, and `SettingError` for
     a `fine_tune` that names layers which are not there, and for `remat` or `optimization_level`
-    where it does not work. The latter holds for whatever JAX compiles afterwards.
+    where it would be ignored.
     """
-    compilation.optimize(settings["optimization_level"], device.backend)
+    if (level := settings["optimization_level"]) != "auto":
+        setting = f"optimization_level={level}"
+        keras_backend.need_jax(setting, device.backend, "leave optimization_level out")
     if settings["remat"]:
         check_backend(device.backend)
     with device.scope():

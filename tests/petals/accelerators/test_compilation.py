@@ -58,27 +58,19 @@ def test_the_runs_of_a_sweep_share_what_was_compiled(tmp_path):
 
 def test_a_level_holds_until_another_run_asks_for_none():
     before = jax.config.jax_optimization_level
-    compilation.optimize("O1", "jax")
+    compilation.optimize("O1")
     assert jax.config.jax_optimization_level == "O1"
-    compilation.optimize("auto", "jax")
+    compilation.optimize("auto")
     assert jax.config.jax_optimization_level == before == "UNKNOWN"
 
 
-@pytest.mark.parametrize(
-    ("level", "backend", "says"),
-    [
-        ("O9", "jax", "optimization_level 'O9': one of auto, O1, O2, O3"),
-        ("O1", "tensorflow", "this run uses tensorflow: leave optimization_level out"),
-    ],
-)
-def test_a_level_that_would_not_act_is_refused(level, backend, says):
-    compilation.optimize("auto", backend)
-    with pytest.raises(SettingError, match=says):
-        compilation.optimize(level, backend)
+def test_a_level_that_is_none_is_refused():
+    with pytest.raises(SettingError, match="optimization_level 'O9': one of auto, O1, O2, O3"):
+        compilation.optimize("O9")
 
 
 def test_a_jax_that_has_no_levels_is_left_alone(monkeypatch):
     monkeypatch.setattr(compilation, "OPTION", "jax_no_such_option")
-    compilation.optimize("auto", "jax")
+    compilation.optimize("auto")
     with pytest.raises(SettingError, match="needs a later JAX than"):
-        compilation.optimize("O1", "jax")
+        compilation.optimize("O1")

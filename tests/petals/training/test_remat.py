@@ -66,12 +66,19 @@ def test_it_trains_alike_and_keeps_less():
     assert less["kept"] < 0.7 * plain["kept"]
 
 
-def test_a_runtime_that_cannot_refuses_before_anything_is_built(monkeypatch):
+@pytest.mark.parametrize(
+    ("remat", "level", "says"),
+    [
+        (True, "auto", "remat=True works on JAX only"),
+        (False, "O1", "optimization_level=O1 works on JAX only"),
+    ],
+)
+def test_a_runtime_that_cannot_refuses_before_anything_is_built(monkeypatch, remat, level, says):
     from petals.accelerators.detect import Accelerator
 
     monkeypatch.setattr("petals.training.plan.build", lambda *_, **__: pytest.fail("it was built"))
-    with pytest.raises(SettingError, match="remat=True works on JAX only"):
-        plan_run({"remat": True, "optimization_level": "auto"}, 3, 100, Accelerator("cpu", "one"))
+    with pytest.raises(SettingError, match=says):
+        plan_run({"remat": remat, "optimization_level": level}, 3, 100, Accelerator("cpu", "one"))
 
 
 def test_training_refuses_it_alike():
