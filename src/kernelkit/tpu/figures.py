@@ -84,6 +84,11 @@ class CompiledProgram:
         cycles = float(self.facts.get("cycles", 0))
         return cycles / self.machine.clock if self.machine.clock else 0.0
 
+    @property
+    def estimated_rate(self) -> float:
+        """Images a second by that estimate; 0 where there is none."""
+        return int(self.facts["images"]) / self.estimate if self.estimate else 0.0
+
     def lines(self) -> Iterator[str]:
         """The figures for people, the first line whether it fits."""
         facts = self.facts
@@ -154,7 +159,7 @@ class CompiledProgram:
         if estimate:
             yield (
                 f"  by the compiler's own estimate {_time(estimate)} a step, "
-                f"{bound.images / estimate:,.0f} images/s, its input and the exchange apart"
+                f"{self.estimated_rate:,.0f} images/s, its input and the exchange apart"
             )
         if steps := facts.get("steps"):
             epoch = f"  an epoch of {steps:,} steps: at best {_time(steps * bound.seconds)}"

@@ -29,7 +29,9 @@ def test_a_run_that_fits_is_told_with_its_bound(garden):
     assert program["binds"] == "memory"
     assert program["bound_seconds"] == pytest.approx(10**10 / 819e9)
     (request,) = garden.asked()
-    assert request["parameters"] == {"batch_size": 16, "accelerator": "tpu"}
+    assert request["parameters"] == {
+        "batch_size": 16, "accelerator": "tpu", "recomputes": False,
+    }  # fmt: skip
     assert request["chips"]["topology"] == "v5e:2x4"
 
 
@@ -68,6 +70,18 @@ def test_the_largest_batch_is_searched_for(garden):
     tried = [event["batch"] for event in garden.events if event["event"] == "tried"]
     assert tried == [16, 32, 40]  # it takes half a gigabyte an image, and 16 are there
     assert all(request["programs"] == ["training step"] for request in garden.asked())
+
+
+def test_a_faster_batch_than_the_largest_is_named(garden):
+    found = check(garden, "recomputes=true", largest_batch=True)
+    assert (found["largest"]["batch"], found["largest"]["fastest"]) == (32, 16)
+    assert found["largest"]["text"] == (
+        "batch_size=32 fits; batch_size=40 does not fit. By the compiler's estimate batch_size=16 "
+        "is faster: 6,012 images/s for 4,008"
+    )
+    tried = [event["text"] for event in garden.events if event["event"] == "tried"]
+    assert tried[0].endswith("; 6,012 images/s as estimated")
+    assert "estimated" not in tried[-1]  # it does not fit
 
 
 def test_a_mistake_in_the_parameters_is_the_notebooks_error(garden):
