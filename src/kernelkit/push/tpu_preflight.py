@@ -67,5 +67,5 @@ def _last_time(context: PushContext, planned: Plan, machine: TpuMachine) -> Plan
     if refused is None:
         context.report("tpu", f"{checked}: it fits a {machine.name}")
         return planned
-    reason = next(refused.lines()).removesuffix(" The compiler says:")
-    return replace(planned, findings=(*planned.findings, warning(f"{checked}: {reason}")))
+    finding = warning(f"{checked}: {refused.verdict}")
+    return replace(planned, findings=(*planned.findings, finding))

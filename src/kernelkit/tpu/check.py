@@ -144,7 +144,7 @@ def _search(
         program = found.programs[0]
         rate = program.estimated_rate if found.fits else 0.0
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
-        report("tried", f"{name}={batch}: {next(program.lines())}{speed}", batch=batch,
+        report("tried", f"{name}={batch}: {program.verdict}{speed}", batch=batch,
                fits=found.fits, estimated_images_per_second=rate)  # fmt: skip
         return program.memory if found.fits else None
 

@@ -89,17 +89,24 @@ class CompiledProgram:
         """Images a second by that estimate; 0 where there is none."""
         return int(self.facts["images"]) / self.estimate if self.estimate else 0.0
 
+    @property
+    def verdict(self) -> str:
+        """Whether it fits, a line for people."""
+        if not self.fits:
+            return f"{self.name}: {self._refusal()}"
+        return (
+            f"{self.name}, {self.facts['images']:,} images: fits, "
+            f"{_size(self.facts['peak_bytes'])} of {self.machine.hbm / GIB:.0f} GiB a chip at peak"
+        )
+
     def lines(self) -> Iterator[str]:
         """The figures for people, the first line whether it fits."""
         facts = self.facts
         if not self.fits:
-            yield f"{self.name}: {self._refusal()}"
+            yield f"{self.verdict}. The compiler says:"
             yield from str(facts["message"]).splitlines()
             return
-        yield (
-            f"{self.name}, {facts['images']:,} images: fits, {_size(facts['peak_bytes'])} of "
-            f"{self.machine.hbm / GIB:.0f} GiB a chip at peak"
-        )
+        yield self.verdict
         yield self._memory()
         yield from self._speed()
         yield from self._exchanged()
@@ -129,11 +136,11 @@ class CompiledProgram:
         if needed and available:
             return (
                 f"does not fit: it needs {needed / GIB:.2f} GiB a chip, and {available / GIB:.2f} "
-                "are there. The compiler says:"
+                "are there"
             )
         if self.facts.get("reason") == "memory":
-            return "does not fit the memory of a chip. The compiler says:"
-        return "the compiler refuses it:"
+            return "does not fit the memory of a chip"
+        return "refused by the compiler"
 
     def _memory(self) -> str:
         parts = [

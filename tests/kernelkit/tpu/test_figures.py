@@ -64,7 +64,7 @@ def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
     assert lines[1] == REFUSED["message"]
     other = {**REFUSED, "reason": "compiler"}
     del other["needed_bytes"]
-    assert next(of(other).lines()) == "training step: the compiler refuses it:"
+    assert next(of(other).lines()) == "training step: refused by the compiler. The compiler says:"
 
 
 def test_a_gathered_batch_and_float32_are_findings():
