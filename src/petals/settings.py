@@ -33,7 +33,7 @@ BY_GRADIENT: Mapping[str, Any] = {
 # What acts on fine-tuning alone, with the values that ask for nothing: the default comes first.
 FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
     "epochs": (12, 0),
-    "batch_size": (32,),
+    "batch_size": (8,),
     "augment": ("light",),
     "mix": ("none",),
     "scale_rate": (True,),

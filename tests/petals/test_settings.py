@@ -68,7 +68,7 @@ REFUSED = [
     ({"folds": 1, "fold": 1}, "fold=1 would be ignored"),
     ({"test_twins": "use"}, "test_twins=use would be ignored: data names one source"),
     ({"views": 2, "augment": "strong"}, "augment=strong would be ignored"),
-    ({"tta": 2, "batch_size": 8}, "batch_size=8 would be ignored"),
+    ({"tta": 2, "batch_size": 32}, "batch_size=32 would be ignored"),
     ({"head": "none"}, "head=none with fine_tune=none trains nothing"),
     ({"head": "logistic", "head_epochs": 9}, "head_epochs=9 would be ignored: head=logistic"),
     ({"head": "logistic", "head_epochs": 0}, "head_epochs=0 would be ignored: head=logistic"),

@@ -7,13 +7,14 @@ from typing import Any
 
 # Parameters of 02_train, by the name of the row: what differs from `COMMON`.
 RECIPES: dict[str, dict[str, Any]] = {
-    "fine_tuned": {"epochs": 6},
-    "fine_tuned_longer": {"epochs": 12},
+    "fine_tuned": {"epochs": 6, "batch_size": 8},
+    "fine_tuned_longer": {"epochs": 12, "batch_size": 8},
+    "large_batches": {"epochs": 12, "batch_size": 32},
 }
 COMMON: dict[str, Any] = {
     "fine_tune": "all", "features": "depths", "augment": "crop", "mix": "none", "dropout": 0.0,
     "label_smoothing": 0.1, "weight_decay": 0.0, "schedule": "cosine", "learning_rate": 1e-4,
-    "scale_rate": True, "batch_size": 32,
+    "scale_rate": True,
 }  # fmt: skip
 TTA = 2
 
