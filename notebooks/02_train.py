@@ -373,7 +373,9 @@ if head == "gradient" and head_rates:
 #
 # - **It can destroy what the backbone knows.** A new head has random weights and sends large,
 #   random gradients back, and a high learning rate overwrites good weights within a few steps. So
-#   the head is trained first, the learning rate is small, and it rises from near zero.
+#   the head is trained first, the learning rate is small, and it rises from near zero. A logistic
+#   head is surer of its answers than smoothed labels ask for, and would change the backbone to be
+#   less so; its logits are divided by a temperature before, which changes no answer.
 # - **It can learn the photos by heart.** The network has millions of parameters and some thousand
 #   photos. The sign of it is a training loss that falls while the validation loss rises.
 #   Augmentation works against it, since it shows each photo a little different in every epoch; the

@@ -26,7 +26,7 @@ HEADS = {
     "logistic_depths_mirror": ("logistic", "depths", 2),
 }
 BEGUN_FROM = "logistic_depths_mirror"  # the head that fine-tuning begins with
-VERSION = 1  # of what is kept: raise it when a measurement changes
+VERSION = 2  # of what is kept: raise it when a measurement changes
 
 
 def run(photos: Path, weights: Path) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class _Measured:
         paths = tuple(path for part in rest for path in part.paths)
         train = Split(paths, SIZE, sum(part.count for part in rest))
         head = self._head(BEGUN_FROM, fold)
-        begun = [head["kernel"], head["bias"]]
+        begun = [head["begun_kernel"], head["begun_bias"]]
         found = fine_tune.run_fold(
             name, train, self.parts[fold], begun, classes=self.classes, backbone=BACKBONE,
             image_size=SIZE, weights=str(self.weights),
@@ -170,7 +170,7 @@ class _Measured:
         from petals.training.compile import set_seed
         from petals.training.features import Features
         from petals.training.head import apply_head, train_head
-        from petals.training.logistic_head import fit_head
+        from petals.training.logistic_head import fit_head, soften
 
         (head, where, views), classes = HEADS[name], self.classes
         width = self.values.shape[-1] if where == "depths" else self.last
@@ -207,9 +207,11 @@ class _Measured:
                 keep_best=False, say=lambda line: None,
             )  # fmt: skip
         seconds = time.process_time() - begun
-        kernel, bias = Classifier.head.get_weights()
-        return {"probabilities": apply_head(Classifier, val), "kernel": kernel, "bias": bias,
-                "seconds": seconds}  # fmt: skip
+        found = {"probabilities": apply_head(Classifier, val), "seconds": seconds}
+        if name == BEGUN_FROM:
+            soften(Classifier, train, fine_tune.COMMON["label_smoothing"])
+            found["begun_kernel"], found["begun_bias"] = Classifier.head.get_weights()
+        return found
 
 
 def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -64,10 +64,13 @@ class Reliability:
         return float((gaps * self.counts).sum() / self.counts.sum())
 
 
-def fit_temperature(labels: np.ndarray, probabilities: np.ndarray) -> float:
+def fit_temperature(
+    labels: np.ndarray, probabilities: np.ndarray, label_smoothing: float = 0.0
+) -> float:
     """The temperature with the least cross-entropy on labelled images, within `RANGE`.
 
-    Above 1 the probabilities were too sure, below 1 not sure enough.
+    Above 1 the probabilities were too sure, below 1 not sure enough. `label_smoothing`: the share
+    of each label that is spread over all classes before.
     """
     logits = np.log(np.clip(probabilities.astype(np.float64), _TINY, 1))
     rows = np.arange(len(labels))
@@ -75,7 +78,8 @@ def fit_temperature(labels: np.ndarray, probabilities: np.ndarray) -> float:
     def loss(scale: float) -> float:
         scaled = logits * scale
         scaled -= scaled.max(axis=1, keepdims=True)
-        return float((np.log(np.exp(scaled).sum(axis=1)) - scaled[rows, labels]).mean())
+        aim = (1 - label_smoothing) * scaled[rows, labels] + label_smoothing * scaled.mean(axis=1)
+        return float((np.log(np.exp(scaled).sum(axis=1)) - aim).mean())
 
     # The loss is convex in 1 / temperature, so that a golden section finds its minimum.
     low, high = 1 / RANGE[1], 1 / RANGE[0]

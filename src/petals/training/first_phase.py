@@ -10,7 +10,7 @@ from petals.models.classifier import Classifier
 from petals.training.checkpoints import Checkpoints
 from petals.training.features import Features
 from petals.training.head import train_head
-from petals.training.logistic_head import fit_head
+from petals.training.logistic_head import fit_head, soften
 
 PHASE = "head"
 # What `train_head` takes of the settings; schedule and rate are those of the last phase there is.
@@ -45,6 +45,9 @@ def train_first_phase(
     steps, stopped = 1, ""
     if settings["head"] == "logistic":
         fit_head(classifier, train_features, val_features, seed=settings["seed"], **watching)
+        if settings["fine_tune"] != "none" and settings["label_smoothing"]:
+            by = soften(classifier, train_features, settings["label_smoothing"])
+            print(f"  head: logits divided by {by:.2f}, as sure as smoothed labels are")
     else:
         trained = train_head(
             classifier,

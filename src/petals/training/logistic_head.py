@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from petals.accelerators import collectives
+from petals.evaluation.calibration import fit_temperature
 from petals.evaluation.metrics import Scores
 from petals.models.classifier import Classifier
 from petals.training.features import Features
@@ -96,6 +97,23 @@ def fit_head(
         f"val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
     )
     return found
+
+
+def soften(classifier: Classifier, train: Features, label_smoothing: float) -> float:
+    """Divide the head's logits by the temperature at which smoothed labels cost the least.
+
+    Fine-tuning with smoothed labels asks for answers that are less sure than those of a head
+    fitted to its optimum. Without this the first steps would change the backbone to that end. The
+    order of the classes in an answer stays. Returns the temperature; of several hosts all get
+    host 0's head.
+    """
+    # Of a class that no photo shows the logit is no measure.
+    known, labels = np.unique(train.labels, return_inverse=True)
+    probabilities = apply_head(classifier, train)[:, known]
+    temperature = fit_temperature(labels, probabilities, label_smoothing)
+    weights = [array / np.float32(temperature) for array in classifier.head.get_weights()]
+    classifier.head.set_weights([collectives.of_first(array) for array in weights])
+    return temperature
 
 
 def _scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

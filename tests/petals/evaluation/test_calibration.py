@@ -25,6 +25,18 @@ def test_the_temperature_that_was_taken_away_is_found(temperature):
     assert fit_temperature(labels, spoilt) == pytest.approx(temperature, rel=0.03)
 
 
+def test_smoothed_labels_have_a_temperature_of_their_own():
+    labels, true = answers(n=2000)
+    smoothed = 0.9 * np.eye(10)[labels] + 0.01
+
+    def cost(temperature):
+        return -(smoothed * np.log(calibrated(true, temperature))).sum(axis=1).mean()
+
+    found = fit_temperature(labels, true, label_smoothing=0.1)
+    assert found > 1.1 * fit_temperature(labels, true)
+    assert cost(found) < min(cost(0.97 * found), cost(1.03 * found))
+
+
 def test_too_sure_answers_are_put_right_in_their_order():
     labels, true = answers()
     sure = calibrated(true, 0.3)

@@ -77,6 +77,23 @@ def test_the_head_that_the_settings_name_is_trained_and_kept(run, head, epochs, 
     assert extract.asked == [("train", {"views": 2, "level": "light"}), ("val", {"views": 1})]
 
 
+@pytest.mark.parametrize(
+    ("changed", "softer"),
+    [
+        ({"label_smoothing": 0.1}, False),
+        ({"fine_tune": "all"}, False),
+        ({"fine_tune": "all", "label_smoothing": 0.1}, True),
+        ({"fine_tune": "all", "label_smoothing": 0.1, "head": "gradient"}, False),
+    ],
+    ids=["head alone", "no smoothing", "both", "by gradients"],
+)
+def test_before_fine_tuning_the_head_is_made_as_sure_as_smoothed_labels_are(
+    run, capsys, changed, softer
+):
+    run(Kept(), **changed)
+    assert ("logits divided by" in capsys.readouterr().out) is softer
+
+
 def test_a_head_of_a_checkpoint_is_taken_and_not_trained_again(run):
     arrays = [np.ones((3, 3)), np.zeros(3)]
     kept = Kept("head", arrays)

@@ -13,7 +13,7 @@ from petals.training import features, logistic_head
 from petals.training.compile import set_seed
 from petals.training.features import Features
 from petals.training.head import apply_head
-from petals.training.logistic_head import fit_head
+from petals.training.logistic_head import fit_head, soften
 
 quiet = {"say": lambda line: None}
 
@@ -133,3 +133,17 @@ def test_many_features_are_judged_by_one_fold(monkeypatch):
 def test_labels_that_the_head_does_not_know():
     with pytest.raises(DataError, match="labels from 0 to 2 where 2 classes are known"):
         fitted(clouds(), classes=2)
+
+
+def test_a_softened_head_gives_the_same_answers_less_surely():
+    train, val = clouds(views=2, spread=0.3), clouds(seed=1, spread=0.3)
+    classifier, _ = fitted(train)
+    sure = apply_head(classifier, val)
+    temperature = soften(classifier, train, 0.1)
+    soft = apply_head(classifier, val)
+    assert temperature > 1
+    assert (soft.argmax(axis=1) == sure.argmax(axis=1)).all()
+    assert soft.max(axis=1).mean() < sure.max(axis=1).mean()
+    assert soften(classifier, train, 0.1) == pytest.approx(1, abs=0.05)
+    absent, _ = fitted(train, classes=5)
+    assert soften(absent, train, 0.1) == pytest.approx(temperature, rel=0.05)
