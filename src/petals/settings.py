@@ -34,7 +34,7 @@ BY_GRADIENT: Mapping[str, Any] = {
 FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
     "epochs": (12, 0),
     "batch_size": (8,),
-    "augment": ("light",),
+    "augment": ("crop",),
     "mix": ("none",),
     "scale_rate": (True,),
     "custom_loop": (False,),
