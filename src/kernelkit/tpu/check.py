@@ -142,7 +142,7 @@ def _search(
         if not found.programs:
             raise PreflightError("--largest-batch: this run has no training step")
         program = found.programs[0]
-        rate = program.estimated_rate if found.fits else 0.0
+        rate = program.estimated_rate
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
         report("tried", f"{name}={batch}: {program.verdict}{speed}", batch=batch,
                fits=found.fits, estimated_images_per_second=rate)  # fmt: skip
@@ -155,7 +155,7 @@ def _search(
     tell(results[good], report)
     beyond = f"; {name}={bad} does not fit" if bad else ", the largest that was tried"
     rates = {n: one.programs[0].estimated_rate for n, one in results.items() if one.fits}
-    fastest = max(sorted(rates), key=rates.__getitem__)
+    fastest = max(rates, key=lambda batch: (rates[batch], batch))
     if rates[fastest] > NOTABLE * rates[good]:
         beyond += (
             f". By the compiler's estimate {name}={fastest} is faster: {rates[fastest]:,.0f} "

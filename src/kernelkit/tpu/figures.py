@@ -86,7 +86,7 @@ class CompiledProgram:
 
     @property
     def estimated_rate(self) -> float:
-        """Images a second by that estimate; 0 where there is none."""
+        """Images a second by that estimate; 0 where there is none, as of what does not fit."""
         return int(self.facts["images"]) / self.estimate if self.estimate else 0.0
 
     @property

@@ -66,6 +66,7 @@ def test_what_does_not_fit_has_an_exit_code_of_its_own(garden):
 def test_the_largest_batch_is_searched_for(garden):
     found = check(garden, largest_batch=True)
     assert found["largest"]["batch"] == 32
+    assert found["largest"]["fastest"] == 32  # without estimates no smaller one is better
     assert found["largest"]["text"] == "batch_size=32 fits; batch_size=40 does not fit"
     tried = [event["batch"] for event in garden.events if event["event"] == "tried"]
     assert tried == [16, 32, 40]  # it takes half a gigabyte an image, and 16 are there
