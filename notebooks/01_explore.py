@@ -208,10 +208,14 @@ print(f"too slow for {needed:,.0f}/s: {'; '.join(slow)}" if slow else "each way 
 storage.write_json(
     run.path / "exploration.json",
     {
-        "source": str(source), "image_size": image_size, "balance": balance, "problems": problems,
+        "source": str(source),
+        "image_size": image_size,
+        "balance": balance,
+        "problems": problems,
         "images": {name: split.count for name, split in splits.items()},
-        "duplicates": duplicates.summary(prints, pairs), "images_per_second": rates,
+        "duplicates": duplicates.summary(prints, pairs),
+        "images_per_second": rates,
         "needed": needed,
     },
-)  # fmt: skip
+)
 print(f"everything is in {run}")

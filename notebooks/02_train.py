@@ -348,9 +348,12 @@ from petals.training import features as stored_features
 from petals.training.first_phase import train_first_phase
 
 extract = stored_features.extractor(
-    classifier, device, seed=seed, progress=Progress(),
+    classifier,
+    device,
+    seed=seed,
+    progress=Progress(),
     key=pretrained.describe(find_backbone(backbone), image_size, weights),
-)  # fmt: skip
+)
 stopped = train_first_phase(classifier, extract, train, val, settings, kept, **watching)
 
 # %%
@@ -453,10 +456,17 @@ from petals.data.augment_layer import in_step
 if tuning:
     on_device = in_step(classifier.model)  # where the photos are changed
     batches = partial(
-        pipeline.training, train.part(device.host, device.hosts), batch_size_all // device.hosts,
-        len(names), augment=change, on_device=on_device, seed=seed, host=device.host,
-        hosts=device.hosts, deterministic=device.on_cpu,
-    )  # fmt: skip
+        pipeline.training,
+        train.part(device.host, device.hosts),
+        batch_size_all // device.hosts,
+        len(names),
+        augment=change,
+        on_device=on_device,
+        seed=seed,
+        host=device.host,
+        hosts=device.hosts,
+        deterministic=device.on_cpu,
+    )
 
 # %% [markdown]
 # While it trains, a line shows the epoch, the photos a second and the time left; the compiling in
@@ -468,12 +478,23 @@ from petals.training import fine_tune as fine_tuning
 
 if tuning:
     tuned = fine_tuning.fine_tune(
-        classifier, lambda step: batches(start=step), val,
-        rates=rates, epochs=epochs, steps_per_epoch=steps, batch_size=batch_size_all,
-        val_labels=val_labels, **plan.compiling, augment=change if on_device else None,
-        remat=remat, by_hand=custom_loop, files=train.paths, checkpoints=kept,
-        checkpoint_minutes=checkpoint_minutes, **watching,
-    )  # fmt: skip
+        classifier,
+        lambda step: batches(start=step),
+        val,
+        rates=rates,
+        epochs=epochs,
+        steps_per_epoch=steps,
+        batch_size=batch_size_all,
+        val_labels=val_labels,
+        **plan.compiling,
+        augment=change if on_device else None,
+        remat=remat,
+        by_hand=custom_loop,
+        files=train.paths,
+        checkpoints=kept,
+        checkpoint_minutes=checkpoint_minutes,
+        **watching,
+    )
     stopped = tuned.stopped
 
 # %%
@@ -601,12 +622,19 @@ run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
 metrics = run.write_metrics(
-    scores if validated else None, history,
-    accelerator=device, source=photos.source, splits=photos.splits, counts=(total, trainable),
-    skipped=photos.skipped, added=[addition.summary() for addition in photos.added],
-    stopped=stopped, resumed=kept.resumed, parameters=settings,
+    scores if validated else None,
+    history,
+    accelerator=device,
+    source=photos.source,
+    splits=photos.splits,
+    counts=(total, trainable),
+    skipped=photos.skipped,
+    added=[addition.summary() for addition in photos.added],
+    stopped=stopped,
+    resumed=kept.resumed,
+    parameters=settings,
     calibration=calibration if validated else None,
-)  # fmt: skip
+)
 
 # %%
 from petals.training import callbacks

@@ -211,9 +211,12 @@ storage.write_json(
     folder.path / "comparison.json",
     {
         "runs": [{"name": run.name, "macro_f1": run.macro_f1} for run in found],
-        "left_out": skipped, "devices": devices, "weights": rows, "submission": said,
+        "left_out": skipped,
+        "devices": devices,
+        "weights": rows,
+        "submission": said,
         "effects": [effects.verdict(effect) for effect in told],
         "gain": judged.gain() if judged else None,
     },
-)  # fmt: skip
+)
 print(f"everything is in {folder}")

@@ -6,8 +6,14 @@ name that leads to it. `tests/test_walls.py` holds every import against this tab
 
 PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
 KERNELKIT_GROUND = [
-    "errors", "files", "processes", "machines", "project", "shown", "terminal",
-]  # fmt: skip
+    "errors",
+    "files",
+    "processes",
+    "machines",
+    "project",
+    "shown",
+    "terminal",
+]
 
 
 def _below(package: str, rooms: dict[str, str]) -> dict[str, frozenset[str]]:

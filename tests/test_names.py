@@ -43,8 +43,10 @@ def test_no_retired_name_comes_back():
 
 def test_a_retired_name_would_be_caught():
     assert borne("class Desk:\n    def venue(self, pace): ...") & RETIRED == {
-        "Desk", "venue", "pace",
-    }  # fmt: skip
+        "Desk",
+        "venue",
+        "pace",
+    }
 
 
 @pytest.mark.parametrize("package", ["petals", "kernelkit"])
@@ -60,7 +62,10 @@ def test_no_class_has_a_namesake(package):
 def test_kernelkit_knows_nothing_of_flowers():
     words = re.compile(rf"(?<![a-z])({'|'.join(FLOWERS)})")
     paths = [path for path in ROOT.glob("src/kernelkit/**/*.*") if path.is_file()]
-    found = {id_of(path): words.findall(path.read_text().lower())
-             for path in paths if path.suffix != ".pyc"}  # fmt: skip
+    found = {
+        id_of(path): words.findall(path.read_text().lower())
+        for path in paths
+        if path.suffix != ".pyc"
+    }
     assert len(found) > 100
     assert {path: words for path, words in found.items() if words} == {}

@@ -203,12 +203,28 @@ def test_the_same_command_goes_on_with_a_run_that_was_cut_off(desk, phase):
     if phase == "head":
         next(folder.glob("checkpoints/*/1-*.npz")).unlink()
     settings = json.loads(next(folder.glob("checkpoints/*/settings.json")).read_text())
-    asked = ("data", "image_size", "backbone", "weights", "head_epochs", "batch_size", "dtype",
-             "fine_tune", "epochs", "augment")  # fmt: skip
+    asked = (
+        "data",
+        "image_size",
+        "backbone",
+        "weights",
+        "head_epochs",
+        "batch_size",
+        "dtype",
+        "fine_tune",
+        "epochs",
+        "augment",
+    )
     given = [f"-p{name}={settings[name]}" for name in asked]
 
-    done = tool("run_notebook", str(ROOT / "notebooks/02_train.py"), "--output", str(folder),
-                "--no-report", *given)  # fmt: skip
+    done = tool(
+        "run_notebook",
+        str(ROOT / "notebooks/02_train.py"),
+        "--output",
+        str(folder),
+        "--no-report",
+        *given,
+    )
 
     assert done.returncode == 0, done.stderr
     assert f"checkpoints/63af47fca455/{'0' if phase == 'head' else '1'}-" in done.stdout

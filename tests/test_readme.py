@@ -30,9 +30,10 @@ def test_exit_codes_are_the_codes_own_table():
     documented, written = exit_codes(DOCS["push.md"]), exit_codes(errors.__doc__)
     assert set(documented) == set(written) - {1}
     raised = {
-        error.exit_code for error in vars(errors).values()
+        error.exit_code
+        for error in vars(errors).values()
         if isinstance(error, type) and issubclass(error, errors.KernelkitError)
-    }  # fmt: skip
+    }
     assert raised <= set(written)
 
 
@@ -102,8 +103,11 @@ def test_the_page_of_backbones_lists_the_registry():
     from kernelkit.project import find_project
 
     table = DOCS["backbones.md"].split("|---|---|")[1].split("\n\n")[0]
-    listed = [name for row in table.strip().splitlines()
-              for name in re.findall(r"`([^`]+)`", row.split("|")[1])]  # fmt: skip
+    listed = [
+        name
+        for row in table.strip().splitlines()
+        for name in re.findall(r"`([^`]+)`", row.split("|")[1])
+    ]
     registry = constants.members(find_project(ROOT), "petals.models.backbones.BACKBONES")
 
     assert sorted(listed) == sorted(registry)
@@ -159,8 +163,12 @@ def known():
 def test_options_it_calls_a_tool_with_exist(known):
     shown = options_by_tool(TEXT)
     assert {tool for tool in shown if shown[tool]} >= {
-        "make_tfrecords", "push_kernel", "report", "run_notebook", "sweep",
-    }  # fmt: skip
+        "make_tfrecords",
+        "push_kernel",
+        "report",
+        "run_notebook",
+        "sweep",
+    }
     wrong = {tool: left for tool in shown if (left := shown[tool] - known[tool])}
     assert wrong == {}
 

@@ -76,8 +76,10 @@ def test_the_wheel_holds_every_file_of_kernelkit_and_nothing_else(installed):
     assert len({Path(name).suffix for name in wanted}) > 4
     assert [name for name in sorted(wanted) if not (installed / name).is_file()] == []
     assert {p.name for p in installed.iterdir()} == {
-        "bin", "kernelkit", f"kernelkit-{VERSION}.dist-info",
-    }  # fmt: skip
+        "bin",
+        "kernelkit",
+        f"kernelkit-{VERSION}.dist-info",
+    }
 
 
 def test_the_wheel_asks_for_what_kernelkit_imports():
@@ -137,12 +139,21 @@ def away(installed, tmp_path):
     work = tmp_path / "work"
     work.mkdir()
     environment = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
-    environment |= {"PYTHONPATH": f"{barred}{os.pathsep}{installed}", "HOME": str(tmp_path),
-                    "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"}  # fmt: skip
+    environment |= {
+        "PYTHONPATH": f"{barred}{os.pathsep}{installed}",
+        "HOME": str(tmp_path),
+        "JUPYTER_PATH": f"{sys.prefix}/share/jupyter",
+    }
 
     def away(*arguments, command=(sys.executable, "-m", "kernelkit")):
-        return subprocess.run([*command, *arguments], cwd=work, capture_output=True, text=True,
-                              env=environment, timeout=200)  # fmt: skip
+        return subprocess.run(
+            [*command, *arguments],
+            cwd=work,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=200,
+        )
 
     away.work = work
     return away
@@ -168,8 +179,10 @@ def test_the_wheel_makes_reports_away_from_the_checkout(away):
     runs = shutil.copytree(ROOT / "tests/fixtures/b6ef335/runs", away.work / "runs")
     for name in ("tiny.py", "tiny.yaml"):
         shutil.copy(ROOT / "tests/fixtures/b6ef335" / name, away.work)
-    for code, *arguments in ((0, "report", "runs", "--index"),
-                             (6, "sweep", "tiny.yaml", "--no-report")):  # fmt: skip
+    for code, *arguments in (
+        (0, "report", "runs", "--index"),
+        (6, "sweep", "tiny.yaml", "--no-report"),
+    ):
         done = away(*arguments)
         assert done.returncode == code, done.stderr
     assert "macro f1" in (runs / "home/report.html").read_text().lower()
@@ -179,14 +192,25 @@ def test_the_wheel_makes_reports_away_from_the_checkout(away):
 
 @pytest.mark.long
 def test_the_wheel_rehearses_away_from_the_checkout(away):
-    cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "outputs": [],
-            "execution_count": None, "source": "seeds = 5  # >= 1: how many"}  # fmt: skip
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {"tags": ["parameters"]},
+        "outputs": [],
+        "execution_count": None,
+        "source": "seeds = 5  # >= 1: how many",
+    }
     work = cell | {"id": "b", "metadata": {}, "source": "open('n.txt', 'w').write(str(seeds))"}
     notebook = {"cells": [cell, work], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (away.work / "count.ipynb").write_text(json.dumps(notebook))
-    values = {"id": "INSERT_USERNAME/count-seeds", "title": "Count seeds", "language": "python",
-              "kernel_type": "notebook", "code_file": "count.ipynb",
-              "enable_internet": False}  # fmt: skip
+    values = {
+        "id": "INSERT_USERNAME/count-seeds",
+        "title": "Count seeds",
+        "language": "python",
+        "kernel_type": "notebook",
+        "code_file": "count.ipynb",
+        "enable_internet": False,
+    }
     (away.work / "kernel-metadata.json").write_text(json.dumps(values))
 
     done = away("rehearse", "-p", "seeds=8")

@@ -31,14 +31,16 @@ PETALS_MAY = {
     "sklearn",
     "tensorflow",
     "threadpoolctl",
-}  # fmt: skip - h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
+}  # h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
 # keras_hub with Kaggle's images
 SOURCES = {
-    path.relative_to(ROOT / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(
-        ".__init__"
-    ): path
+    path.relative_to(ROOT / "src")
+    .with_suffix("")
+    .as_posix()
+    .replace("/", ".")
+    .removesuffix(".__init__"): path
     for path in sorted((ROOT / "src").rglob("*.py"))
-}  # fmt: skip
+}
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 TOOLS = sorted((ROOT / "tools").glob("[!_]*.py"))
 

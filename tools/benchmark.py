@@ -17,8 +17,20 @@ import click
 
 from kernelkit.terminal.cli import reports_errors
 
-NAMES = ("pipeline", "augment", "ingest", "head", "recipes", "sweep", "fetch",
-         "compile", "runtimes", "kernelkit", "page", "tpu")  # fmt: skip
+NAMES = (
+    "pipeline",
+    "augment",
+    "ingest",
+    "head",
+    "recipes",
+    "sweep",
+    "fetch",
+    "compile",
+    "runtimes",
+    "kernelkit",
+    "page",
+    "tpu",
+)
 ON_REQUEST = ("tpu",)  # takes hours
 
 

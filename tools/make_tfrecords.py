@@ -78,9 +78,18 @@ def write(
     from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress
 
-    summary = make_tfrecords(photos, output, sizes=sizes, labels=labels,
-                             test_photos=test_photos, val=val, test=test, fit=fit,
-                             shards=shards, progress=Progress())  # fmt: skip
+    summary = make_tfrecords(
+        photos,
+        output,
+        sizes=sizes,
+        labels=labels,
+        test_photos=test_photos,
+        val=val,
+        test=test,
+        fit=fit,
+        shards=shards,
+        progress=Progress(),
+    )
     click.echo(str(summary))
 
 

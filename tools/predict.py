@@ -17,16 +17,33 @@ from kernelkit.terminal.cli import reports_errors
 @click.command(help=__doc__)
 @click.argument("model")
 @click.argument("photos", nargs=-1)
-@click.option("--output", type=click.Path(path_type=Path),
-              help="A folder for predictions.csv and predictions.png.")  # fmt: skip
-@click.option("--top", type=click.IntRange(1), default=5, show_default=True,
-              help="Likeliest classes to tell.")  # fmt: skip
-@click.option("--fit", type=click.Choice(["crop", "squash"]), default="crop", show_default=True,
-              help="Keep the middle square, or squeeze the whole photo into it.")  # fmt: skip
-@click.option("--weights", default="auto", show_default=True,
-              help="For a head alone: the file of its backbone's weights.")  # fmt: skip
-@click.option("--export", "export_to", type=click.Path(path_type=Path),
-              help="A new folder for the model as a TensorFlow SavedModel.")  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A folder for predictions.csv and predictions.png.",
+)
+@click.option(
+    "--top", type=click.IntRange(1), default=5, show_default=True, help="Likeliest classes to tell."
+)
+@click.option(
+    "--fit",
+    type=click.Choice(["crop", "squash"]),
+    default="crop",
+    show_default=True,
+    help="Keep the middle square, or squeeze the whole photo into it.",
+)
+@click.option(
+    "--weights",
+    default="auto",
+    show_default=True,
+    help="For a head alone: the file of its backbone's weights.",
+)
+@click.option(
+    "--export",
+    "export_to",
+    type=click.Path(path_type=Path),
+    help="A new folder for the model as a TensorFlow SavedModel.",
+)
 @reports_errors
 def main(
     model: str,
@@ -45,8 +62,11 @@ def main(
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from petals.classify import classify_and_export
 
-    click.echo(classify_and_export(model, photos, weights=weights, fit=fit, top=top, output=output,
-                                   export_to=export_to))  # fmt: skip
+    click.echo(
+        classify_and_export(
+            model, photos, weights=weights, fit=fit, top=top, output=output, export_to=export_to
+        )
+    )
 
 
 if __name__ == "__main__":

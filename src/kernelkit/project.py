@@ -47,8 +47,16 @@ from kernelkit.errors import PreflightError
 from kernelkit.shown import Shown
 
 KEYS = {
-    "packages", "needs", "catalogue", "leave_out", "shown", "offers", "tpu", "keep_best", "wheels",
-}  # fmt: skip
+    "packages",
+    "needs",
+    "catalogue",
+    "leave_out",
+    "shown",
+    "offers",
+    "tpu",
+    "keep_best",
+    "wheels",
+}
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone

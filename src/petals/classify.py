@@ -168,8 +168,9 @@ def tell(
         shown, rows = [], []
         for begin in range(0, len(paths), CHUNK):
             group = paths[begin : begin + CHUNK]
-            images = np.stack([image for image, _ in pool.map(
-                lambda path: _square(path, size, fit), group)])  # fmt: skip
+            images = np.stack(
+                [image for image, _ in pool.map(lambda path: _square(path, size, fit), group)]
+            )
             shown.append(images[: max(0, SHOWN - begin)])
             rows.append(predict_images(classifier.model, images, BATCH, tta=card.views))
     probabilities = calibrated(np.concatenate(rows), card.temperature)

@@ -89,6 +89,8 @@ def folders_below(root: Path, depth: int) -> Iterator[Path]:
     for _ in range(depth + 1):
         yield from level
         level = sorted(
-            child for folder in level for child in folder.iterdir()
+            child
+            for folder in level
+            for child in folder.iterdir()
             if child.is_dir() and not child.name.startswith("tfrecords-jpeg-")
-        )  # fmt: skip
+        )

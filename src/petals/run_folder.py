@@ -36,9 +36,17 @@ from petals.plots.style import in_words
 from petals.versions import git_state, versions
 
 HISTORY = (
-    "phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1",
-    "learning_rate", "seconds", "images_per_second",
-)  # fmt: skip
+    "phase",
+    "epoch",
+    "loss",
+    "accuracy",
+    "val_loss",
+    "val_accuracy",
+    "val_macro_f1",
+    "learning_rate",
+    "seconds",
+    "images_per_second",
+)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,42 @@ from petals.errors import SettingError
 
 # The parameters of 02_train, in its order.
 PARAMETERS = (
-    "data", "test_twins", "image_size", "folds", "fold", "backbone", "weights", "fine_tune", "head",
-    "features", "head_epochs", "views", "epochs", "batch_size", "augment", "mix", "dropout",
-    "label_smoothing", "weight_decay", "schedule", "learning_rate", "scale_rate", "tta",
-    "accelerator", "dtype", "remat", "optimization_level", "custom_loop", "on_corrupt", "seed",
-    "limit", "time_limit", "resume", "checkpoint_minutes", "output",
-)  # fmt: skip
+    "data",
+    "test_twins",
+    "image_size",
+    "folds",
+    "fold",
+    "backbone",
+    "weights",
+    "fine_tune",
+    "head",
+    "features",
+    "head_epochs",
+    "views",
+    "epochs",
+    "batch_size",
+    "augment",
+    "mix",
+    "dropout",
+    "label_smoothing",
+    "weight_decay",
+    "schedule",
+    "learning_rate",
+    "scale_rate",
+    "tta",
+    "accelerator",
+    "dtype",
+    "remat",
+    "optimization_level",
+    "custom_loop",
+    "on_corrupt",
+    "seed",
+    "limit",
+    "time_limit",
+    "resume",
+    "checkpoint_minutes",
+    "output",
+)
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
 HEADS = ("auto", "logistic", "gradient", "none")
 HEAD_EPOCHS = 30  # the default
@@ -56,8 +86,12 @@ def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: values[name] for name in PARAMETERS if name in values}
     head = _head(values)
     logistic = head == LOGISTIC
-    found = {**values, "head": head, "views": values["views"] or 1 + logistic,
-             "tta": values["tta"] or 1 + logistic}  # fmt: skip
+    found = {
+        **values,
+        "head": head,
+        "views": values["views"] or 1 + logistic,
+        "tta": values["tta"] or 1 + logistic,
+    }
     if found["features"] == "auto":
         of_preset = values["backbone"].startswith("hub:")  # which may give tokens and no maps
         found["features"] = "depths" if logistic and not of_preset else "last"

@@ -47,10 +47,12 @@ class Table:
         for name, texts, numbers in self._columns():
             style = ' style="text-align: right"' if numbers else ""
             tags = ("th", *("td" for _ in texts))
-            columns.append([
-                f"<{tag}{style}>{escape(text)}</{tag}>"
-                for tag, text in zip(tags, (name, *texts), strict=True)
-            ])  # fmt: skip
+            columns.append(
+                [
+                    f"<{tag}{style}>{escape(text)}</{tag}>"
+                    for tag, text in zip(tags, (name, *texts), strict=True)
+                ]
+            )
         head, *body = ["".join(cells) for cells in zip(*columns, strict=True)] or [""]
         rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -75,9 +75,12 @@ class JupyterLab:
         self.log = (home / "lab.log").open("w")
         self.process = subprocess.Popen(
             ["make", "-o", ".venv/installed", "lab", f"ARGS={arguments}"],
-            cwd=folder, env=environment, stdout=self.log, stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self._wait()
 
     def address(self, name: str) -> str:

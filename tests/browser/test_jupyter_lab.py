@@ -15,13 +15,22 @@ SECONDS = 1500  # that a notebook may take on a busy machine
 PARAMETERS = {
     "01_explore": {"data": "embedded", "image_size": 64, "seconds": 0.5},
     "02_train": {
-        "data": "embedded", "image_size": 64, "backbone": "SmallNet", "weights": "none",
-        "fine_tune": "all", "head_epochs": 0, "epochs": 2, "batch_size": 64,
-        "learning_rate": 0.003, "label_smoothing": 0.05, "tta": 1, "output": "../runs/trained",
+        "data": "embedded",
+        "image_size": 64,
+        "backbone": "SmallNet",
+        "weights": "none",
+        "fine_tune": "all",
+        "head_epochs": 0,
+        "epochs": 2,
+        "batch_size": 64,
+        "learning_rate": 0.003,
+        "label_smoothing": 0.05,
+        "tta": 1,
+        "output": "../runs/trained",
     },
     "03_compare": {"most": 4, "repeats": 2},
     "04_predict": {"data": "embedded", "limit": 24},
-}  # fmt: skip
+}
 # What JupyterLab itself says on its console, whatever is open.
 THEIRS = re.compile(
     r"favicon|/lab/extensions|/api/|jupyterlab|Deprecat|WebSocket|third-party", re.I
@@ -116,9 +125,12 @@ def test_run_all(lab, checkout, page, name):
     assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert [text for text in said if not THEIRS.search(text)] == []
     figures = [
-        html for out in outputs if "data" in out
-        for html in ["".join(out["data"].get("text/html", ""))] if "<img" in html
-    ]  # fmt: skip
+        html
+        for out in outputs
+        if "data" in out
+        for html in ["".join(out["data"].get("text/html", ""))]
+        if "<img" in html
+    ]
     assert len(figures) >= 2
     for html in figures:
         assert re.search(r'alt="[^"]{20,}"', html)
@@ -153,9 +165,11 @@ def test_training_showed_how_far_it_was(lab, checkout):
     """In 02_train a line within an epoch came and went; the epochs' own lines are kept."""
     content = json.loads((checkout / "notebooks/02_train.ipynb").read_text())
     text = "".join(
-        "".join(out["text"]) for cell in content["cells"] for out in cell.get("outputs", [])
+        "".join(out["text"])
+        for cell in content["cells"]
+        for out in cell.get("outputs", [])
         if out["output_type"] == "stream"
-    )  # fmt: skip
+    )
     assert len(re.findall(r"fine-tune \d/2  loss .* images/s  \d:\d\d left", text)) == 2
     assert not re.findall(r"^.*: step \d+ of \d+.*left *$", text, re.M)
     assert (checkout / "runs/trained/metrics.json").is_file()

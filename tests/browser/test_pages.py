@@ -95,11 +95,16 @@ def long_page(opened, tmp_path):
     data = json.loads(found[2])
     done = next(run for run in data["runs"] if run["state"] == "done")
     data["runs"] = [
-        {**done, "id": str(n), "name": f"run {n}", "setting": f"setting {n}",
-         "parameters": {**done["parameters"], "augment": f"a{n}", "weights": "none"},
-         "metrics": {**done["metrics"], "seconds": 1 + (n * 7919) % 300}}
+        {
+            **done,
+            "id": str(n),
+            "name": f"run {n}",
+            "setting": f"setting {n}",
+            "parameters": {**done["parameters"], "augment": f"a{n}", "weights": "none"},
+            "metrics": {**done["metrics"], "seconds": 1 + (n * 7919) % 300},
+        }
         for n in range(300)
-    ]  # fmt: skip
+    ]
     path = tmp_path / "long.html"
     path.write_text(text[: found.start(2)] + json.dumps(data) + text[found.end(2) :])
     page = opened("sweep")
@@ -138,8 +143,9 @@ def test_axe_finds_nothing_serious(opened, name, scheme):
     found = Axe().run(page).response["violations"]
     serious = [
         (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-        for one in found if one["impact"] in ("serious", "critical")
-    ]  # fmt: skip
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
     assert serious == []
 
 

@@ -81,8 +81,12 @@ def test_it_is_rehearsed_scored_and_swept(harvest):
 @pytest.mark.long
 def test_a_submission_under_another_header_is_refused(harvest):
     data = harvest / "src/harvest/data.py"
-    data.write_text(data.read_text().replace('"plot", "tonnes"', '"id", "label"', 1)
-                    .replace("row[KEY]", 'row["plot"]').replace("row[TARGET]", 'row["tonnes"]')
-                    .replace("TARGET in row", '"tonnes" in row'))  # fmt: skip
+    data.write_text(
+        data.read_text()
+        .replace('"plot", "tonnes"', '"id", "label"', 1)
+        .replace("row[KEY]", 'row["plot"]')
+        .replace("row[TARGET]", 'row["tonnes"]')
+        .replace("TARGET in row", '"tonnes" in row')
+    )
     with pytest.raises(RefusedError, match="must have the columns plot and tonnes, not id, label"):
         push_kernel(local=True, submit="as elsewhere", stream=io.StringIO())

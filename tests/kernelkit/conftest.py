@@ -16,9 +16,10 @@ from kernelkit.push.timing import PollPolicy, SavingPolicy, Timing
 from kernelkit.shown import Shown
 
 SHOWN = Shown(
-    "macro_f1", ("backbone", "image_size"),
+    "macro_f1",
+    ("backbone", "image_size"),
     {"macro_f1": "macro F1", "accuracy": "accuracy", "seconds": "seconds"},
-)  # fmt: skip
+)
 
 PARAMETERS = """\
 files = 3  # >= 0: how many files to leave

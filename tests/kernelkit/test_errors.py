@@ -5,9 +5,15 @@ import pytest
 from kernelkit import errors
 
 CODES = {
-    "SettingError": 2, "AcceleratorError": 10, "DataError": 11, "WeightsError": 11,
-    "CheckpointError": 11, "StorageError": 12, "ValueError": 6, "MyDataError": 6,
-}  # fmt: skip
+    "SettingError": 2,
+    "AcceleratorError": 10,
+    "DataError": 11,
+    "WeightsError": 11,
+    "CheckpointError": 11,
+    "StorageError": 12,
+    "ValueError": 6,
+    "MyDataError": 6,
+}
 
 
 @pytest.mark.parametrize(("name", "code"), CODES.items())

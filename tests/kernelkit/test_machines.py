@@ -16,8 +16,10 @@ def test_every_session_has_what_petals_needs(kind):
     needs = ["numpy", "tensorflow", "jax", "h5py", "matplotlib", "sklearn", "PIL", "filelock", "os"]
     assert machines.lacking(needs, kind) == []
     assert machines.lacking(["timm_something", "jupytext", "asynchat"], kind) == [
-        "timm_something", "jupytext", "asynchat",
-    ]  # fmt: skip
+        "timm_something",
+        "jupytext",
+        "asynchat",
+    ]
 
 
 def test_the_tpus_image_holds_less():

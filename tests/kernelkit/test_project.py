@@ -50,8 +50,9 @@ def test_without_settings_all_plain_numbers_are_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     metrics = {"val_loss": 1.5, "done": True, "name": "x", "epochs": 3}
     assert project.shown(tmp_path).numbers(metrics) == {
-        "val_loss": ("val loss", 1.5), "epochs": ("epochs", 3),
-    }  # fmt: skip
+        "val_loss": ("val loss", 1.5),
+        "epochs": ("epochs", 3),
+    }
 
 
 def test_from_a_subfolder_the_runs_are_those_of_the_project(tmp_path, monkeypatch):

@@ -88,17 +88,36 @@ def write_run(tmp_path):
         device |= changes.pop("device", {})
         data = {"source": "folder nowhere", "image_size": 32, "val": len(labels)}
         metrics = {
-            "macro_f1": skill, "accuracy": skill, "seconds": 10.0, "first_epoch_seconds": 4.0,
-            "later_epoch_seconds": 2.0, "images_per_second": 25.0, "total_params": 5_000_000,
-            "trainable_params": changes.pop("trainable_params", 300_000), "device": device,
+            "macro_f1": skill,
+            "accuracy": skill,
+            "seconds": 10.0,
+            "first_epoch_seconds": 4.0,
+            "later_epoch_seconds": 2.0,
+            "images_per_second": 25.0,
+            "total_params": 5_000_000,
+            "trainable_params": changes.pop("trainable_params", 300_000),
+            "device": device,
             "data": data,
             "parameters": {
-                "data": "nowhere", "image_size": 32, "backbone": "SmallNet", "weights": "none",
-                "fine_tune": "all", "augment": "none", "mix": "none", "views": 1, "tta": 1,
-                "dropout": 0.2, "label_smoothing": 0.0, "weight_decay": 0.0,
-                "schedule": "cosine", "learning_rate": 0.0, "epochs": 2, "seed": seed, **changes,
+                "data": "nowhere",
+                "image_size": 32,
+                "backbone": "SmallNet",
+                "weights": "none",
+                "fine_tune": "all",
+                "augment": "none",
+                "mix": "none",
+                "views": 1,
+                "tta": 1,
+                "dropout": 0.2,
+                "label_smoothing": 0.0,
+                "weight_decay": 0.0,
+                "schedule": "cosine",
+                "learning_rate": 0.0,
+                "epochs": 2,
+                "seed": seed,
+                **changes,
             },
-        }  # fmt: skip
+        }
         storage.write_json(folder / "metrics.json", metrics)
         rows = "".join(f"fine-tune,{n},0.5,0.6,{0.4 + n / 10}\n" for n in (1, 2))
         storage.write_text(

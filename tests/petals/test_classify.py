@@ -27,16 +27,21 @@ def model(tmp_path_factory):
 
 
 def test_a_table_of_answers_has_whole_percents():
-    answers = Answers(["a/b.jpg"], ("rose", "iris", "lily"), np.array([[0.2, 0.7, 0.1]]),
-                      np.zeros((1, 8, 8, 3), np.uint8))  # fmt: skip
+    answers = Answers(
+        ["a/b.jpg"],
+        ("rose", "iris", "lily"),
+        np.array([[0.2, 0.7, 0.1]]),
+        np.zeros((1, 8, 8, 3), np.uint8),
+    )
     told = str(answers.table(3)).splitlines()[1]
     assert told == "b.jpg  iris 70 %  rose 20 %, lily 10 %"
 
 
 def test_a_table_and_a_picture_of_new_photos(model, photos, tmp_path):
     output = tmp_path / "told"
-    answers, _ = classify(str(model), [str(photos / "red"), str(photos / "blue/03.jpg")],
-                          top=2, output=output)  # fmt: skip
+    answers, _ = classify(
+        str(model), [str(photos / "red"), str(photos / "blue/03.jpg")], top=2, output=output
+    )
     assert len(answers.names) == 21
     assert answers.probabilities.shape == (21, 3)
     assert answers.probabilities.sum(axis=1) == pytest.approx(1, abs=1e-5)

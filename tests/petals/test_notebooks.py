@@ -63,8 +63,17 @@ def lost_figures(run):
 @pytest.mark.parametrize("fine_tune", ["none", "all"])
 def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tune):
     tuning = {"fine_tune": "all", "epochs": 1, "batch_size": 8} if fine_tune == "all" else {}
-    run = execute("02_train", tmp_path, report=True, data=str(dataset), image_size=32,
-                  backbone="SmallNet", weights="none", head_epochs=2, **tuning)  # fmt: skip
+    run = execute(
+        "02_train",
+        tmp_path,
+        report=True,
+        data=str(dataset),
+        image_size=32,
+        backbone="SmallNet",
+        weights="none",
+        head_epochs=2,
+        **tuning,
+    )
     assert lost_figures(run) == []
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
     names |= {"reliability", "head_schedule"}
@@ -83,8 +92,15 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
 @pytest.mark.long
 def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(dataset, tmp_path):
     with pytest.raises(ParameterError, match="no layer's name begins with 'petal'"):
-        execute("02_train", tmp_path, data=str(dataset), image_size=32, backbone="SmallNet",
-                weights="none", fine_tune="block:petal")  # fmt: skip
+        execute(
+            "02_train",
+            tmp_path,
+            data=str(dataset),
+            image_size=32,
+            backbone="SmallNet",
+            weights="none",
+            fine_tune="block:petal",
+        )
     assert not (tmp_path / "out" / "history.csv").exists()
 
 
@@ -153,8 +169,13 @@ def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
     folder = write_run("alone")
     run = execute("03_compare", tmp_path, runs=str(folder))
     message = printed(run.folder)
-    for line in ("1 run on 60", "all runs had the same device", "nothing to set beside it",
-                 "nothing to put together", "no pictures: no data at 'nowhere'"):  # fmt: skip
+    for line in (
+        "1 run on 60",
+        "all runs had the same device",
+        "nothing to set beside it",
+        "nothing to put together",
+        "no pictures: no data at 'nowhere'",
+    ):
         assert line in message
     kept = json.loads((run.folder / "comparison.json").read_text())
     assert kept["gain"] is None
@@ -178,11 +199,22 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits,
     folder = Path(tfrecords.folder(more, 32, "train"))
     tfrecords.write_shard(folder / tfrecords.shard_name(0, 32, 10), [*leaked, *new])
     (more / "classes.json").write_text('["blue", "Red", "yellow"]')
-    given = {"data": f"{dataset},{more}", "image_size": 32, "backbone": "SmallNet",
-             "weights": "none", "head_epochs": 1, "folds": 2}  # fmt: skip
+    given = {
+        "data": f"{dataset},{more}",
+        "image_size": 32,
+        "backbone": "SmallNet",
+        "weights": "none",
+        "head_epochs": 1,
+        "folds": 2,
+    }
     for fold in range(2):
-        run = run_notebook(NOTEBOOKS / "02_train.ipynb", {**given, "fold": fold}, report=False,
-                           output=tmp_path / f"runs/{fold}", quiet=True)  # fmt: skip
+        run = run_notebook(
+            NOTEBOOKS / "02_train.ipynb",
+            {**given, "fold": fold},
+            report=False,
+            output=tmp_path / f"runs/{fold}",
+            quiet=True,
+        )
         metrics = json.loads((run.folder / "metrics.json").read_text())
         assert metrics["data"]["train"] + metrics["data"]["val"] == 50 + 21 + 8
         assert metrics["added"][0]["twins"]["test"] == 2
@@ -197,8 +229,16 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits,
 
 
 def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
-    run = execute("02_train", tmp_path, data=str(dataset), image_size=32, backbone="SmallNet",
-                  weights="none", head_epochs=1, folds=1)  # fmt: skip
+    run = execute(
+        "02_train",
+        tmp_path,
+        data=str(dataset),
+        image_size=32,
+        backbone="SmallNet",
+        weights="none",
+        head_epochs=1,
+        folds=1,
+    )
     metrics = json.loads((run.folder / "metrics.json").read_text())
     assert metrics["data"]["train"] == 71
     assert metrics["macro_f1"] is None

@@ -81,9 +81,13 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
     watch = Progress(5.0, stream)
     for split in splits[:2]:
         features.extract(
-            model, split, key="k", views=2, batch_size=10,
+            model,
+            split,
+            key="k",
+            views=2,
+            batch_size=10,
             progress=lambda *step: (told.append(step), watch(*step)),
-        )  # fmt: skip
+        )
     assert [step for step in told if step[1] == step[2]] == [
         ("features", 100, 100),
         ("features", 42, 42),

@@ -14,12 +14,25 @@ from petals.models.restore import find_model, restore
 from petals.run_folder import RunFolder
 
 HISTORY = [
-    {"phase": phase, "epoch": epoch, "loss": 0.5, "accuracy": 0.9, "val_loss": 0.6,
-     "val_accuracy": 0.8, "val_macro_f1": 0.8, "learning_rate": 0.1, "seconds": seconds,
-     "images_per_second": 100.0}
-    for phase, epoch, seconds in (("head", 1, 9.0), ("fine-tune", 1, 5.0), ("fine-tune", 2, 3.0),
-                                  ("fine-tune", 3, 2.0))
-]  # fmt: skip
+    {
+        "phase": phase,
+        "epoch": epoch,
+        "loss": 0.5,
+        "accuracy": 0.9,
+        "val_loss": 0.6,
+        "val_accuracy": 0.8,
+        "val_macro_f1": 0.8,
+        "learning_rate": 0.1,
+        "seconds": seconds,
+        "images_per_second": 100.0,
+    }
+    for phase, epoch, seconds in (
+        ("head", 1, 9.0),
+        ("fine-tune", 1, 5.0),
+        ("fine-tune", 2, 3.0),
+        ("fine-tune", 3, 2.0),
+    )
+]
 
 
 def test_the_folder_holds_what_the_design_says(tmp_path, splits):
@@ -28,19 +41,28 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     run.write_predictions(np.array(["a"]), np.array([1]), np.array([[0.2, 0.8]]))
     train, val, test = splits
     run.write_metrics(
-        Scores(0.9, 0.91, 0.92, 0.93, 0.3), HISTORY, accelerator=detect("cpu"),
-        source=Source("data", "folder"), splits={"train": train, "val": val, "test": test},
-        counts=(100, 10), parameters={"seed": 1}, skipped=2,
-    )  # fmt: skip
+        Scores(0.9, 0.91, 0.92, 0.93, 0.3),
+        HISTORY,
+        accelerator=detect("cpu"),
+        source=Source("data", "folder"),
+        splits={"train": train, "val": val, "test": test},
+        counts=(100, 10),
+        parameters={"seed": 1},
+        skipped=2,
+    )
     metrics = json.loads((run.path / "metrics.json").read_text())
     assert metrics["macro_f1"] == 0.9
     assert metrics["first_epoch_seconds"] == 5.0
     assert metrics["later_epoch_seconds"] == 2.5
     assert metrics["device"]["kind"] == "cpu"
     assert metrics["data"] == {
-        "source": "folder data", "name": "data", "image_size": 32,
-        "train": 50, "val": 21, "test": 13,
-    }  # fmt: skip
+        "source": "folder data",
+        "name": "data",
+        "image_size": 32,
+        "train": 50,
+        "val": 21,
+        "test": 13,
+    }
     assert metrics["total_params"] == 100
     assert metrics["trainable_params"] == 10
     assert metrics["skipped"] == 2
@@ -96,9 +118,14 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
     run = RunFolder(str(tmp_path / "run"))
     train, val, test = splits
     run.write_metrics(
-        None, HISTORY, accelerator=detect("cpu"), source=Source("data", "folder"),
-        splits={"train": train, "val": val, "test": test}, counts=(1, 1), parameters={},
-    )  # fmt: skip
+        None,
+        HISTORY,
+        accelerator=detect("cpu"),
+        source=Source("data", "folder"),
+        splits={"train": train, "val": val, "test": test},
+        counts=(1, 1),
+        parameters={},
+    )
     metrics = json.loads((run.path / "metrics.json").read_text())
     assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
 
@@ -107,9 +134,17 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
 def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, features):
     classifier = build("SmallNet", 32, 3, weights="none", features=features)
     run = RunFolder(str(tmp_path / "run"))
-    metrics = {"macro_f1": 0.5, "accuracy": 0.5, "calibration_error": None, "temperature": None,
-               "reliability": {}, "data": {"image_size": 32}, "versions": {}, "git": {},
-               "parameters": {"features": features}}  # fmt: skip
+    metrics = {
+        "macro_f1": 0.5,
+        "accuracy": 0.5,
+        "calibration_error": None,
+        "temperature": None,
+        "reliability": {},
+        "data": {"image_size": 32},
+        "versions": {},
+        "git": {},
+        "parameters": {"features": features},
+    }
     weights = {"setting": "none", "file": "", "licence": "none"}
     run.write_model(classifier, ("a", "b", "c"), weights, metrics, whole=True)
     again, card = restore(find_model(str(run.path)))

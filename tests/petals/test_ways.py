@@ -20,8 +20,15 @@ def test_from_02_train_to_the_first_gradient(dataset, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(keras.optimizers.AdamW, "apply", apply)
     monkeypatch.setattr(precision, "SECONDS", 0.0)
-    given = {"data": str(dataset), "image_size": 32, "backbone": "SmallNet", "weights": "none",
-             "head": "gradient", "accelerator": "cpu", "output": str(tmp_path / "run")}  # fmt: skip
+    given = {
+        "data": str(dataset),
+        "image_size": 32,
+        "backbone": "SmallNet",
+        "weights": "none",
+        "head": "gradient",
+        "accelerator": "cpu",
+        "output": str(tmp_path / "run"),
+    }
     names = {"__name__": "__main__"}
     with Way("petals") as way:
         for cell in nbformat.read(NOTEBOOK, as_version=4).cells:

@@ -11,11 +11,21 @@ from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
 ASKED = (
-    "What a TPU is", "Why JAX", "What a replica is", "Where the photos are",
-    "Why the photos are in shards", "What transfer learning keeps", "Why the features are",
-    "Second phase: fine-tuning", "Why BatchNorm stays frozen", "The learning rate over time",
-    "Why macro F1 and not accuracy", "Which mistakes", "What to expect", "What to try next",
-)  # fmt: skip
+    "What a TPU is",
+    "Why JAX",
+    "What a replica is",
+    "Where the photos are",
+    "Why the photos are in shards",
+    "What transfer learning keeps",
+    "Why the features are",
+    "Second phase: fine-tuning",
+    "Why BatchNorm stays frozen",
+    "The learning rate over time",
+    "Why macro F1 and not accuracy",
+    "Which mistakes",
+    "What to expect",
+    "What to try next",
+)
 
 
 def cells(name, kind):
@@ -36,8 +46,10 @@ def test_no_code_cell_is_longer_than_fifteen_lines(name):
 
 def test_the_training_notebook_answers_a_reader_s_questions_in_their_order():
     headings = re.findall(r"^##+ (.+)$", prose("02_train"), re.MULTILINE)
-    places = [next(i for i, heading in enumerate(headings) if heading.startswith(asked))
-              for asked in ASKED]  # fmt: skip
+    places = [
+        next(i for i, heading in enumerate(headings) if heading.startswith(asked))
+        for asked in ASKED
+    ]
 
     assert places == sorted(places)
 

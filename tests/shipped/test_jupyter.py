@@ -41,9 +41,11 @@ def clone(tmp_path_factory):
     git(tmp_path, "init", "-q")
     make = subprocess.run(
         ["make", "-o", ".venv/installed", "lab-filter"],
-        cwd=tmp_path, capture_output=True, text=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
         env={**os.environ, "MAKEFLAGS": ""},
-    )  # fmt: skip
+    )
     assert make.returncode == 0, make.stderr
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "as cloned")
@@ -72,8 +74,10 @@ def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None) 
     model = manager.get(name)
     content = model["content"]
     content.metadata["kernelspec"] = {
-        "display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3",
-    }  # fmt: skip
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    }
     content.metadata["language_info"] = {"name": "python", "version": "3.11.4"}
     cell = next(cell for cell in content.cells if cell.cell_type == "code")
     cell.execution_count = 3

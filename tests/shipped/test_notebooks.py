@@ -42,8 +42,9 @@ def test_a_notebook_that_ships_has_nothing_that_stops_its_push(name):
 
 
 def test_each_notebook_is_a_kernel_of_its_own():
-    kernels = {plan.make(NOTEBOOKS / f"{n}.ipynb", (), None, None, None).metadata.slug
-               for n in NAMES}  # fmt: skip
+    kernels = {
+        plan.make(NOTEBOOKS / f"{n}.ipynb", (), None, None, None).metadata.slug for n in NAMES
+    }
 
     assert len(kernels) == len(NAMES)
 

@@ -21,13 +21,18 @@ from kernelkit.terminal import safe_text
 ROOT = Path(__file__).parents[2]
 PHOTOS, BATCH, EPOCHS = 256, 64, 4
 PARAMETERS = (
-    "image_size=32", "backbone=SmallNet", "weights=none", "fine_tune=all",
-    "head_epochs=0", f"epochs={EPOCHS}", f"batch_size={BATCH}", "tta=1",
-    "augment=none", "accelerator=cpu",
-)  # fmt: skip
-EPOCH = re.compile(
-    rf"fine-tune (\d)/{EPOCHS}  loss .*?([\d,]+) images/s  (\d+):(\d\d) left"
-)  # fmt: skip
+    "image_size=32",
+    "backbone=SmallNet",
+    "weights=none",
+    "fine_tune=all",
+    "head_epochs=0",
+    f"epochs={EPOCHS}",
+    f"batch_size={BATCH}",
+    "tta=1",
+    "augment=none",
+    "accelerator=cpu",
+)
+EPOCH = re.compile(rf"fine-tune (\d)/{EPOCHS}  loss .*?([\d,]+) images/s  (\d+):(\d\d) left")
 
 
 @pytest.fixture
@@ -79,9 +84,17 @@ def test_the_live_line_tells_phase_rate_and_time_left(tmp_path, photos):
     folder = tmp_path / "run"
     given = [part for one in (f"data={photos}", *PARAMETERS) for part in ("-p", one)]
     told = in_a_terminal(
-        [sys.executable, str(ROOT / "tools" / "run_notebook.py"), "notebooks/02_train.py",
-         "--output", str(folder), "--no-report", *given], cwd=ROOT,
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(ROOT / "tools" / "run_notebook.py"),
+            "notebooks/02_train.py",
+            "--output",
+            str(folder),
+            "--no-report",
+            *given,
+        ],
+        cwd=ROOT,
+    )
     with (folder / "history.csv").open() as file:
         history = list(csv.DictReader(file))
     lines = [EPOCH.search(part) for part in re.split(r"\r\x1b\[K|\n", told)]

@@ -39,8 +39,12 @@ def compile_for(python, tmp_path_factory):
 
     def run(*programs, **parameters):
         values = values_of(PROJECT, NOTEBOOK, SMALL | parameters)
-        request = {"parameters": values, "chips": TPU.request(), "programs": programs,
-                   "kept": str(kept)}  # fmt: skip
+        request = {
+            "parameters": values,
+            "chips": TPU.request(),
+            "programs": programs,
+            "kept": str(kept),
+        }
         return {one["program"]: one for one in compile_programs(PROJECT, python, request, told)}
 
     return run
@@ -127,8 +131,10 @@ def test_augmentation_takes_a_twentieth_of_a_step_at_most(python):
     step = json.loads((ROOT / "docs/tpu.json").read_text())["EfficientNetB0-192"]
     done = subprocess.run(
         [python, "-c", AUGMENTING, json.dumps(TPU.request()), "strong", "cutmix"],
-        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert step["images"] == 128
     assert int(done.stdout.splitlines()[-1]) < 0.05 * step["bytes"]
@@ -137,8 +143,15 @@ def test_augmentation_takes_a_twentieth_of_a_step_at_most(python):
 @pytest.fixture
 def settings(competition):
     """A short run on a few pictures of three classes, eight of them a step."""
-    few = {"image_size": 192, "data": str(competition), "epochs": 1, "head_epochs": 1,
-           "batch_size": 1, "augment": "none", "head": "gradient"}  # fmt: skip
+    few = {
+        "image_size": 192,
+        "data": str(competition),
+        "epochs": 1,
+        "head_epochs": 1,
+        "batch_size": 1,
+        "augment": "none",
+        "head": "gradient",
+    }
     return SMALL | few
 
 
@@ -148,9 +161,12 @@ def shapes(python, settings):
     values = values_of(PROJECT, NOTEBOOK, settings)
     request = json.dumps({"parameters": values, "chips": TPU.request()})
     done = subprocess.run(
-        [python, "-c", LOWER], input=request, capture_output=True, text=True,
+        [python, "-c", LOWER],
+        input=request,
+        capture_output=True,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -163,18 +179,34 @@ def rehearsed(settings, folder):
     """{(function, batches)} of what JAX compiles for eight CPU devices in a run of 02_train."""
     parameters = [part for name, value in settings.items() for part in ("-p", f"{name}={value}")]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools/run_notebook.py"), str(NOTEBOOK), *parameters,
-         "--output", str(folder), "--no-report"],
-        capture_output=True, text=True, cwd=ROOT,
-        env={**os.environ, "KAGGLE_REHEARSAL": "tpu", "JAX_PLATFORMS": "cpu",
-             "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_LOG_COMPILES": "1"},
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(ROOT / "tools/run_notebook.py"),
+            str(NOTEBOOK),
+            *parameters,
+            "--output",
+            str(folder),
+            "--no-report",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "KAGGLE_REHEARSAL": "tpu",
+            "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+            "JAX_LOG_COMPILES": "1",
+        },
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     log = "".join(path.read_text() for path in folder.rglob("*.ipynb"))
     found = set()
     for name, arrays in STEP.findall(log):
-        shapes = [(tuple(map(int, filter(None, dimensions.split(",")))), dtype)
-                  for dtype, dimensions in ARRAY.findall(arrays)]  # fmt: skip
+        shapes = [
+            (tuple(map(int, filter(None, dimensions.split(",")))), dtype)
+            for dtype, dimensions in ARRAY.findall(arrays)
+        ]
         found.add((name, tuple(shapes[-2:] if name == "train_step" else shapes[-1:])))
     return found
 
@@ -187,10 +219,12 @@ def test_each_program_of_a_rehearsal_has_its_counterpart(shapes, settings, tmp_p
         "prediction: a batch of 12 images cannot be shared by 8 devices: give a multiple of 8"
     )
     checked = {
-        ("train_step" if "training" in name else "predict_step",
-         tuple((tuple(shape), dtype) for shape, dtype in batches))
+        (
+            "train_step" if "training" in name else "predict_step",
+            tuple((tuple(shape), dtype) for shape, dtype in batches),
+        )
         for name, batches in shapes.items()
-    }  # fmt: skip
+    }
     assert len(checked) == 4
     assert rehearsed(settings, tmp_path / "run") == checked
 

@@ -73,10 +73,21 @@ def table(process, monkeypatch, tmp_path):
         tpu.asked.append((backbone, size))
         if (backbone, size) == ("Large", 192) and len(tpu.asked) < 4:
             raise KernelkitError("interrupted")
-        fits = {"fits": True, "peak_bytes": 2**30, "flops": 1e12, "bytes": 819e6, "images": 128,
-                "cpu_seconds": 90, "cycles": 1.5e7, "augment": "none"}  # fmt: skip
-        refused = {"fits": False, "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
-                   "augment": "light"}  # fmt: skip
+        fits = {
+            "fits": True,
+            "peak_bytes": 2**30,
+            "flops": 1e12,
+            "bytes": 819e6,
+            "images": 128,
+            "cpu_seconds": 90,
+            "cycles": 1.5e7,
+            "augment": "none",
+        }
+        refused = {
+            "fits": False,
+            "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
+            "augment": "light",
+        }
         return {
             "parameters": 14_700_000,
             "versions": {"libtpu": "0.0.50"},

@@ -30,8 +30,10 @@ def test_help_is_quick(environment):
 
 
 def test_it_serves_says_how_to_get_there_and_ends_when_told(tmp_path, environment):
-    fill = f"{sys.executable} -c 'import pathlib; " \
-           f"pathlib.Path(\"{{catalogue}}/competitions/filled\").mkdir(parents=True)'"  # fmt: skip
+    fill = (
+        f"{sys.executable} -c 'import pathlib; "
+        f'pathlib.Path("{{catalogue}}/competitions/filled").mkdir(parents=True)\''
+    )
     root = tmp_path / "root"
     command = [sys.executable, str(TOOL), "--root", str(root), "--fill", fill]
     tool = subprocess.Popen(

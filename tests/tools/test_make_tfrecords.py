@@ -94,10 +94,21 @@ def test_an_interrupt_ends_with_130_and_whole_files(tmp_path, hearing_ctrl_c):
         path = tmp_path / "photos" / "rose" / f"{number}.jpg"
         path.write_bytes(buffer.getvalue() + bytes([number % 256, number // 256]))
     process = subprocess.Popen(
-        [*hearing_ctrl_c, TOOL, "write", str(tmp_path / "photos"), str(tmp_path / "out"),
-         "--size", "1024", "--shards", "30"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            *hearing_ctrl_c,
+            TOOL,
+            "write",
+            str(tmp_path / "photos"),
+            str(tmp_path / "out"),
+            "--size",
+            "1024",
+            "--shards",
+            "30",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     end = time.monotonic() + 90
     while time.monotonic() < end and not list((tmp_path / "out").glob("*/*/[!.]*.tfrec")):
         time.sleep(0.05)

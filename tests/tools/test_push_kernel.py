@@ -34,14 +34,25 @@ def busy():
 @pytest.fixture
 def kernel(tmp_path):
     """A kernel without a package, in a folder of its own."""
-    cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "outputs": [],
-            "execution_count": None, "source": "petals = 5  # >= 1: how many"}  # fmt: skip
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {"tags": ["parameters"]},
+        "outputs": [],
+        "execution_count": None,
+        "source": "petals = 5  # >= 1: how many",
+    }
     work = cell | {"metadata": {}, "source": "open('count.txt', 'w').write(str(petals))"}
     notebook = {"cells": [cell, work], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "count.ipynb").write_text(json.dumps(notebook))
-    values = {"id": "INSERT_USERNAME/count-petals", "title": "Count petals", "language": "python",
-              "kernel_type": "notebook", "code_file": "count.ipynb",
-              "enable_internet": False}  # fmt: skip
+    values = {
+        "id": "INSERT_USERNAME/count-petals",
+        "title": "Count petals",
+        "language": "python",
+        "kernel_type": "notebook",
+        "code_file": "count.ipynb",
+        "enable_internet": False,
+    }
     (tmp_path / "kernel-metadata.json").write_text(json.dumps(values))
     return tmp_path
 
@@ -142,8 +153,11 @@ def test_the_help_names_every_exit_code():
     from kernelkit import errors
 
     message = run("--help").stdout
-    listed = {int(line.split("|")[1]) for line in (errors.__doc__ or "").splitlines()
-              if line.startswith("| ") and line.split("|")[1].strip().isdigit()}  # fmt: skip
+    listed = {
+        int(line.split("|")[1])
+        for line in (errors.__doc__ or "").splitlines()
+        if line.startswith("| ") and line.split("|")[1].strip().isdigit()
+    }
     for code in listed - {1}:
         assert f" {code} " in message.replace("\n", " "), code
 

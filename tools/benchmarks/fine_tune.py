@@ -12,10 +12,17 @@ RECIPES: dict[str, dict[str, Any]] = {
     "large_batches": {"epochs": 12, "batch_size": 32},
 }
 COMMON: dict[str, Any] = {
-    "fine_tune": "all", "features": "depths", "augment": "crop", "mix": "none", "dropout": 0.0,
-    "label_smoothing": 0.1, "weight_decay": 0.0, "schedule": "cosine", "learning_rate": 1e-4,
+    "fine_tune": "all",
+    "features": "depths",
+    "augment": "crop",
+    "mix": "none",
+    "dropout": 0.0,
+    "label_smoothing": 0.1,
+    "weight_decay": 0.0,
+    "schedule": "cosine",
+    "learning_rate": 1e-4,
     "scale_rate": True,
-}  # fmt: skip
+}
 TTA = 2
 
 
@@ -60,15 +67,26 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     fine_tune(
         plan.classifier,
         lambda step: pipeline.training(
-            train, plan.batch_size, classes, augment=change, on_device=on_device,
-            deterministic=device.on_cpu, start=step,
+            train,
+            plan.batch_size,
+            classes,
+            augment=change,
+            on_device=on_device,
+            deterministic=device.on_cpu,
+            start=step,
         ),
         held,
-        rates=plan.rates, epochs=plan.settings["epochs"], steps_per_epoch=plan.steps,
-        batch_size=plan.batch_size, val_labels=labels, **plan.compiling,
-        augment=change if on_device else None, history=history, keep_best=False,
+        rates=plan.rates,
+        epochs=plan.settings["epochs"],
+        steps_per_epoch=plan.steps,
+        batch_size=plan.batch_size,
+        val_labels=labels,
+        **plan.compiling,
+        augment=change if on_device else None,
+        history=history,
+        keep_best=False,
         say=lambda line: None,
-    )  # fmt: skip
+    )
     seconds = time.process_time() - begun
     return {
         "probabilities": predict(network, held, plan.batch_size, tta=TTA),

@@ -73,16 +73,27 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
     backbone = BACKBONES[BACKBONE].build(SIZE)
     load_file(backbone, weights, BACKBONE)
     backbone.trainable = False
-    model = keras.Sequential([
-        keras.Input((SIZE, SIZE, 3)), keras.layers.Rescaling(2.0, offset=-1.0), backbone,
-        keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(count, activation="softmax"),
-    ])  # fmt: skip
+    model = keras.Sequential(
+        [
+            keras.Input((SIZE, SIZE, 3)),
+            keras.layers.Rescaling(2.0, offset=-1.0),
+            backbone,
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(count, activation="softmax"),
+        ]
+    )
     model.compile(
         keras.optimizers.Adam(RATE), "sparse_categorical_crossentropy", metrics=["accuracy"]
     )
     validation = tutorial(val, BATCH, repeat=False)
-    model.fit(tutorial(train, BATCH), epochs=EPOCHS, steps_per_epoch=train.count // BATCH,
-              validation_data=validation, shuffle=False, verbose=0)  # fmt: skip
+    model.fit(
+        tutorial(train, BATCH),
+        epochs=EPOCHS,
+        steps_per_epoch=train.count // BATCH,
+        validation_data=validation,
+        shuffle=False,
+        verbose=0,
+    )
     seconds = time.perf_counter() - begun
     labels, _ = shards.labels_and_ids(val)
     rows = [

@@ -55,8 +55,19 @@ def _build(folder: Path, wheel: Path) -> float:
     for name in ("pyproject.toml", "LICENSE", readme):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, checkout / name)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-             "--disable-pip-version-check", "--wheel-dir", wheel, checkout]  # fmt: skip
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--disable-pip-version-check",
+        "--wheel-dir",
+        wheel,
+        checkout,
+    ]
     seconds = _timed(build, folder, dict(os.environ))
     shutil.rmtree(checkout)
     return seconds
@@ -109,9 +120,11 @@ def _timed(command: list[Any], folder: Path, environment: Mapping[str, str]) -> 
 def _said(command: list[Any], folder: Path, environment: Mapping[str, str]) -> str:
     words = list(map(str, command))
     words[0] = shutil.which(words[0], path=environment["PATH"]) or words[0]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True,
-                          timeout=TIMEOUT)  # fmt: skip
+    done = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT
+    )
     if done.returncode:
-        raise KernelkitError(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout}"
-                             f"{done.stderr}")  # fmt: skip
+        raise KernelkitError(
+            f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stdout

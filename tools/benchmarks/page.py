@@ -22,8 +22,15 @@ from kernelkit.project import Shown
 
 RUNS, EPOCHS = 1_000, 20
 SECONDS = 120  # that the browser may take in all
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update")  # fmt: skip
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+)
 # A forced layout counts what a person waits for, and not the script alone.
 MEASURE = """
   void document.body.offsetHeight;
@@ -62,25 +69,39 @@ def run(runs: int = RUNS) -> dict[str, Any]:
         raise KernelkitError("the page's script did not come to its end")
     found = json.loads(html.unescape(title[1]))
     return {
-        "shown": found["count"], "page, kB": round(len(text) / 1000),
-        "opens, ms": round(found["open_ms"]), "sorts, ms": round(found["sort_ms"], 1),
-    }  # fmt: skip
+        "shown": found["count"],
+        "page, kB": round(len(text) / 1000),
+        "opens, ms": round(found["open_ms"]),
+        "sorts, ms": round(found["sort_ms"], 1),
+    }
 
 
 def _page(runs: int) -> str:
     rng = random.Random(0)
     shown = Shown("f1", ("model", "dropout"), {"f1": "F1", "accuracy": "accuracy", "loss": "loss"})
-    return many_runs.render("Runs", [_run(n, rng) for n in range(runs)], shown,
-                            columns=shown.parameters, curve="val_f1")  # fmt: skip
+    return many_runs.render(
+        "Runs", [_run(n, rng) for n in range(runs)], shown, columns=shown.parameters, curve="val_f1"
+    )
 
 
 def _run(number: int, rng: random.Random) -> ShownRun:
     parameters = {"model": f"model-{number % 17}", "dropout": number % 10 / 10, "seed": number % 3}
     score = rng.random()
     return ShownRun(
-        id=f"run-{number}", name=f"model-{number % 17} run {number}", setting=f"setting {number}",
-        parameters=parameters, metrics={"f1": score, "accuracy": rng.random(), "loss": rng.random(),
-                                        "seconds": 100 * rng.random()},
-        when=1.7e9 + number, report=f"{number}/report.html", folder=f"{number}", device="CPU",
-        data="photos (3,712 val)", curve=[score * n / EPOCHS for n in range(EPOCHS)],
-    )  # fmt: skip
+        id=f"run-{number}",
+        name=f"model-{number % 17} run {number}",
+        setting=f"setting {number}",
+        parameters=parameters,
+        metrics={
+            "f1": score,
+            "accuracy": rng.random(),
+            "loss": rng.random(),
+            "seconds": 100 * rng.random(),
+        },
+        when=1.7e9 + number,
+        report=f"{number}/report.html",
+        folder=f"{number}",
+        device="CPU",
+        data="photos (3,712 val)",
+        curve=[score * n / EPOCHS for n in range(EPOCHS)],
+    )

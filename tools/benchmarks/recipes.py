@@ -143,9 +143,15 @@ class _Measured:
         head = self._head(BEGUN_FROM, fold)
         begun = [head["begun_kernel"], head["begun_bias"]]
         found = fine_tune.run_fold(
-            name, train, self.parts[fold], begun, classes=self.classes, backbone=BACKBONE,
-            image_size=SIZE, weights=str(self.weights),
-        )  # fmt: skip
+            name,
+            train,
+            self.parts[fold],
+            begun,
+            classes=self.classes,
+            backbone=BACKBONE,
+            image_size=SIZE,
+            weights=str(self.weights),
+        )
         print(f"  {name}, fold {fold}: macro F1 by epoch {found['epochs'].round(4)}", flush=True)
         return found
 
@@ -154,14 +160,18 @@ class _Measured:
 
         from petals.evaluation.metrics import Scores
 
-        each = [Scores.of(self.labels[held], one)
-                for held, one in zip(self.folds, probabilities, strict=True)]  # fmt: skip
+        each = [
+            Scores.of(self.labels[held], one)
+            for held, one in zip(self.folds, probabilities, strict=True)
+        ]
         whole = Scores.of(self.labels, np.concatenate(probabilities))
         spread = float(np.std([one.macro_f1 for one in each]))
         return {
-            "macro_f1": round(whole.macro_f1, 4), "spread": round(spread, 4),
-            "log_loss": round(whole.loss, 3), "cost": round(cost, 3),
-        }  # fmt: skip
+            "macro_f1": round(whole.macro_f1, 4),
+            "spread": round(spread, 4),
+            "log_loss": round(whole.loss, 3),
+            "cost": round(cost, 3),
+        }
 
     def _fitted(self, name: str, fold: int) -> dict[str, Any]:
         """Probabilities of the images held out, by a head that saw the others."""
@@ -203,9 +213,15 @@ class _Measured:
         else:
             # The last epoch, not the best one: that would be chosen by the photos held out.
             train_head(
-                Classifier, train, val, epochs=30, dropout=0.3, label_smoothing=0.1,
-                keep_best=False, say=lambda line: None,
-            )  # fmt: skip
+                Classifier,
+                train,
+                val,
+                epochs=30,
+                dropout=0.3,
+                label_smoothing=0.1,
+                keep_best=False,
+                say=lambda line: None,
+            )
         seconds = time.process_time() - begun
         found = {"probabilities": apply_head(Classifier, val), "seconds": seconds}
         if name == BEGUN_FROM:
@@ -241,6 +257,7 @@ def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
         begun = time.process_time()
         found = [features.extract(model, part, key=key, views=2) for part in parts]
         seconds = (time.process_time() - begun) / 2
-    values, labels = (np.concatenate([getattr(one, name) for one in found])
-                      for name in ("values", "labels"))  # fmt: skip
+    values, labels = (
+        np.concatenate([getattr(one, name) for one in found]) for name in ("values", "labels")
+    )
     return {"values": values, "labels": labels, "seconds": seconds}

@@ -101,8 +101,13 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
             with device.scope():
                 _compile(model, steps)
             dataset = pipeline.training(train, BATCH, CLASSES, deterministic=True)
-            model.fit(dataset, epochs=EPOCHS, steps_per_epoch=STEPS, verbose=0,
-                      callbacks=[watch.callback()])  # fmt: skip
+            model.fit(
+                dataset,
+                epochs=EPOCHS,
+                steps_per_epoch=STEPS,
+                verbose=0,
+                callbacks=[watch.callback()],
+            )
         except Exception as error:  # what a runtime cannot do is a result
             row[f"tune_{steps}"] = type(error).__name__
             continue

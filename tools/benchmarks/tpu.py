@@ -30,7 +30,7 @@ BACKBONES = (
     "EfficientNetB5",
     "EfficientNetV2L",
     "EfficientNetB7",
-)  # fmt: skip - the quick to compile first
+)  # the quick to compile first
 SIZES = (192, 512)
 BATCH = 16  # images for each replica
 AUGMENT = "none"  # what augmentation adds is the same for every backbone, and a line of its own
@@ -111,8 +111,13 @@ def _cells(facts: dict[str, Any]) -> list[str]:
 def compiled(backbone: str, size: int) -> dict[str, Any]:
     """The facts of one row's training step."""
     project = find_project(NOTEBOOK)
-    asked = {"backbone": backbone, "image_size": size, "batch_size": BATCH, "fine_tune": "all",
-             "augment": AUGMENT}  # fmt: skip
+    asked = {
+        "backbone": backbone,
+        "image_size": size,
+        "batch_size": BATCH,
+        "fine_tune": "all",
+        "augment": AUGMENT,
+    }
     values = check.values_of(project, NOTEBOOK, asked)
     machine, report = machine_named(MACHINE), Reporter()
     try:

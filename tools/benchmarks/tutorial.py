@@ -46,11 +46,16 @@ def one_hot(image, label):
 backbone = BACKBONES["MobileNet-0.75"].build(image_size)
 load_file(backbone, Path(weights), "MobileNet-0.75")
 backbone.trainable = False
-model = keras.Sequential([
-    keras.Input((image_size, image_size, 3)), keras.layers.Rescaling(2.0, offset=-1.0), backbone,
-    keras.layers.GlobalAveragePooling2D(), keras.layers.Dropout(dropout),
-    keras.layers.Dense(len(names), activation="softmax"),
-])  # fmt: skip
+model = keras.Sequential(
+    [
+        keras.Input((image_size, image_size, 3)),
+        keras.layers.Rescaling(2.0, offset=-1.0),
+        backbone,
+        keras.layers.GlobalAveragePooling2D(),
+        keras.layers.Dropout(dropout),
+        keras.layers.Dense(len(names), activation="softmax"),
+    ]
+)
 steps = train.count // batch_size
 falling = keras.optimizers.schedules.CosineDecay(learning_rate, epochs * steps)
 model.compile(

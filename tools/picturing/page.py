@@ -12,9 +12,17 @@ from PIL import Image
 from kernelkit.errors import KernelkitError
 
 SECONDS = 180  # that the browser may take
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-         "--virtual-time-budget=5000")  # fmt: skip
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--hide-scrollbars",
+    "--virtual-time-budget=5000",
+)
 COLOURS = 200  # of the palette, with which a picture has a third of its size
 
 
@@ -31,8 +39,14 @@ def picture(page: Path, path: Path, width: int, height: int) -> Path:
         raise KernelkitError(f"no page {page}")
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder) / "shot.png"
-        command = [browser, *FLAGS, f"--user-data-dir={folder}/browser", f"--screenshot={shot}",
-                   f"--window-size={width},{height}", page.resolve().as_uri()]  # fmt: skip
+        command = [
+            browser,
+            *FLAGS,
+            f"--user-data-dir={folder}/browser",
+            f"--screenshot={shot}",
+            f"--window-size={width},{height}",
+            page.resolve().as_uri(),
+        ]
         subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
         with Image.open(shot) as image:
             few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)

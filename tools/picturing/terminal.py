@@ -36,9 +36,13 @@ def record(command: Sequence[str]) -> str:
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
     environment.pop("NO_COLOR", None)
     process = subprocess.Popen(
-        [sys.executable, *command], stdin=follower, stdout=follower, stderr=follower,
-        env=environment, close_fds=True,
-    )  # fmt: skip
+        [sys.executable, *command],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
+        close_fds=True,
+    )
     os.close(follower)
     told = io.BytesIO()
     while part := _read(leader):
@@ -76,8 +80,13 @@ def as_svg(lines: Sequence[str], title: str, path: Path) -> Path:
     if len(lines) > MOST_LINES:
         head = MOST_LINES // 2
         lines[head : head - MOST_LINES + 1] = ["        ⋮"]
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True,
-                      color_system="truecolor")  # fmt: skip
+    console = Console(
+        record=True,
+        width=COLUMNS,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+    )
     console.print(Text.from_ansi("\n".join([f"$ {title}", *lines])), highlight=False)
     text = console.export_svg(title="", theme=MONOKAI, unique_id="terminal")
     text = re.sub(r"@font-face\s*{[^}]*}", "", text)

@@ -7,9 +7,23 @@ from importlib import import_module
 import click
 
 COMMANDS = (
-    "push", "rehearse", "resume", "fetch", "submit", "status", "quota",
-    "stop", "queue", "run", "sweep", "tpu", "report", "dataset", "init", "local",
-)  # fmt: skip
+    "push",
+    "rehearse",
+    "resume",
+    "fetch",
+    "submit",
+    "status",
+    "quota",
+    "stop",
+    "queue",
+    "run",
+    "sweep",
+    "tpu",
+    "report",
+    "dataset",
+    "init",
+    "local",
+)
 
 
 class Commands(click.Group):

@@ -44,15 +44,24 @@ def _section(words: str, command: click.Command, context: click.Context) -> str:
     usage = " ".join([words, *command.collect_usage_pieces(context)])
     text = inspect.cleandoc(command.help or "")
     rows = [
-        record for parameter in command.get_params(context)
-        if isinstance(parameter, click.Option)
-        and (record := parameter.get_help_record(context))
-    ]  # fmt: skip
+        record
+        for parameter in command.get_params(context)
+        if isinstance(parameter, click.Option) and (record := parameter.get_help_record(context))
+    ]
     table = "\n".join(f"| `{_cell(option)}` | {_cell(what)} |" for option, what in rows)
     return "\n".join(
-        [f"## {words}", "", f"`{usage}`", "", *([text, ""] if text else []),
-         "| option | meaning |", "|---|---|", table, ""]
-    )  # fmt: skip
+        [
+            f"## {words}",
+            "",
+            f"`{usage}`",
+            "",
+            *([text, ""] if text else []),
+            "| option | meaning |",
+            "|---|---|",
+            table,
+            "",
+        ]
+    )
 
 
 def _cell(text: str) -> str:

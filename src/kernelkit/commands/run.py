@@ -45,11 +45,22 @@ def command(
     from kernelkit.terminal.events import Reporter
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
-    run = run_it(notebook, parameters, name=name, output=output, fresh=fresh, report=report,
-                 quiet=quiet or as_json)  # fmt: skip
+    run = run_it(
+        notebook,
+        parameters,
+        name=name,
+        output=output,
+        fresh=fresh,
+        report=report,
+        quiet=quiet or as_json,
+    )
     if as_json:
-        event = {"event": "run", "folder": str(run.folder), "seconds": round(run.seconds, 2),
-                 "metrics": dict(run.metrics)}  # fmt: skip
+        event = {
+            "event": "run",
+            "folder": str(run.folder),
+            "seconds": round(run.seconds, 2),
+            "metrics": dict(run.metrics),
+        }
         click.echo(json.dumps(event, default=str))
     else:
         run.tell(Reporter(quiet=quiet))

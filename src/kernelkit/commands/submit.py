@@ -10,8 +10,13 @@ from kernelkit.terminal.cli import reports_errors
 
 @click.command("submit", epilog=options.EXIT_CODES)
 @click.argument("result", metavar="[OWNER/SLUG/N | FOLDER]", default="last")
-@click.option("-m", "--message", default="submitted by kernelkit", show_default=True,
-              help="What the competition's page says of it.")  # fmt: skip
+@click.option(
+    "-m",
+    "--message",
+    default="submitted by kernelkit",
+    show_default=True,
+    help="What the competition's page says of it.",
+)
 @click.option(
     "--competition", metavar="SLUG", help="For a FOLDER; kernel-metadata.json's by default."
 )

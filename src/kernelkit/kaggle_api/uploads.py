@@ -34,9 +34,13 @@ def _once(kaggle: Kaggle, url: str, file: Path) -> None:
         with file.open("rb") as body:
             data: Any = body if size else b""
             put = partial(
-                requests.put, url, data=data, headers=headers, stream=True,
+                requests.put,
+                url,
+                data=data,
+                headers=headers,
+                stream=True,
                 timeout=(timeouts.connect, timeouts.read),
-            )  # fmt: skip
+            )
             # Nothing but the answer's status is read, and the whole answer has a time limit.
             with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass

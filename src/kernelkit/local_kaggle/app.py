@@ -106,8 +106,18 @@ def build_app(state: ServerState) -> ASGIApp:
     leaderboards = Leaderboards(state, competitions)
     listings = Listings(state, datasets)
     methods: dict[str, Method] = {}
-    services = (accounts, kernels, outputs, blobs, datasets, quota, pushes, competitions,
-                leaderboards, listings)  # fmt: skip
+    services = (
+        accounts,
+        kernels,
+        outputs,
+        blobs,
+        datasets,
+        quota,
+        pushes,
+        competitions,
+        leaderboards,
+        listings,
+    )
     for service in services:
         methods |= service.methods()
     api = Api(state, accounts, methods)

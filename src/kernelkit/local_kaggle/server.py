@@ -22,9 +22,16 @@ from kernelkit.local_kaggle.serving import Serving
 from kernelkit.local_kaggle.state import DEFAULT_USER, ServerState
 
 UNSET_FOR_CLIENT = (
-    "KAGGLE_API_TOKEN", "KAGGLE_CONFIG_DIR", "HTTP_PROXY", "HTTPS_PROXY", "https_proxy",
-    "ALL_PROXY", "all_proxy", "KAGGLE_KERNEL_RUN_TYPE", "KAGGLE_API_V1_TOKEN",
-)  # fmt: skip
+    "KAGGLE_API_TOKEN",
+    "KAGGLE_CONFIG_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "KAGGLE_KERNEL_RUN_TYPE",
+    "KAGGLE_API_V1_TOKEN",
+)
 """Variables that would lead the genuine client past the local Kaggle."""
 
 
@@ -229,7 +236,8 @@ def _listener(port: int) -> socket.socket:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         listener.close()
-        raise KernelkitError(f"port {port} cannot be used ({error.strerror}): take another, "
-                             "or 0 for a free one") from error  # fmt: skip
+        raise KernelkitError(
+            f"port {port} cannot be used ({error.strerror}): take another, or 0 for a free one"
+        ) from error
     listener.listen(256)
     return listener

@@ -82,9 +82,13 @@ def _fill_by_project(catalogue: Path) -> None:
 
 def _as_event(kaggle: LocalKaggle, script: Path) -> str:
     event = {
-        "event": "serving", "url": kaggle.url, "catalogue": str(kaggle.catalogue),
-        "set": dict(kaggle.environment()), "unset": list(UNSET_FOR_CLIENT), "script": str(script),
-    }  # fmt: skip
+        "event": "serving",
+        "url": kaggle.url,
+        "catalogue": str(kaggle.catalogue),
+        "set": dict(kaggle.environment()),
+        "unset": list(UNSET_FOR_CLIENT),
+        "script": str(script),
+    }
     return json.dumps(event)
 
 

@@ -29,9 +29,10 @@ def varying(runs: Sequence[Values]) -> list[str]:
 def changed(values: Values, defaults: Values) -> dict[str, Any]:
     """The values that are not the defaults, of the parameters that have one."""
     return {
-        name: value for name, value in values.items()
+        name: value
+        for name, value in values.items()
         if name in defaults and value != defaults[name] and name not in NO_MATTER
-    }  # fmt: skip
+    }
 
 
 def setting_text(values: Values, most: int = 0) -> str:

@@ -37,15 +37,28 @@ def page(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
         f"form-action 'none'; script-src {' '.join(map(_hash, sources)) or _NO_SCRIPT}"
     )
-    return "\n".join([
-        "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<link rel="icon" href="data:,">', f"<title>{html.escape(title)}</title>",
-        f"<style>\n{source(STYLE)}</style>", "</head>", "<body>", _trail(back or {}), body,
-        f'<script type="application/json" id="data">{as_json(data)}</script>',
-        *(f"<script>{text}</script>" for text in sources), "</body>", "</html>", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<link rel="icon" href="data:,">',
+            f"<title>{html.escape(title)}</title>",
+            f"<style>\n{source(STYLE)}</style>",
+            "</head>",
+            "<body>",
+            _trail(back or {}),
+            body,
+            f'<script type="application/json" id="data">{as_json(data)}</script>',
+            *(f"<script>{text}</script>" for text in sources),
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
 
 
 _NO_SCRIPT = "'none'"

@@ -72,9 +72,11 @@ def attach(
         return planned, None
     reference = f"{kaggle.username}/{project.wheels_name}-{found.digest[:8]}"
     context.report(
-        "wheels", f"{found} for {found.words}, {size_of(found.bytes)}: attached as {reference}",
-        ref=reference, packages={wheel.name: wheel.version for wheel in found.wheels},
-    )  # fmt: skip
+        "wheels",
+        f"{found} for {found.words}, {size_of(found.bytes)}: attached as {reference}",
+        ref=reference,
+        packages={wheel.name: wheel.version for wheel in found.wheels},
+    )
     return planned.attaching(reference), AttachedWheels(found, reference)
 
 

@@ -100,8 +100,17 @@ def push_kernel(
         planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
         context = replace(context, catalogue=planned.catalogue)
         planned = tpu_preflight.look(context, planned, check_tpu)
-        return _push(context, planned, output, submit, dry_run=dry_run, wait=wait, force=force,
-                     continues=continues, stays=stays)  # fmt: skip
+        return _push(
+            context,
+            planned,
+            output,
+            submit,
+            dry_run=dry_run,
+            wait=wait,
+            force=force,
+            continues=continues,
+            stays=stays,
+        )
     except KernelkitError as error:
         _end(context, error)
     finally:

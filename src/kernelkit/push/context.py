@@ -71,8 +71,10 @@ class PushContext:
             self.report("progress", f"making what the rehearsal reads, once: {line.strip()}")
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
-        self.report("retrying", f"{failure.method} ({failure.kind.value}): "
-                                f"asking again in {minutes(seconds)}")  # fmt: skip
+        self.report(
+            "retrying",
+            f"{failure.method} ({failure.kind.value}): asking again in {minutes(seconds)}",
+        )
 
     @property
     def ledger(self) -> Ledger:

@@ -107,9 +107,15 @@ def submit_result(
     context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
         score = submission.submit(
-            kaggle, name, message, folder=folder, kernel=None, version=0,
-            seconds=context.timing.score_seconds, poll=context.timing.patience.poll,
-        )  # fmt: skip
+            kaggle,
+            name,
+            message,
+            folder=folder,
+            kernel=None,
+            version=0,
+            seconds=context.timing.score_seconds,
+            poll=context.timing.patience.poll,
+        )
         submission.tell_score(context, name, score)
 
 
@@ -134,8 +140,13 @@ def _some(
         outputs = kaggle.outputs(kernel, version)
     except Failure as failure:
         raise NetworkError(f"the outputs cannot be listed: {failure.error()}") from None
-    mine = Claim(push.kernel, version, claims.source_of(stored.text), push.pushed,
-                 claims.session_of(outputs.log))  # fmt: skip
+    mine = Claim(
+        push.kernel,
+        version,
+        claims.source_of(stored.text),
+        push.pushed,
+        claims.session_of(outputs.log),
+    )
     named = output or context.folder(push)
     with context.alone_in(named):
         folder, _ = claims.claim(named, mine, chosen=output is not None)
@@ -143,8 +154,9 @@ def _some(
         run_folder.keep(folder, outputs.log, stored.text, context.report.clear)
         until = begun + context.timing.fetch_seconds
         try:
-            fetched = fetch(kaggle, kernel, version, folder, outputs=outputs, until=until,
-                            only=only)  # fmt: skip
+            fetched = fetch(
+                kaggle, kernel, version, folder, outputs=outputs, until=until, only=only
+            )
         except OutputsError as error:
             raise OutputsError(context.report.clear(str(error))) from None
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))

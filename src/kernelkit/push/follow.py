@@ -128,9 +128,14 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
     until = begun + context.timing.fetch_seconds
     try:
         fetched = fetch(
-            kaggle, kernel_of(push), push.version or 0, folder, outputs=listed, until=until,
+            kaggle,
+            kernel_of(push),
+            push.version or 0,
+            folder,
+            outputs=listed,
+            until=until,
             stays=push.stays,
-        )  # fmt: skip
+        )
     except OutputsError as error:
         raise OutputsError(f"{error}\n{context.how_to_fetch(push)}") from None
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
@@ -225,10 +230,17 @@ def _submit(
     earlier = submission.EarlierTry(push.submission, push.submissions_before) if once else None
     try:
         score = submission.submit(
-            kaggle, push.competition, message, folder=folder, kernel=kernel_of(push),
-            version=push.version or 0, seconds=context.timing.score_seconds,
-            poll=context.timing.patience.poll, earlier=earlier, note=note,
-        )  # fmt: skip
+            kaggle,
+            push.competition,
+            message,
+            folder=folder,
+            kernel=kernel_of(push),
+            version=push.version or 0,
+            seconds=context.timing.score_seconds,
+            poll=context.timing.patience.poll,
+            earlier=earlier,
+            note=note,
+        )
     except CapacityError:  # the day's submissions are used up, and tomorrow's are not
         raise
     except (RefusedError, OutputsError):

@@ -150,8 +150,10 @@ def _refused_before(line: str, push: Push) -> bool:
     """Whether the line is of the same queued push, and nothing came of it."""
     read = _read(line) if push.queued and push.queued in line else None
     return read is not None and (read.queued, read.state, read.version) == (
-        push.queued, REFUSED, None,
-    )  # fmt: skip
+        push.queued,
+        REFUSED,
+        None,
+    )
 
 
 def _row(push: Push) -> list[str]:

@@ -130,8 +130,11 @@ def _asked(request: PushRequest, need: str) -> str:
 
 def _paths(request: PushRequest) -> Iterator[Finding]:
     """Files and folders of this machine, which a session does not have."""
-    given = {(name, value) for name, value in request.values
-            if isinstance(value, str) and "/" in value and name != OUTPUT}  # fmt: skip
+    given = {
+        (name, value)
+        for name, value in request.values
+        if isinstance(value, str) and "/" in value and name != OUTPUT
+    }
     for name, value in sorted(given):
         if _is_here(value):
             yield error(

@@ -66,10 +66,14 @@ def account_status(
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
     last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
     return check_room(
-        kaggle, kernel, planned.metadata.machine, planned.request.timeout_minutes,
-        sources=planned.metadata.sources("kernel"), force=force,
+        kaggle,
+        kernel,
+        planned.metadata.machine,
+        planned.request.timeout_minutes,
+        sources=planned.metadata.sources("kernel"),
+        force=force,
         known=last.version if last else None,
-    )  # fmt: skip
+    )
 
 
 def tell(context: PushContext, planned: Plan, found: AccountStatus) -> None:

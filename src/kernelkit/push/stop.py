@@ -45,9 +45,13 @@ def stop(
             state = status.state if status else "without a session"
             over = f"its session is over ({state})" if status else "it has no session"
             context.report(
-                "status", f"{push.reference}: {over}, and nothing was deleted",
-                kernel=push.kernel, version=push.version, state=state, alive=False,
-            )  # fmt: skip
+                "status",
+                f"{push.reference}: {over}, and nothing was deleted",
+                kernel=push.kernel,
+                version=push.version,
+                state=state,
+                alive=False,
+            )
             return False
         if not confirm(_warning(push, stored, status)):
             context.report("left", f"{push.reference} goes on, and nothing was deleted")
@@ -56,13 +60,16 @@ def stop(
         _note(context, push)
         if kaggle.stored(kernel) is not None:
             context.report(
-                "warning", f"Kaggle still shows {kernel}: look at "
+                "warning",
+                f"Kaggle still shows {kernel}: look at "
                 f"https://www.kaggle.com/code/{kernel} whether its session has ended",
-            )  # fmt: skip
+            )
         context.report(
-            "stopped", f"{kernel} is deleted, and its session ends with it",
-            kernel=push.kernel, version=push.version,
-        )  # fmt: skip
+            "stopped",
+            f"{kernel} is deleted, and its session ends with it",
+            kernel=push.kernel,
+            version=push.version,
+        )
         return True
 
 

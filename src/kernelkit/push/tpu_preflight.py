@@ -58,9 +58,10 @@ def _last_time(context: PushContext, planned: Plan, machine: TpuMachine) -> Plan
         since = ", before the sources changed"
     if found is None:
         context.report(
-            "tpu", "this program was not checked with the TPU's compiler: "
+            "tpu",
+            "this program was not checked with the TPU's compiler: "
             f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
-        )  # fmt: skip
+        )
         return planned
     checked = f"checked with the TPU's compiler on {found.date}{since}"
     refused = next((program for program in found.programs if not program.fits), None)

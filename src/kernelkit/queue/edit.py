@@ -15,9 +15,14 @@ from kernelkit.runs import claims
 from kernelkit.terminal import invocation
 
 REMOVABLE = (
-    WAITING, UNSUBMITTED, ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED,
+    WAITING,
+    UNSUBMITTED,
+    ledgers.COMPLETE,
+    ledgers.FAILED,
+    ledgers.STOPPED,
+    ledgers.REFUSED,
     ledgers.LOST,
-)  # fmt: skip
+)
 
 
 def add(
@@ -52,12 +57,16 @@ def add(
     for item in queue.items():
         same = item.plan.content == planned.content
         if same and not force and _state(context, item) == WAITING:
-            raise PreflightError(f"identical to the queued push {item.number}: add it all the same "
-                                 "with --force")  # fmt: skip
+            raise PreflightError(
+                f"identical to the queued push {item.number}: add it all the same with --force"
+            )
     item = queue.add(planned, output, force=force, submit=submit, continues=continues)
     hint = f"{invocation.command('queue')} run"
-    context.report("queued", f"{item.number}: {_words(item)}. Push what is queued with: {hint}",
-                   number=item.number)  # fmt: skip
+    context.report(
+        "queued",
+        f"{item.number}: {_words(item)}. Push what is queued with: {hint}",
+        number=item.number,
+    )
     return item.number
 
 
@@ -72,10 +81,13 @@ def listing(
         state = _state(context, item)
         reference = f"  {push.reference}" if push and push.version else ""
         context.report(
-            "status", f"{item.number}  {state}{reference}  {_words(item)}",
-            number=item.number, state=state, added=item.added,
+            "status",
+            f"{item.number}  {state}{reference}  {_words(item)}",
+            number=item.number,
+            state=state,
+            added=item.added,
             push=push.reference if push and push.version else None,
-        )  # fmt: skip
+        )
         found.append((item.number, state))
     if not found:
         context.report("status", "the queue is empty")

@@ -162,10 +162,14 @@ def _read(written: Mapping[str, Any]) -> QueuedPush:
     )
     output = written["output"]
     return QueuedPush(
-        written["number"], written["added"], Plan(request, ()),
-        None if output is None else Path(output), written["force"], written.get("submit"),
+        written["number"],
+        written["added"],
+        Plan(request, ()),
+        None if output is None else Path(output),
+        written["force"],
+        written.get("submit"),
         written.get("continues", False),
-    )  # fmt: skip
+    )
 
 
 def _bundle(written: Mapping[str, Any]) -> Bundle:

@@ -98,8 +98,16 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
             push, quota = sent
         if not wait:
             _stop_if_alive(context, item, push, kaggle)
-        follow(context, kaggle, push, item.output, request.bundle.text, quota, item.submit,
-               submit_once=True)  # fmt: skip
+        follow(
+            context,
+            kaggle,
+            push,
+            item.output,
+            request.bundle.text,
+            quota,
+            item.submit,
+            submit_once=True,
+        )
 
 
 def _send(

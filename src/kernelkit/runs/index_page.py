@@ -30,8 +30,12 @@ def runs_under(paths: Sequence[Path]) -> list[Path]:
         level = [path]
         for _ in range(DEPTH + 1):
             found.update(folder for folder in level if is_run(folder))
-            level = [c for folder in level for c in folder.iterdir()
-                     if c.is_dir() and not c.name.startswith(".")]  # fmt: skip
+            level = [
+                c
+                for folder in level
+                for c in folder.iterdir()
+                if c.is_dir() and not c.name.startswith(".")
+            ]
     return sorted(found)
 
 
@@ -64,15 +68,22 @@ def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
     for folder in folders:
         column, values = history.curve(folder, (*history.of_score(shown.score), *history.LEARNT))
         curve = curve or column
-        kept = {name: told[folder][name] for name in (*shown.parameters, *differ)
-                if name in told[folder]}  # fmt: skip
+        kept = {
+            name: told[folder][name]
+            for name in (*shown.parameters, *differ)
+            if name in told[folder]
+        }
         runs.append(_run(folder, base, found[folder], kept, names[folder], values))
     counts = Counter(run.group for run in runs if run.group)
     pages = {run.group: run.sweep for run in runs if run.group}
     return many_runs.render(
-        "Runs", runs, shown, columns=shown.parameters, curve=curve,
+        "Runs",
+        runs,
+        shown,
+        columns=shown.parameters,
+        curve=curve,
         sweeps=[{"name": name, "href": pages[name], "count": n} for name, n in counts.items()],
-    )  # fmt: skip
+    )
 
 
 def _names(told: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, tuple[str, str]]:
@@ -130,11 +141,12 @@ def _run(
         folder=folder.resolve().name if where == "." else where,
         group=sweep.name if sweep else "",
         sweep=trail.address(sweep / trail.INDEX, base)
-        if sweep and (sweep / trail.INDEX).is_file() else "",
+        if sweep and (sweep / trail.INDEX).is_file()
+        else "",
         device=_device(_part(metrics, "device")),
         data=_data(_part(metrics, "data")),
         curve=curve,
-    )  # fmt: skip
+    )
 
 
 def _ended(folder: Path, metrics: Mapping[str, Any]) -> float:

@@ -17,8 +17,10 @@ def table(folder: Path, title: str) -> str:
     if not found:
         return f"{head}The run left no `{run_folder.METRICS}`.\n"
     numbers = project.shown(folder).numbers(found).values()
-    rows = [(label, f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
-            for label, value in numbers]  # fmt: skip
+    rows = [
+        (label, f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
+        for label, value in numbers
+    ]
     device = found.get("device")
     if isinstance(device, dict):
         rows.append(("device", str(device.get("name") or device.get("kind"))))

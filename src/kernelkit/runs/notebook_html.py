@@ -82,8 +82,9 @@ def _shown_output(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
-        output.data = nbformat.from_dict({kind: _shown_data(kind, held)
-                                          for kind, held in output.data.items()})  # fmt: skip
+        output.data = nbformat.from_dict(
+            {kind: _shown_data(kind, held) for kind, held in output.data.items()}
+        )
         for kind in [k for k in output.data if k.startswith("image/")]:
             if len(str(output.data[kind])) > LONGEST_PICTURE:
                 size = len(output.data.pop(kind)) * 3 // 4

@@ -120,8 +120,11 @@ def _data(metrics: Mapping[str, Any]) -> str:
     if not isinstance(data, Mapping):
         return ""
     source = run_folder.data_name(data)
-    counts = [f"{value:,} {name}" for name, value in data.items()
-              if isinstance(value, int) and name != "image_size"]  # fmt: skip
+    counts = [
+        f"{value:,} {name}"
+        for name, value in data.items()
+        if isinstance(value, int) and name != "image_size"
+    ]
     return ": ".join(text for text in (source, ", ".join(counts)) if text)
 
 

@@ -65,8 +65,11 @@ def data_name(data: Mapping[str, Any]) -> str:
 
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """The plain numbers of a run's metrics."""
-    return {name: value for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
 
 
 def summary(measured: Mapping[str, Any], shown: Shown) -> str:
@@ -165,8 +168,11 @@ def _assembled(folder: Path, title: str, pushed_text: str) -> dict[str, Any]:
     """A notebook of the run: Kaggle hands out files and a log, not the executed notebook."""
     cells = [_markdown(f"# {title}")]
     words = _words(folder)
-    figures = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*"))
-               if p.suffix.lower() in FIGURES}  # fmt: skip
+    figures = {
+        p.relative_to(folder).as_posix(): p
+        for p in sorted(folder.rglob("*"))
+        if p.suffix.lower() in FIGURES
+    }
     if figures:
         order = dict.fromkeys([*(name for name in words if name in figures), *figures])
         cells.append(_markdown("## Figures"))
@@ -201,8 +207,9 @@ def _words(folder: Path) -> dict[str, dict[str, str]]:
     """What the run says of its figures, in the order in which it drew them."""
     try:
         found = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-        return {str(name): {str(k): str(v) for k, v in told.items()}
-                for name, told in found.items()}  # fmt: skip
+        return {
+            str(name): {str(k): str(v) for k, v in told.items()} for name, told in found.items()
+        }
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 

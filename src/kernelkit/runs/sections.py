@@ -42,9 +42,12 @@ def filled(section: Section, folder: Path) -> Content | None:
         return None
     anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
     return {
-        "kind": section.kind, "title": section.title, "caption": section.caption,
-        "anchor": f"part-{anchor}", **content,
-    }  # fmt: skip
+        "kind": section.kind,
+        "title": section.title,
+        "caption": section.caption,
+        "anchor": f"part-{anchor}",
+        **content,
+    }
 
 
 def _figure(path: Path) -> Content:
@@ -62,9 +65,10 @@ def _table(path: Path) -> Content:
     ]
     for row in rows:
         words = ", ".join(
-            f"{name} {cell['text']}" for name, cell in zip(columns, row, strict=True)
+            f"{name} {cell['text']}"
+            for name, cell in zip(columns, row, strict=True)
             if cell["text"]
-        )  # fmt: skip
+        )
         for name, cell in zip(columns, row, strict=True):
             cell["alt"] = f"{name}: {words}" if words else name
     pictures = any(cell["picture"] for row in rows for cell in row)
@@ -92,13 +96,20 @@ def _bars(path: Path) -> Content:
         return {}
     mean, longest = sum(v for v, _, _ in values) / len(values), max(1.0, values[-1][0])
     # Of every further column the numbers are written alike, with three digits after the point.
-    further = [_written_alike([_number(cell) for cell in column], 3)
-               for column in zip(*(more for _, _, more in values), strict=True)]  # fmt: skip
+    further = [
+        _written_alike([_number(cell) for cell in column], 3)
+        for column in zip(*(more for _, _, more in values), strict=True)
+    ]
     bars: list[Content] = [
-        {"name": label, "text": f"{value:.3f}", "width": round(100 * max(value, 0) / longest, 1),
-         "below": value < mean, "others": [safe_text.plain(column[n]) for column in further]}
+        {
+            "name": label,
+            "text": f"{value:.3f}",
+            "width": round(100 * max(value, 0) / longest, 1),
+            "below": value < mean,
+            "others": [safe_text.plain(column[n]) for column in further],
+        }
         for n, (value, label, _) in enumerate(values[:MOST_ROWS])
-    ]  # fmt: skip
+    ]
     below = sum(value < mean for value, _, _ in values)
     least, most = values[0][0], values[-1][0]
     worst, best = ([label for value, label, _ in values if value == end] for end in (least, most))
@@ -107,9 +118,12 @@ def _bars(path: Path) -> Content:
         f"Mean: {mean:.3f}, with {below} of {len(values)} below it."
     )
     return {
-        "columns": [name, measure, *others], "bars": bars[:FIRST_ROWS], "rest": bars[FIRST_ROWS:],
-        "mean": f"{mean:.3f}", "finding": finding,
-    }  # fmt: skip
+        "columns": [name, measure, *others],
+        "bars": bars[:FIRST_ROWS],
+        "rest": bars[FIRST_ROWS:],
+        "mean": f"{mean:.3f}",
+        "finding": finding,
+    }
 
 
 def _matrix(path: Path) -> Content:
@@ -132,8 +146,12 @@ def _matrix(path: Path) -> Content:
 
 
 _READ: Mapping[str, Callable[[Path], Content]] = {
-    "figure": _figure, "table": _table, "photos": _photos, "bars": _bars, "matrix": _matrix,
-}  # fmt: skip
+    "figure": _figure,
+    "table": _table,
+    "photos": _photos,
+    "bars": _bars,
+    "matrix": _matrix,
+}
 
 
 def _records(path: Path) -> list[dict[str, Any]]:

@@ -57,8 +57,11 @@ def run_on_hosts(
     given = given if isinstance(given, Mapping) else list(given)
     _, known, values = check(notebook, given)
     request: dict[str, Any] = {
-        "notebook": str(notebook), "given": given, "report": report, "quiet": quiet,
-    }  # fmt: skip
+        "notebook": str(notebook),
+        "given": given,
+        "report": report,
+        "quiet": quiet,
+    }
     with chosen_folder(notebook, known, values, name, output, fresh) as folder:
         request["output"] = str(folder)
         files.make_folder(folder)
@@ -71,9 +74,10 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
     with ExitStack() as stack:
         hosts = [
             stack.enter_context(_host(command, environment, log))
-            for environment, log in zip(_environments(count), _logs(count, folder, stack),
-                                        strict=True)
-        ]  # fmt: skip
+            for environment, log in zip(
+                _environments(count), _logs(count, folder, stack), strict=True
+            )
+        ]
         _watch(hosts, folder)
 
 

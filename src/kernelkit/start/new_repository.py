@@ -101,9 +101,13 @@ def _names(folder: Path) -> dict[str, str]:
 def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
     machine = machines.named("cpu")
     facts: dict[str, Any] = {
-        **names, "competition": competition, "pulled": False, "sweep": SWEEP,
-        "notebook_name": "train.py", "machine_words": machine.words,
-    }  # fmt: skip
+        **names,
+        "competition": competition,
+        "pulled": False,
+        "sweep": SWEEP,
+        "notebook_name": "train.py",
+        "machine_words": machine.words,
+    }
     package = f"src/{names['package']}"
     texts = _every(facts) | {
         f"{package}/__init__.py": _rendered("own/package.py", facts),
@@ -131,11 +135,17 @@ def _from_kaggle(names: Mapping[str, str], source: str, pulled: PulledNotebook) 
     values = [0, 1] if swept == ("seed", 0) else [swept[1]]
     pair = _pair("notebooks/notebook", pulled.notebook)
     facts: dict[str, Any] = {
-        **names, "competition": None, "pulled": True, "source": source, "sweep": SWEEP,
+        **names,
+        "competition": None,
+        "pulled": True,
+        "source": source,
+        "sweep": SWEEP,
         "machine_words": pulled.machine.words,
-        "has_sources": any(pulled.sources.values()), "swept": swept[0],
-        "swept_values": json.dumps(values), "notebook_name": Path(next(iter(pair))).name,
-    }  # fmt: skip
+        "has_sources": any(pulled.sources.values()),
+        "swept": swept[0],
+        "swept_values": json.dumps(values),
+        "notebook_name": Path(next(iter(pair))).name,
+    }
     package = f"src/{names['package']}"
     return {
         **_every(facts),
@@ -164,9 +174,11 @@ def _rendered(name: str, facts: Mapping[str, Any]) -> str:
 
     file = resources.files("kernelkit.start").joinpath("templates", *f"{name}.j2".split("/"))
     environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - these are programs and settings, not pages
-    )  # fmt: skip
+    )
     return environment.from_string(file.read_text(encoding="utf-8")).render(facts)
 
 

@@ -32,8 +32,12 @@ from kernelkit.sweep.store import records, results
 from kernelkit.sweep.store.records import Record, SweepFolder
 
 KEYS: dict[str, type] = {
-    "trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict,
-}  # fmt: skip
+    "trials": int,
+    "sampler": str,
+    "prune": bool,
+    "seed": int,
+    "space": dict,
+}
 RANGE = ("low", "high", "log", "step")
 STORAGE = "search.db"
 REPEATS = 4  # proposals a trial that may repeat earlier points: a small space runs out of new ones
@@ -71,9 +75,12 @@ class Search:
             study_name=name,
             direction="minimize" if asked.minimize else "maximize",
             load_if_exists=True,
-            pruner=(optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
-                    if settings.get("prune") else optuna.pruners.NopPruner()),
-        )  # fmt: skip
+            pruner=(
+                optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
+                if settings.get("prune")
+                else optuna.pruners.NopPruner()
+            ),
+        )
         # Seeded by the number of trials: a resumed search must not draw the same points.
         seed = settings.get("seed", 0) + len(self.study.trials)
         random = settings.get("sampler", "tpe") == "random"

@@ -23,9 +23,19 @@ P = ParamSpec("P")
 INTERRUPTED = 130
 CANNOT_WRITE = 12
 UNWRITABLE = (
-    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
-    errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.ELOOP,
-)  # fmt: skip
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
+    errno.EILSEQ,
+    errno.ELOOP,
+)
 # Windows has no SIGHUP, which a terminal sends as it closes.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -57,8 +67,9 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
             full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             remedy = "Free some space or choose" if full else "Choose"
-            click.echo(f"error: cannot write{where} ({error.strerror}). "
-                       f"{remedy} another folder.", err=True)  # fmt: skip
+            click.echo(
+                f"error: cannot write{where} ({error.strerror}). {remedy} another folder.", err=True
+            )
             sys.exit(CANNOT_WRITE)
         except Exception as error:
             code = getattr(error, "exit_code", None)

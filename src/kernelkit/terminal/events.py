@@ -22,10 +22,26 @@ Emit = Callable[..., None]  # emit("event", text, **facts)
 
 SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
 # The events that `--quiet` keeps: those that need attention, and the results.
-RESULTS = frozenset({
-    "warning", "error", "failure", "stopped", "left", "dry run", "metrics", "report", "score",
-    "dataset", "fetched", "status", "quota", "program", "refused", "largest",
-})  # fmt: skip
+RESULTS = frozenset(
+    {
+        "warning",
+        "error",
+        "failure",
+        "stopped",
+        "left",
+        "dry run",
+        "metrics",
+        "report",
+        "score",
+        "dataset",
+        "fetched",
+        "status",
+        "quota",
+        "program",
+        "refused",
+        "largest",
+    }
+)
 # A terminal shows these in a box, once the command goes on to something else or ends.
 IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
 

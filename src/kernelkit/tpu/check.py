@@ -100,11 +100,15 @@ def tell(found: TpuCheck, report: Reporter) -> None:
         report("checked", f"on {found.date}, and nothing changed since")
     for program in found.programs:
         bound = program.bound if program.fits else None
-        computed = {} if bound is None else {
-            "bound_seconds": bound.seconds,
-            "binds": bound.binds,
-            "images_per_second_at_best": bound.images_per_second,
-        }  # fmt: skip
+        computed = (
+            {}
+            if bound is None
+            else {
+                "bound_seconds": bound.seconds,
+                "binds": bound.binds,
+                "images_per_second_at_best": bound.images_per_second,
+            }
+        )
         event = "program" if program.fits else "refused"
         report(event, "\n".join(program.lines()), **program.facts, **computed)
     for program in found.programs:
@@ -144,8 +148,13 @@ def _search(
         program = found.programs[0]
         rate = program.estimated_rate
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
-        report("tried", f"{name}={batch}: {program.verdict}{speed}", batch=batch,
-               fits=found.fits, estimated_images_per_second=rate)  # fmt: skip
+        report(
+            "tried",
+            f"{name}={batch}: {program.verdict}{speed}",
+            batch=batch,
+            fits=found.fits,
+            estimated_images_per_second=rate,
+        )
         return program.memory if found.fits else None
 
     good, bad = largest(int(values[name]), memory, machine.hbm)

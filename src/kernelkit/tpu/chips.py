@@ -46,14 +46,35 @@ _MATRIX_UNIT = 2 * 128 * 128  # FLOPs a cycle: one multiplies and adds 128 x 128
 TPUS = {
     machine.name: machine
     for machine in (
-        TpuMachine("v5e-8", "TpuV5E8", "v5e:2x4", (2, 4, 1), "v5litepod-8", 8,
-                   197e12, 819e9, 16 * _GIB, 197e12 / (4 * _MATRIX_UNIT)),
-        TpuMachine("v6e-8", "TpuV6E8", "v6e:2x4", (2, 4, 1), "v6e-8", 8,
-                   918e12, 1640e9, 32 * _GIB, 0.0),
-        TpuMachine("v3-8", "TpuV38", "v3:2x2", (2, 2, 1), "v3-8", 8,
-                   61e12, 450e9, 16 * _GIB, 61e12 / (2 * _MATRIX_UNIT)),
+        TpuMachine(
+            "v5e-8",
+            "TpuV5E8",
+            "v5e:2x4",
+            (2, 4, 1),
+            "v5litepod-8",
+            8,
+            197e12,
+            819e9,
+            16 * _GIB,
+            197e12 / (4 * _MATRIX_UNIT),
+        ),
+        TpuMachine(
+            "v6e-8", "TpuV6E8", "v6e:2x4", (2, 4, 1), "v6e-8", 8, 918e12, 1640e9, 32 * _GIB, 0.0
+        ),
+        TpuMachine(
+            "v3-8",
+            "TpuV38",
+            "v3:2x2",
+            (2, 2, 1),
+            "v3-8",
+            8,
+            61e12,
+            450e9,
+            16 * _GIB,
+            61e12 / (2 * _MATRIX_UNIT),
+        ),
     )
-}  # fmt: skip
+}
 
 
 def machine_named(name: str) -> TpuMachine:

@@ -75,9 +75,13 @@ def _started(
     environment = {**os.environ, PATH: os.pathsep.join(paths)}
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-            cwd=project.root, env=environment,
-        )  # fmt: skip
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd=project.root,
+            env=environment,
+        )
     except OSError as error:
         raise RunFailedError(f"{project.tpu.command} could not be started: {error}") from None
     lines: Lines = queue.Queue()

@@ -53,8 +53,9 @@ def python_of(project: Project, tell: Tell) -> Path:
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if not _is_made(folder, digest):
         busy = "another command makes the environment of the TPU's compiler: waiting for it"
-        with files.locked(project.root / RUNS / ".locks" / "venv-tpu.lock",
-                        lambda: tell("waiting", busy)):  # fmt: skip
+        with files.locked(
+            project.root / RUNS / ".locks" / "venv-tpu.lock", lambda: tell("waiting", busy)
+        ):
             if not _is_made(folder, digest):
                 _make(folder, requirements, project.tpu.note, tell)
                 files.write_text(folder / MADE, digest + "\n")
@@ -75,11 +76,22 @@ def _make(folder: Path, requirements: Path, note: str, tell: Tell) -> None:
             f"{free / 1e9:.1f} GB are free, and {folder} needs {FREE / 1e9:.0f} while it is made: "
             "free some space"
         )
-    tell("environment", f"making {folder.name} of {requirements.name}, once, in a few minutes: "
-                        f"{note}")  # fmt: skip
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet",
-           "--disable-pip-version-check", "--require-hashes", "--no-deps",
-           "-r", str(requirements)]  # fmt: skip
+    tell(
+        "environment",
+        f"making {folder.name} of {requirements.name}, once, in a few minutes: {note}",
+    )
+    pip = [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--require-hashes",
+        "--no-deps",
+        "-r",
+        str(requirements),
+    ]
     _run([_python(), "-m", "venv", "--clear", str(folder)], folder)
     _run(pip, folder)
 

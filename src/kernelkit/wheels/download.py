@@ -34,17 +34,35 @@ def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> 
             "wheels are chosen with pip, and this Python has none: python -m ensurepip"
         )
     command = [
-        sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check",
-        *CONNECTIONS, "download", "--no-deps", "--progress-bar", "off",
-        *target.flags, "--dest", str(folder), "--", *requirements,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "-vv",
+        "--no-input",
+        "--disable-pip-version-check",
+        *CONNECTIONS,
+        "download",
+        "--no-deps",
+        "--progress-bar",
+        "off",
+        *target.flags,
+        "--dest",
+        str(folder),
+        "--",
+        *requirements,
+    ]
     # Colours would hide the lines that a failure is told by.
     environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=60 * MINUTES,
-            stdin=subprocess.DEVNULL, env=environment,
-        )  # fmt: skip
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60 * MINUTES,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
     except subprocess.TimeoutExpired:
         raise NetworkError(
             f"the package index did not send {', '.join(requirements)} within {MINUTES:.0f} "

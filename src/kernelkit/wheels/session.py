@@ -46,9 +46,17 @@ def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = 
 def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> None:
     links = [word for folder in folders for word in ("--find-links", str(folder))]
     command = [
-        sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install",
-        "--quiet", "--no-index", *links, *arguments,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "install",
+        "--quiet",
+        "--no-index",
+        *links,
+        *arguments,
+    ]
     environment = {**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "NO_COLOR": "1"}
     environment.pop("FORCE_COLOR", None)  # which a notebook's kernel sets
     try:

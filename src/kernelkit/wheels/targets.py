@@ -51,16 +51,28 @@ class KagglesPython(WheelTarget):
         platforms = [f"manylinux_2_{n}_x86_64" for n in range(NEWEST_GLIBC, 4, -1)]
         platforms += ["manylinux2014_x86_64", "linux_x86_64"]
         self.flags = (
-            *WheelTarget.flags, "--implementation", "cp", "--python-version", f"{major}.{minor}",
-            "--abi", f"cp{major}{minor}", *(f"--platform={name}" for name in platforms),
-        )  # fmt: skip
+            *WheelTarget.flags,
+            "--implementation",
+            "cp",
+            "--python-version",
+            f"{major}.{minor}",
+            "--abi",
+            f"cp{major}{minor}",
+            *(f"--platform={name}" for name in platforms),
+        )
         self.environment = {
-            "implementation_name": "cpython", "implementation_version": f"{major}.{minor}.0",
-            "os_name": "posix", "platform_machine": "x86_64", "platform_release": "",
-            "platform_python_implementation": "CPython", "platform_system": "Linux",
-            "platform_version": "", "python_full_version": f"{major}.{minor}.0",
-            "python_version": f"{major}.{minor}", "sys_platform": "linux",
-        }  # fmt: skip
+            "implementation_name": "cpython",
+            "implementation_version": f"{major}.{minor}.0",
+            "os_name": "posix",
+            "platform_machine": "x86_64",
+            "platform_release": "",
+            "platform_python_implementation": "CPython",
+            "platform_system": "Linux",
+            "platform_version": "",
+            "python_full_version": f"{major}.{minor}.0",
+            "python_version": f"{major}.{minor}",
+            "sys_platform": "linux",
+        }
         self._held = {module.lower() for module in machines.modules("tpu")}
 
     def holds(self, requirement: Requirement) -> bool:

@@ -124,9 +124,10 @@ def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]
         and (name == "__main__" or "__file__" in vars(module))
     )
     found = [
-        name for name, module in outside
+        name
+        for name, module in outside
         if any(_origin(value) in packages for value in list(vars(module).values()))
-    ]  # fmt: skip
+    ]
     return found[:most]
 
 

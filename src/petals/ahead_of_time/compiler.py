@@ -23,10 +23,14 @@ OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
 # What would change the program and is no part of the run: a rehearsal's, then JAX's efforts, which
 # a push does not take along.
 FOREIGN = (
-    "XLA_FLAGS", "LIBTPU_INIT_ARGS", "KAGGLE_REHEARSAL",
-    "JAX_OPTIMIZATION_LEVEL", "JAX_EXEC_TIME_OPTIMIZATION_EFFORT", "JAX_MEMORY_FITTING_LEVEL",
+    "XLA_FLAGS",
+    "LIBTPU_INIT_ARGS",
+    "KAGGLE_REHEARSAL",
+    "JAX_OPTIMIZATION_LEVEL",
+    "JAX_EXEC_TIME_OPTIMIZATION_EFFORT",
+    "JAX_MEMORY_FITTING_LEVEL",
     "JAX_MEMORY_FITTING_EFFORT",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

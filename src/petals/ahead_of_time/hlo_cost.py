@@ -21,8 +21,18 @@ _CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _CALLED = re.compile(r"(?:body|to_apply|branch_computations|called_computations)=\{?%([\w.-]+)")
 # They name arrays and move nothing; what `-done` gives was counted when it began.
-_NOTHING = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all",
-            "opt-barrier", "partition-id", "replica-id", "iota")  # fmt: skip
+_NOTHING = (
+    "parameter",
+    "constant",
+    "tuple",
+    "get-tuple-element",
+    "bitcast",
+    "after-all",
+    "opt-barrier",
+    "partition-id",
+    "replica-id",
+    "iota",
+)
 _RUNS_OTHERS = ("while", "call", "conditional")
 
 

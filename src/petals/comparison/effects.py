@@ -20,9 +20,20 @@ AXES: dict[str, tuple[str, ...]] = {
     "learning rate": ("schedule", "learning_rate", "scale_rate"),
 }
 # A difference in these is no difference in the recipe
-NO_MATTER = ("seed", "output", "data", "accelerator", "dtype", "custom_loop", "remat",
-             "optimization_level", "time_limit", "resume", "checkpoint_minutes",
-             "on_corrupt")  # fmt: skip
+NO_MATTER = (
+    "seed",
+    "output",
+    "data",
+    "accelerator",
+    "dtype",
+    "custom_loop",
+    "remat",
+    "optimization_level",
+    "time_limit",
+    "resume",
+    "checkpoint_minutes",
+    "on_corrupt",
+)
 NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
 
 
@@ -70,9 +81,10 @@ def effect(runs: Sequence[FinishedRun], axis: str) -> Effect | None:
 
 def _all_else(run: FinishedRun, axis: str) -> str:
     others = {
-        name: value for name, value in run.metrics["parameters"].items()
+        name: value
+        for name, value in run.metrics["parameters"].items()
         if name not in AXES[axis] and name not in NO_MATTER
-    }  # fmt: skip
+    }
     if "weights" in others:  # each backbone has its own file; having none is what differs
         others["weights"] = others["weights"] != "none"
     return repr(sorted(others.items()))
@@ -97,11 +109,16 @@ def summary(effects: Sequence[Effect]) -> Table:
     for found in effects:
         for number, group in enumerate(found.groups, 1):
             for setting, values in sorted(group.items(), key=lambda item: -fmean(item[1])):
-                rows.append({
-                    "axis": found.axis, "comparison": number if found.fair else "not alone",
-                    "setting": setting, "runs": len(values), "macro F1": fmean(values),
-                    "±": stdev(values) if len(values) > 1 else None,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "axis": found.axis,
+                        "comparison": number if found.fair else "not alone",
+                        "setting": setting,
+                        "runs": len(values),
+                        "macro F1": fmean(values),
+                        "±": stdev(values) if len(values) > 1 else None,
+                    }
+                )
     return Table.of(rows)
 
 
@@ -114,5 +131,9 @@ def verdict(found: Effect) -> dict[str, str]:
     else:
         repeats = min(len(values) for group in found.groups for values in group.values())
         follows = "it matters" if repeats >= 3 else "a hint: fewer than 3 repeats of each setting"
-    return {"axis": found.axis, "largest difference": f"{found.largest_difference:.3f}",
-            "best": found.settings[-1], "what follows": follows}  # fmt: skip
+    return {
+        "axis": found.axis,
+        "largest difference": f"{found.largest_difference:.3f}",
+        "best": found.settings[-1],
+        "what follows": follows,
+    }

@@ -62,9 +62,15 @@ def _one(members: Sequence[FinishedRun]) -> FinishedRun:
         for name in ("ids", "labels", "probabilities")
     )
     return replace(
-        first, name=f"{_name(members)} ({len(members)} folds)", path=Path(), metrics=metrics,
-        ids=ids, labels=labels, probabilities=probabilities, members=tuple(members),
-    )  # fmt: skip
+        first,
+        name=f"{_name(members)} ({len(members)} folds)",
+        path=Path(),
+        metrics=metrics,
+        ids=ids,
+        labels=labels,
+        probabilities=probabilities,
+        members=tuple(members),
+    )
 
 
 def _name(members: Sequence[FinishedRun]) -> str:

@@ -32,8 +32,10 @@ def largest(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
     others = [
         f"{run.name}: validated on {len(run.ids):,} other photos, of "
         f"{run.probabilities.shape[1]} classes; to compare these, name them in runs=..."
-        for other in groups if other != key for run in groups[other]
-    ]  # fmt: skip
+        for other in groups
+        if other != key
+        for run in groups[other]
+    ]
     return _aligned(groups[key]), others
 
 
@@ -42,10 +44,14 @@ def _aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     at = {id_: position for position, id_ in enumerate(runs[0].ids.tolist())}
     orders = [np.argsort([at[id_] for id_ in run.ids.tolist()]) for run in runs]
     return [
-        replace(run, ids=run.ids[order], labels=run.labels[order],
-                probabilities=run.probabilities[order])
+        replace(
+            run,
+            ids=run.ids[order],
+            labels=run.labels[order],
+            probabilities=run.probabilities[order],
+        )
         for run, order in zip(runs, orders, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
@@ -54,13 +60,19 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     A person's name for a run stays, and so does a name that would then come twice.
     """
     parameters = dict.fromkeys(name for run in runs for name in run.metrics["parameters"])
-    differ = [name for name in parameters if name != "output"
-              and len({repr(run.parameter(name)) for run in runs}) > 1]  # fmt: skip
+    differ = [
+        name
+        for name in parameters
+        if name != "output" and len({repr(run.parameter(name)) for run in runs}) > 1
+    ]
     names = [_name(run, differ) for run in runs]
     for name in [name for name, runs_of_it in Counter(names).items() if runs_of_it > 1]:
         alike = [n for n, other in enumerate(names) if other == name]
-        own = [one for one in differ[MOST_NAMED:]
-               if len({repr(runs[n].parameter(one)) for n in alike}) > 1]  # fmt: skip
+        own = [
+            one
+            for one in differ[MOST_NAMED:]
+            if len({repr(runs[n].parameter(one)) for n in alike}) > 1
+        ]
         for n in alike:  # by what differs among these few, too
             names[n] = _name(runs[n], [*differ[:MOST_NAMED], *own], MOST_NAMED + len(own))
     counts = Counter(names)

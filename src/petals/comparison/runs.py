@@ -41,10 +41,13 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     else:
         parts = pattern.split(",")
     folders = sorted(
-        {Path(match) for part in parts
-         for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
-         if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)}
-    )  # fmt: skip
+        {
+            Path(match)
+            for part in parts
+            for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
+            if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)
+        }
+    )
     names = _names(folders)
     runs, skipped = [], []
     for folder in folders:
@@ -113,14 +116,20 @@ def _history(path: Path) -> list[dict[str, Any]]:
 def ranking(runs: Sequence[FinishedRun]) -> Table:
     """Every run with its scores, its size and what it took, best first."""
     rows = [
-        {"run": run.name, "macro F1": run.macro_f1, "accuracy": float(run.right.mean()),
-         "backbone": run.parameter("backbone"), "parameters": run.metrics.get("total_params"),
-         "trainable": run.metrics.get("trainable_params"),
-         "pixels": run.metrics["data"].get("image_size"),
-         "fine-tuned": run.parameter("fine_tune"), "minutes": _minutes(run),
-         "device": run.metrics["device"].get("name")}
+        {
+            "run": run.name,
+            "macro F1": run.macro_f1,
+            "accuracy": float(run.right.mean()),
+            "backbone": run.parameter("backbone"),
+            "parameters": run.metrics.get("total_params"),
+            "trainable": run.metrics.get("trainable_params"),
+            "pixels": run.metrics["data"].get("image_size"),
+            "fine-tuned": run.parameter("fine_tune"),
+            "minutes": _minutes(run),
+            "device": run.metrics["device"].get("name"),
+        }
         for run in runs
-    ]  # fmt: skip
+    ]
     return Table.of(rows)
 
 
@@ -139,23 +148,39 @@ def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
     alike: dict[tuple, list[FinishedRun]] = defaultdict(list)
     for run in runs:
         device = run.metrics["device"]
-        what = (str(run.parameter("backbone")), int(run.metrics["data"].get("image_size") or 0),
-                _trained(run))  # fmt: skip
-        where = (str(device.get("kind", "?")).upper(), str(device.get("name", "?")),
-                 int(device.get("replicas") or 1), str(device.get("dtype", "?")))  # fmt: skip
+        what = (
+            str(run.parameter("backbone")),
+            int(run.metrics["data"].get("image_size") or 0),
+            _trained(run),
+        )
+        where = (
+            str(device.get("kind", "?")).upper(),
+            str(device.get("name", "?")),
+            int(device.get("replicas") or 1),
+            str(device.get("dtype", "?")),
+        )
         alike[what + where].append(run)
     rows = []
     for (backbone, size, trained, kind, name, replicas, dtype), group in alike.items():
         best = max(group, key=lambda run: run.macro_f1)
-        rows.append({
-            "backbone": backbone, "parameters": best.metrics.get("total_params"), "pixels": size,
-            "trained": trained, "trainable": best.metrics.get("trainable_params"),
-            "best macro F1": best.macro_f1, "device": kind, "name": name,
-            "replicas": replicas, "precision": dtype, "runs": len(group),
-            "first epoch, s": _mean(group, "first_epoch_seconds"),
-            "later epochs, s": _mean(group, "later_epoch_seconds"),
-            "images/s": _mean(group, "images_per_second"),
-        })  # fmt: skip
+        rows.append(
+            {
+                "backbone": backbone,
+                "parameters": best.metrics.get("total_params"),
+                "pixels": size,
+                "trained": trained,
+                "trainable": best.metrics.get("trainable_params"),
+                "best macro F1": best.macro_f1,
+                "device": kind,
+                "name": name,
+                "replicas": replicas,
+                "precision": dtype,
+                "runs": len(group),
+                "first epoch, s": _mean(group, "first_epoch_seconds"),
+                "later epochs, s": _mean(group, "later_epoch_seconds"),
+                "images/s": _mean(group, "images_per_second"),
+            }
+        )
     same = ("backbone", "pixels", "trained")
     return sorted(
         rows, key=lambda r: (*(r[c] for c in same), r["later epochs, s"] or float("inf"), r["name"])

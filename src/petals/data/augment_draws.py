@@ -13,10 +13,26 @@ ALPHA = 0.2  # of mixup's Beta distribution, as for ImageNet
 # What is drawn for an image. Slopes, scales and centres are those of `petals.data.resampling`;
 # rectangles are (top, left, bottom, right) in pixels.
 COLUMNS = (
-    "flip", "slope_x", "scale_x", "centre_x", "slope_y", "scale_y", "centre_y",
-    "saturation", "contrast", "brightness", "erase_0", "erase_1", "erase_2", "erase_3",
-    "share", "paste_0", "paste_1", "paste_2", "paste_3",
-)  # fmt: skip
+    "flip",
+    "slope_x",
+    "scale_x",
+    "centre_x",
+    "slope_y",
+    "scale_y",
+    "centre_y",
+    "saturation",
+    "contrast",
+    "brightness",
+    "erase_0",
+    "erase_1",
+    "erase_2",
+    "erase_3",
+    "share",
+    "paste_0",
+    "paste_1",
+    "paste_2",
+    "paste_3",
+)
 Draws = dict[str, Any]  # a column (n,) by name
 
 
@@ -84,10 +100,13 @@ def _geometry(draw: Draw, strength: Strength, size: int, flip: tf.Tensor) -> Dra
     )
     slope_x, scale_x = slope_x / height, scale_x * width
     return {
-        "slope_x": slope_x, "scale_x": flip * scale_x,
+        "slope_x": slope_x,
+        "scale_x": flip * scale_x,
         "centre_x": flip * (right - slope_x * scale_x * down),
-        "slope_y": slope_y, "scale_y": scale_y * height, "centre_y": down,
-    }  # fmt: skip
+        "slope_y": slope_y,
+        "scale_y": scale_y * height,
+        "centre_y": down,
+    }
 
 
 def _rectangle(draw: Draw, name: str, area: tf.Tensor, size: int) -> Draws:

@@ -73,15 +73,25 @@ def find_dataset(
     train, val, added = whole["train"], whole["val"], []
     if others:
         added = more_to_train_on(
-            others, source.class_names, whole,
-            test_twins=settings["test_twins"], cache=cache, progress=progress,
-        )  # fmt: skip
+            others,
+            source.class_names,
+            whole,
+            test_twins=settings["test_twins"],
+            cache=cache,
+            progress=progress,
+        )
     if settings["folds"]:
         train, val = divided(train, val, settings["folds"], settings["fold"], cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)
     return Dataset(
-        source, source.class_names, train, val, whole["test"],
-        skipped, tuple(added), bool(settings["limit"]),
-    )  # fmt: skip
+        source,
+        source.class_names,
+        train,
+        val,
+        whole["test"],
+        skipped,
+        tuple(added),
+        bool(settings["limit"]),
+    )

@@ -187,10 +187,14 @@ def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, object]]:
         row[0 if pair.same_bytes else 1] += 1
         row[2] += disagree(prints, pair)
     return [
-        {"splits": one if one == other else f"{one} and {other}", "same bytes": row[0],
-         "nearly the same": row[1], "under two labels": row[2]}
+        {
+            "splits": one if one == other else f"{one} and {other}",
+            "same bytes": row[0],
+            "nearly the same": row[1],
+            "under two labels": row[2],
+        }
         for (one, other), row in sorted(counts.items())
-    ]  # fmt: skip
+    ]
 
 
 def disagree(prints: Fingerprints, pair: Pair) -> bool:

@@ -60,11 +60,17 @@ def holdings(root: str) -> Table:
                 continue  # a dataset need not have all three
             images = sum(map(tfrecords.shard_count, paths))
             megabytes = [tf.io.gfile.stat(path).length / 1e6 for path in paths]
-            rows.append({
-                "pixels": size, "split": name, "shards": len(paths), "images": images,
-                "MB": sum(megabytes), "MB a shard": float(np.mean(megabytes)),
-                "kB an image": 1000 * sum(megabytes) / max(images, 1),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "pixels": size,
+                    "split": name,
+                    "shards": len(paths),
+                    "images": images,
+                    "MB": sum(megabytes),
+                    "MB a shard": float(np.mean(megabytes)),
+                    "kB an image": 1000 * sum(megabytes) / max(images, 1),
+                }
+            )
     return Table.of(rows)
 
 

@@ -67,8 +67,13 @@ class Addition:
     def summary(self) -> dict[str, object]:
         """For metrics.json."""
         counts = {split: len(pairs) for split, pairs in self.twins.items()}
-        return {"source": self.source, "images": self.images, "added": self.added,
-                "twins": counts, "test_twins_used": self.used}  # fmt: skip
+        return {
+            "source": self.source,
+            "images": self.images,
+            "added": self.added,
+            "twins": counts,
+            "test_twins_used": self.used,
+        }
 
 
 def more_to_train_on(
@@ -90,8 +95,10 @@ def more_to_train_on(
     if test_twins not in TWINS:
         raise SettingError(f"test_twins {test_twins!r}: {' or '.join(TWINS)}")
     size = splits["train"].size
-    splits = {name: Split(split.paths, size, sum(map(tfrecords.shard_count, split.paths)))
-              for name, split in splits.items()}  # fmt: skip
+    splits = {
+        name: Split(split.paths, size, sum(map(tfrecords.shard_count, split.paths)))
+        for name, split in splits.items()
+    }
     found: dict[str, Fingerprints] = {}
 
     def main(split: str) -> Fingerprints:
@@ -229,6 +236,7 @@ def _kept(
 def _read(place: Path) -> Addition:
     values = json.loads((place / "addition.json").read_text(encoding="utf-8"))
     paths = tuple(str(path) for path in sorted(place.glob("*.tfrec")))
-    twins = {split: [(own, twin) for own, twin in pairs]
-             for split, pairs in values["twins"].items()}  # fmt: skip
+    twins = {
+        split: [(own, twin) for own, twin in pairs] for split, pairs in values["twins"].items()
+    }
     return Addition(values["source"], values["images"], paths, twins, values["used"])

@@ -165,8 +165,10 @@ def damage(paths: Sequence[str], num_classes: int = 2**31) -> list[str]:
     The image size is taken from the file's name.
     """
     with ThreadPoolExecutor(cpu_count()) as pool:
-        found = [_shard(p, int(Path(p).name.split("-")[1].split("x")[0]), num_classes, pool)
-                 for p in paths]  # fmt: skip
+        found = [
+            _shard(p, int(Path(p).name.split("-")[1].split("x")[0]), num_classes, pool)
+            for p in paths
+        ]
     return [line for shard in found for line in shard.problems]
 
 

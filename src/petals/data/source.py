@@ -73,8 +73,9 @@ def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
     `DataError` for a source that is named twice.
     """
     found = [find_source(one.strip(), size) for one in data.split(",")]
-    roots = [Path(source.root).resolve() if source.kind != "bucket" else source.root
-             for source in found]  # fmt: skip
+    roots = [
+        Path(source.root).resolve() if source.kind != "bucket" else source.root for source in found
+    ]
     if twice := [source for n, source in enumerate(found) if roots[n] in roots[:n]]:
         raise DataError(f"data names {twice[0]} twice")
     return found

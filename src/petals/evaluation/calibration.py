@@ -44,8 +44,10 @@ class Reliability:
     def from_lists(cls, lists: Mapping[str, Sequence[float | None]]) -> Reliability:
         """The inverse of `as_lists`; raises `KeyError`, `TypeError` or `ValueError` for others."""
         names = ("counts", "confidence", "accuracy")
-        columns = [np.array([np.nan if v is None else v for v in lists[name]], np.float64)
-                   for name in names]  # fmt: skip
+        columns = [
+            np.array([np.nan if v is None else v for v in lists[name]], np.float64)
+            for name in names
+        ]
         if len({column.shape for column in columns}) > 1 or not columns[0].size:
             raise ValueError("columns of a reliability must have one length")
         return cls(*columns)

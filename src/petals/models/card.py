@@ -85,8 +85,9 @@ class ModelCard:
         """Raise `WeightsError` unless the model of `path` fits these classes and this size."""
         wanted, own = [_key(name) for name in classes], [_key(name) for name in self.classes]
         if own != wanted:
-            strange = [name for name, key in zip(self.classes, own, strict=True)
-                       if key not in set(wanted)]  # fmt: skip
+            strange = [
+                name for name, key in zip(self.classes, own, strict=True) if key not in set(wanted)
+            ]
             why = f", {strange[0]!r} among them" if strange else ", in another order"
             counts = f"{len(own)} classes where the data has {len(wanted)}"
             raise WeightsError(
@@ -129,14 +130,20 @@ def parse(text: str, path: object) -> ModelCard:
         card = ModelCard(**values)
         names = all(isinstance(name, str) and name.isprintable() for name in card.classes)
         fits = (
-            names and card.classes and isinstance(card.backbone, str)
+            names
+            and card.classes
+            and isinstance(card.backbone, str)
             and card.backbone.isprintable()
-            and isinstance(card.image_size, int) and 0 < card.image_size <= 4096
-            and isinstance(card.weights, dict) and isinstance(card.build, dict)
-            and isinstance(card.about, dict) and isinstance(card.scores, dict)
+            and isinstance(card.image_size, int)
+            and 0 < card.image_size <= 4096
+            and isinstance(card.weights, dict)
+            and isinstance(card.build, dict)
+            and isinstance(card.about, dict)
+            and isinstance(card.scores, dict)
             and isinstance(card.reliability, dict)
-            and math.isfinite(card.temperature) and card.temperature > 0
-        )  # fmt: skip
+            and math.isfinite(card.temperature)
+            and card.temperature > 0
+        )
     except (ValueError, TypeError, KeyError):
         fits = False
     if not fits:

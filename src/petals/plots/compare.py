@@ -45,9 +45,15 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
             ("later epochs, s", 0.19, ACCENT),
         ):
             if value := row[key]:
-                axes.barh(at + shift, value, height=0.36, color=colour, edgecolor=ACCENT,
-                          linewidth=0.5, label=key[:-3] if key[:-3] not in
-                          axes.get_legend_handles_labels()[1] else None)  # fmt: skip
+                axes.barh(
+                    at + shift,
+                    value,
+                    height=0.36,
+                    color=colour,
+                    edgecolor=ACCENT,
+                    linewidth=0.5,
+                    label=key[:-3] if key[:-3] not in axes.get_legend_handles_labels()[1] else None,
+                )
                 axes.annotate(f" {value:.3g} s", (value, at + shift), va="center", fontsize=SMALL)
     axes.set_yticks(range(len(rows)), labels)
     axes.set_xscale("log")
@@ -82,8 +88,13 @@ def curves(runs: Sequence[FinishedRun]) -> Figure:
     plain_axis(left, f"Macro F1 on validation{best}", "epoch")
     plain_axis(right, "Loss on validation", "epoch", "nats")
     if runs:
-        figure.legend(*left.get_legend_handles_labels(), frameon=False, fontsize=SMALL,
-                      loc="outside lower left", ncols=2)  # fmt: skip
+        figure.legend(
+            *left.get_legend_handles_labels(),
+            frameon=False,
+            fontsize=SMALL,
+            loc="outside lower left",
+            ncols=2,
+        )
     return figure
 
 
@@ -95,8 +106,12 @@ def effects(found: Sequence[Effect]) -> Figure:
     rows, columns = math.ceil(len(found) / 2), min(2, len(found))
     figure, grid = new_figure(
         "A dot for each run; a line joins the means of runs that are alike in all else.",
-        height=3.0 * rows, nrows=rows, ncols=columns, squeeze=False, sharey=True,
-    )  # fmt: skip
+        height=3.0 * rows,
+        nrows=rows,
+        ncols=columns,
+        squeeze=False,
+        sharey=True,
+    )
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     for axes, effect in zip(grid.flat, found, strict=False):
@@ -132,9 +147,11 @@ def agreement(
     caption = "The validation photos, by which of the two runs was right."
     figure, axes = new_figure(caption, width, 1.6)
     parts = {
-        "both right": (found.both, FAINT), f"only {pair[0].name}": (found.only_first, ACCENT),
-        f"only {pair[1].name}": (found.only_second, SECOND), "both wrong": (found.neither, INK),
-    }  # fmt: skip
+        "both right": (found.both, FAINT),
+        f"only {pair[0].name}": (found.only_first, ACCENT),
+        f"only {pair[1].name}": (found.only_second, SECOND),
+        "both wrong": (found.neither, INK),
+    }
     left = 0
     for label, (positions, colour) in parts.items():
         axes.barh(0, len(positions), left=left, color=colour, label=f"{label}: {len(positions)}")
@@ -143,8 +160,13 @@ def agreement(
     axes.axis("off")
     axes.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
     one = len(found.only_first) + len(found.only_second)
-    figure.suptitle(f"Of {left:,} photos {one:,} are right with one of the two only",
-                    x=0.01, ha="left", fontsize=TITLE, color=INK)  # fmt: skip
+    figure.suptitle(
+        f"Of {left:,} photos {one:,} are right with one of the two only",
+        x=0.01,
+        ha="left",
+        fontsize=TITLE,
+        color=INK,
+    )
     return figure
 
 
@@ -172,8 +194,11 @@ def held_out(found: HeldOut) -> Figure:
     """Scores on images that fitted nothing: a dot a repeat, a bar for the mean."""
     caption = "A dot for each repeat on photos that fitted nothing; a bar is the mean."
     figure, axes = new_figure(caption, height=2.0)
-    names = {"best single run": found.single, "equal weights": found.mean,
-             "weighted on validation": found.weighted}  # fmt: skip
+    names = {
+        "best single run": found.single,
+        "equal weights": found.mean,
+        "weighted on validation": found.weighted,
+    }
     for at, values in enumerate(names.values()):
         axes.scatter(values, np.full(len(values), at), s=16, color=SECOND, alpha=0.6)
         axes.vlines(values.mean(), at - 0.3, at + 0.3, color=ACCENT, linewidth=2)

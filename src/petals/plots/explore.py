@@ -36,15 +36,23 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
     line = np.geomspace(max(1, x[x > 0].min()) * 0.8, x.max() * 1.25, 100)
     share = len(val) / len(train)
     error = 2 * np.sqrt(line * share)
-    axes.fill_between(line, np.maximum(line * share - error, 0.3), line * share + error,
-                      color=FAINT, alpha=0.6, label="what chance allows", linewidth=0)  # fmt: skip
+    axes.fill_between(
+        line,
+        np.maximum(line * share - error, 0.3),
+        line * share + error,
+        color=FAINT,
+        alpha=0.6,
+        label="what chance allows",
+        linewidth=0,
+    )
     axes.plot(line, line * share, color=INK, linewidth=0.9, label="equal shares")
     axes.scatter(x, y, s=16, color=ACCENT, zorder=3)
     away = np.abs(y - x * share) / np.sqrt(np.maximum(x * share, 1))
     for i in np.argsort(-away)[:6]:
         if away[i] > 2 and x[i]:
-            axes.annotate(names[i], (x[i], y[i]), fontsize=SMALL, xytext=(5, 3),
-                          textcoords="offset points")  # fmt: skip
+            axes.annotate(
+                names[i], (x[i], y[i]), fontsize=SMALL, xytext=(5, 3), textcoords="offset points"
+            )
     if x.max() > 5 * x[x > 0].min():
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1)
@@ -64,8 +72,15 @@ def jpeg_sizes(prints: Fingerprints) -> Figure:
     bins = np.linspace(0, np.quantile(kilobytes, 0.995) * 1.05, 60)
     for split, colour in zip(dict.fromkeys(prints.splits), (ACCENT, SECOND, GOOD), strict=False):
         values = kilobytes[prints.splits == split]
-        axes.hist(values, bins, density=True, histtype="step", color=colour, linewidth=1.6,
-                  label=f"{split}: median {np.median(values):.1f} kB")  # fmt: skip
+        axes.hist(
+            values,
+            bins,
+            density=True,
+            histtype="step",
+            color=colour,
+            linewidth=1.6,
+            label=f"{split}: median {np.median(values):.1f} kB",
+        )
     axes.set_yticks([])
     middle = np.median(kilobytes)
     plain_axis(
@@ -83,11 +98,22 @@ def throughput(rates: Mapping[str, float], needed: float) -> Figure:
     colours = [GOOD if value >= needed else BAD for value in values]
     axes.barh(list(rates), values, color=colours, height=0.62)
     for row, value in enumerate(values):
-        axes.annotate(f"{value:,.0f}", (value, row), xytext=(4, 0), va="center", fontsize=SMALL,
-                      textcoords="offset points")  # fmt: skip
+        axes.annotate(
+            f"{value:,.0f}",
+            (value, row),
+            xytext=(4, 0),
+            va="center",
+            fontsize=SMALL,
+            textcoords="offset points",
+        )
     axes.axvline(needed, color=INK, linewidth=1.1, linestyle="--")
-    axes.annotate(f" needed: {needed:,.0f}", (needed, 1), fontsize=SMALL, va="bottom",
-                  xycoords=("data", "axes fraction"))  # fmt: skip
+    axes.annotate(
+        f" needed: {needed:,.0f}",
+        (needed, 1),
+        fontsize=SMALL,
+        va="bottom",
+        xycoords=("data", "axes fraction"),
+    )
     fast = sum(value >= needed for value in values)
     told = (
         f"{fast} of {len(values)} pipelines feed the {needed:,.0f} images a second that are needed"
@@ -113,8 +139,11 @@ def pairs(
     side = WIDTH / columns
     figure, grid = new_figure(
         "Twins, one above the other, with their splits and classes; red where the classes differ.",
-        height=2 * (side + 0.35), nrows=2, ncols=columns, squeeze=False,
-    )  # fmt: skip
+        height=2 * (side + 0.35),
+        nrows=2,
+        ncols=columns,
+        squeeze=False,
+    )
     figure.set_gid(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")

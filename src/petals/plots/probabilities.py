@@ -32,16 +32,23 @@ def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
 
 
 def likeliest(
-    images: np.ndarray, names: Sequence[str], probabilities: np.ndarray, classes: Sequence[str],
+    images: np.ndarray,
+    names: Sequence[str],
+    probabilities: np.ndarray,
+    classes: Sequence[str],
     top: int = 5,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Photos, uint8 (n, size, size, 3), each beside bars of its likeliest classes."""
     columns = 3
     rows = max(1, math.ceil(len(images) / columns))
     figure, grid = new_figure(
-        "Photos, and beside each its likeliest classes.", height=1.5 * rows,
-        nrows=rows, ncols=2 * columns, squeeze=False, width_ratios=[1, 1.4] * columns,
-    )  # fmt: skip
+        "Photos, and beside each its likeliest classes.",
+        height=1.5 * rows,
+        nrows=rows,
+        ncols=2 * columns,
+        squeeze=False,
+        width_ratios=[1, 1.4] * columns,
+    )
     for axes in grid.flat:
         axes.axis("off")
     places = grid.reshape(-1, 2)

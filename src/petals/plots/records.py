@@ -48,10 +48,15 @@ def confused(
     wanted = sorted({int(at) for pair in pairs for at in pair if at is not None})
     photos = dict(zip(wanted, _photos(split, wanted), strict=True))
     return [
-        {"true class": truth, "taken for": guess, "times": times, "a mistake": photos[mistake],
-         "a photo of what it was taken for": None if own is None else photos[own]}
+        {
+            "true class": truth,
+            "taken for": guess,
+            "times": times,
+            "a mistake": photos[mistake],
+            "a photo of what it was taken for": None if own is None else photos[own],
+        }
         for (truth, guess, times), (mistake, own) in zip(found, pairs, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def mistakes(
@@ -62,10 +67,14 @@ def mistakes(
     chosen = instructive(labels, probabilities, 2 * MISTAKES)
     chosen = chosen[guesses[chosen] != labels[chosen]]
     return [
-        {"photo": photo, "true": names[labels[at]], "guessed": names[guesses[at]],
-         "sure": f"{100 * probabilities[at].max():.0f} %"}
+        {
+            "photo": photo,
+            "true": names[labels[at]],
+            "guessed": names[guesses[at]],
+            "sure": f"{100 * probabilities[at].max():.0f} %",
+        }
         for at, photo in zip(chosen, _photos(split, chosen.tolist()), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def gallery(images: np.ndarray, captions: Sequence[str]) -> list[dict[str, str]]:

@@ -102,8 +102,11 @@ def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
     side = WIDTH / columns
     figure, grid = new_figure(
         "Photos as they are, and below them as training sees them, changed anew in each epoch.",
-        height=len(rows) * side, nrows=len(rows), ncols=columns, squeeze=False,
-    )  # fmt: skip
+        height=len(rows) * side,
+        nrows=len(rows),
+        ncols=columns,
+        squeeze=False,
+    )
     figure.set_gid(PHOTOS)
     for line, images in zip(grid, rows, strict=True):
         for axes, image in zip(line, images, strict=True):
@@ -134,10 +137,20 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     caption = "Left the loss, where lower is better; right accuracy and macro F1; by epoch."
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
-    told = {"loss": left, "val_loss": left, "accuracy": right, "val_accuracy": right,
-            "val_macro_f1": right}  # fmt: skip
-    labels = ("training", "validation", "training accuracy", "validation accuracy",
-              "validation macro F1")  # fmt: skip
+    told = {
+        "loss": left,
+        "val_loss": left,
+        "accuracy": right,
+        "val_accuracy": right,
+        "val_macro_f1": right,
+    }
+    labels = (
+        "training",
+        "validation",
+        "training accuracy",
+        "validation accuracy",
+        "validation macro F1",
+    )
     looks = (1, 0, 1, 2, 0)
     for (key, axes), label, number in zip(told.items(), labels, looks, strict=True):
         axes.plot(x, [row[key] for row in history], label=label, **look(number))
@@ -146,8 +159,13 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     for axes, place in ((left, "upper right"), (right, "lower right")):
         for begin in begins:
             axes.axvline(begin + 0.5, color=INK, linewidth=0.8, linestyle=":")
-            axes.annotate(f" {phases[begin]}", (begin + 0.5, 1), fontsize=SMALL, va="top",
-                          xycoords=("data", "axes fraction"))  # fmt: skip
+            axes.annotate(
+                f" {phases[begin]}",
+                (begin + 0.5, 1),
+                fontsize=SMALL,
+                va="top",
+                xycoords=("data", "axes fraction"),
+            )
         axes.legend(frameon=False, fontsize=SMALL, loc=place)
     plain_axis(left, f"Loss: lowest {_best(history, 'val_loss', min)}", "epoch", "nats")
     plain_axis(right, f"Macro F1: highest {_best(history, 'val_macro_f1', max)}", "epoch")
@@ -236,9 +254,10 @@ def predictions(
         right = label == guess
         sure = f"{100 * row[guess]:.0f} %"
         captions.append(
-            f"right: {names[guess]} {sure}" if right
+            f"right: {names[guess]} {sure}"
+            if right
             else f"true {names[label]}\nguessed {names[guess]} {sure}"
-        )  # fmt: skip
+        )
         colours.append(GOOD if right else BAD)
     told = "Photos with what the model answered, how sure it was, and the truth where it erred."
     return gallery(images, captions, colours=colours, told=told)

@@ -12,8 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 INK, ACCENT, SECOND, GOOD, BAD, FAINT = (
-    "#1b2029", "#0072b2", "#c94f00", "#00795a", "#a8321a", "#d8dde6",
-)  # fmt: skip
+    "#1b2029",
+    "#0072b2",
+    "#c94f00",
+    "#00795a",
+    "#a8321a",
+    "#d8dde6",
+)
 SERIES = (ACCENT, SECOND, GOOD, "#a6357a", "#7a6200", "#4b3fa0", "#4f5661", "#00707f")
 DASHES = ("-", (0, (5, 2.5)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 MARKERS = "os^Dvx"
@@ -48,9 +53,12 @@ def look(number: int) -> dict[str, Any]:
     """Colour, dash and marker of the nth series of a chart."""
     turn = number + number // len(SERIES)
     return {
-        "color": SERIES[number % len(SERIES)], "linestyle": DASHES[turn % len(DASHES)],
-        "marker": MARKERS[turn % len(MARKERS)], "markersize": 3.5, "linewidth": 1.7,
-    }  # fmt: skip
+        "color": SERIES[number % len(SERIES)],
+        "linestyle": DASHES[turn % len(DASHES)],
+        "marker": MARKERS[turn % len(MARKERS)],
+        "markersize": 3.5,
+        "linewidth": 1.7,
+    }
 
 
 def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:

@@ -216,10 +216,13 @@ def _write_shard(
         name = tfrecords.shard_name(shard.number, size, len(good))
         path = Path(tfrecords.folder(output, size, shard.split)) / name
         labelled = shard.split != "test"
-        tfrecords.write_shard(path, (
-            tfrecords.Example(jpegs[size], photo.id, photo.label if labelled else None)
-            for photo, jpegs in good
-        ))  # fmt: skip
+        tfrecords.write_shard(
+            path,
+            (
+                tfrecords.Example(jpegs[size], photo.id, photo.label if labelled else None)
+                for photo, jpegs in good
+            ),
+        )
         files[str(size)] = str(path.relative_to(output))
     labels = Counter(photo.label for photo, _ in good)
     return {"files": files, "labels": labels, "kinds": kinds, "left_out": left_out}

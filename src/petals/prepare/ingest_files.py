@@ -126,9 +126,10 @@ def unique(found: list[Photo], summary: Summary) -> list[Photo]:
                 other = ", a test photo"
             summary.left_out[str(photo.path)] = f"same bytes as {same.path}{other}"
     if not first:
-        raise DataError("no usable photo was found" + "".join(
-            f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5)
-        ))  # fmt: skip
+        raise DataError(
+            "no usable photo was found"
+            + "".join(f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5))
+        )
     return sorted(first.values(), key=lambda photo: photo.digest)
 
 
@@ -148,8 +149,9 @@ def write_test_ids(output: Path, folder: Path | None, found: list[Photo], summar
     rows.writerow(("id", "file"))
     rows.writerows(
         (photo.id, photo.path.relative_to(folder).as_posix())
-        for photo in own if photo.digest in used
-    )  # fmt: skip
+        for photo in own
+        if photo.digest in used
+    )
     # A name may hold bytes that are no text.
     storage.write_text(path, text.getvalue().encode(errors="backslashreplace").decode())
 
@@ -203,9 +205,10 @@ def _check_folder(folder: Path) -> None:
 
 def _files(folder: Path) -> list[Path]:
     return [
-        path for path in sorted(folder.rglob("*"))
+        path
+        for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.name.startswith(".")
-    ]  # fmt: skip
+    ]
 
 
 def _is_file(path: Path) -> bool:

@@ -33,8 +33,15 @@ VERSION = 1  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
 # A run may resume with other values of these settings.
-FREE = ("output", "resume", "checkpoint_minutes", "time_limit", "accelerator", "remat",
-        "optimization_level")  # fmt: skip
+FREE = (
+    "output",
+    "resume",
+    "checkpoint_minutes",
+    "time_limit",
+    "accelerator",
+    "remat",
+    "optimization_level",
+)
 # Settings that came later, at the value that earlier runs had without knowing: the digest of such
 # a run stays what it was, and its checkpoint is found.
 ADDED: Mapping[str, tuple[Any, ...]] = {

@@ -118,8 +118,10 @@ def _of_folder(
         if values is None:
             batch_size = own.batch_size(batch_size) if on_one_device else batch_size
             run = _program(model, batch_size) if on_one_device else _predicting(model)
-            given = [(run, pipeline.images(own, batch_size, mirrored=view == 1))
-                     for view in range(min(views, 2))]  # fmt: skip
+            given = [
+                (run, pipeline.images(own, batch_size, mirrored=view == 1))
+                for view in range(min(views, 2))
+            ]
             if views > 2 and (change := augment.augmentation(level)):
                 on_device = in_step(model) and not on_one_device
                 run = _predicting(augmenting(model, change)) if on_device else run
@@ -128,8 +130,12 @@ def _of_folder(
                     for view in range(2, views)
                 ]
             values = np.stack(
-                [_one_view(run, dataset, own, view, batch_size, views, progress)
-                 for view, (run, dataset) in enumerate(given)], axis=1)  # fmt: skip
+                [
+                    _one_view(run, dataset, own, view, batch_size, views, progress)
+                    for view, (run, dataset) in enumerate(given)
+                ],
+                axis=1,
+            )
             _keep(path, values)
     return values, stored
 

@@ -67,8 +67,9 @@ def train_head(
         **watching,
     )
     dataset = _feature_batches(values, labels, num_classes, batch, seed)
-    head.fit(dataset, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0,
-             callbacks=[watch])  # fmt: skip
+    head.fit(
+        dataset, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
+    )
     watch.finish(head)
     classifier.head.set_weights([collectives.of_first(values) for values in head.get_weights()])
     return watch

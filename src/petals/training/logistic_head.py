@@ -83,12 +83,20 @@ def fit_head(
     scores = Scores.of(val.labels, apply_head(classifier, val))
     fitted = Scores.of(train.labels, apply_head(classifier, train))
     rows = [] if history is None else history
-    rows.append({
-        "phase": "head", "epoch": 1, "loss": fitted.loss, "accuracy": fitted.accuracy,
-        "val_loss": scores.loss, "val_accuracy": scores.accuracy,
-        "val_macro_f1": scores.macro_f1, "learning_rate": 0.0, "seconds": found.seconds,
-        "images_per_second": len(train.labels) * views * max(iterations, 1) / found.seconds,
-    })  # fmt: skip
+    rows.append(
+        {
+            "phase": "head",
+            "epoch": 1,
+            "loss": fitted.loss,
+            "accuracy": fitted.accuracy,
+            "val_loss": scores.loss,
+            "val_accuracy": scores.accuracy,
+            "val_macro_f1": scores.macro_f1,
+            "learning_rate": 0.0,
+            "seconds": found.seconds,
+            "images_per_second": len(train.labels) * views * max(iterations, 1) / found.seconds,
+        }
+    )
     record(rows)
     tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in losses.items())
     say(f"  head: log loss held out by C: {tried or 'not measured'}; C {strength:g} is taken")

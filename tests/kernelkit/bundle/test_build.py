@@ -137,19 +137,29 @@ def test_files_of_any_name_come_out_as_they_were(repository, tmp_path, notebook_
     ]
     for name in names:
         (repository.package / name).write_text(name)
-    repository.cells(notebook_code(
-        "import json, pathlib, blossom\n"
-        "found = pathlib.Path(blossom.__file__).parent.glob('*.txt')\n"
-        "print(json.dumps({path.name: path.read_text() for path in found}))"
-    ))  # fmt: skip
+    repository.cells(
+        notebook_code(
+            "import json, pathlib, blossom\n"
+            "found = pathlib.Path(blossom.__file__).parent.glob('*.txt')\n"
+            "print(json.dumps({path.name: path.read_text() for path in found}))"
+        )
+    )
     message = run(build(repository).text, tmp_path / "working", PYTHONUTF8="1")
     assert json.loads(message.strip().splitlines()[-1]) == {name: name for name in names}
 
 
-@pytest.mark.parametrize("cell", [
-    None, "x", {}, {"cell_type": "code", "source": None}, {"cell_type": "code", "source": [1]},
-    {"cell_type": "poem", "source": "x"}, {"cell_type": "code", "source": "'\ud83c'"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "cell",
+    [
+        None,
+        "x",
+        {},
+        {"cell_type": "code", "source": None},
+        {"cell_type": "code", "source": [1]},
+        {"cell_type": "poem", "source": "x"},
+        {"cell_type": "code", "source": "'\ud83c'"},
+    ],
+)
 def test_a_cell_that_is_none_is_named(repository, notebook_code, cell):
     repository.cells(notebook_code("1"), cell)
     with pytest.raises(errors.NotebookError, match="is not a notebook: cell 2"):

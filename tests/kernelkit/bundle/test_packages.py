@@ -95,15 +95,23 @@ def test_what_is_linked_rides_too(tmp_path):
     (package / "again").symlink_to(shared)
     found = [f.path for f in packages.files(package)]
     assert found == [
-        "blossom/__init__.py", "blossom/again/__init__.py", "blossom/again/deep/names.txt",
-        "blossom/inner/__init__.py", "blossom/inner/deep/names.txt",
-    ]  # fmt: skip
+        "blossom/__init__.py",
+        "blossom/again/__init__.py",
+        "blossom/again/deep/names.txt",
+        "blossom/inner/__init__.py",
+        "blossom/inner/deep/names.txt",
+    ]
     assert len(packages.files(package, ["blossom/again/*"])) == 3
 
 
-@pytest.mark.parametrize(("target", "message"), [
-    ("nowhere", "link to nothing"), (".", "folder that holds it"), ("..", "folder that holds it"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nowhere", "link to nothing"),
+        (".", "folder that holds it"),
+        ("..", "folder that holds it"),
+    ],
+)
 def test_a_link_that_cannot_ride_is_refused_by_name(tmp_path, target, message):
     package = tmp_path / "blossom"
     package.mkdir()

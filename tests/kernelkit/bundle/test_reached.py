@@ -33,11 +33,17 @@ def names(*sources: str) -> list[str]:
         ("!pip list\nfrom kit import last", ["__init__.py", "last.py"]),
         (
             "from kit.first import f",
-            ["__init__.py", "deep/__init__.py", "deep/inner.py", "first.py", "last.py",
-             "second.py"],
+            [
+                "__init__.py",
+                "deep/__init__.py",
+                "deep/inner.py",
+                "first.py",
+                "last.py",
+                "second.py",
+            ],
         ),
     ],
-)  # fmt: skip
+)
 def test_imports_are_followed(source, found):
     assert names("x = 1", source) == found
 

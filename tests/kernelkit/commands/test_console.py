@@ -48,12 +48,17 @@ def test_help_lists_the_commands_and_imports_nothing_heavy():
     began = busy()
     shown = run("--help")
     assert busy() - began < 0.3
-    assert [line.split()[0] for line in shown.stdout.splitlines()
-            if line.startswith("  ") and line.split()[0] in COMMANDS] == list(COMMANDS)  # fmt: skip
+    assert [
+        line.split()[0]
+        for line in shown.stdout.splitlines()
+        if line.startswith("  ") and line.split()[0] in COMMANDS
+    ] == list(COMMANDS)
     assert "_KERNELKIT_COMPLETE=bash_source" in shown.stdout
-    code = f"import sys; sys.argv = ['kernelkit', '--help']\n" \
-           f"from kernelkit.commands.console import main\n" \
-           f"try: main()\nfinally: print([m for m in {HEAVY!r} if m in sys.modules])"  # fmt: skip
+    code = (
+        f"import sys; sys.argv = ['kernelkit', '--help']\n"
+        f"from kernelkit.commands.console import main\n"
+        f"try: main()\nfinally: print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert loaded.stdout.splitlines()[-1] == "[]"
 
@@ -64,13 +69,19 @@ def test_the_version_is_the_distributions():
 
 def test_a_shell_can_complete_the_names():
     found = CliRunner().invoke(
-        main, prog_name="kernelkit",
-        env={"_KERNELKIT_COMPLETE": "bash_complete", "COMP_WORDS": "kernelkit re",
-             "COMP_CWORD": "1"},
-    )  # fmt: skip
+        main,
+        prog_name="kernelkit",
+        env={
+            "_KERNELKIT_COMPLETE": "bash_complete",
+            "COMP_WORDS": "kernelkit re",
+            "COMP_CWORD": "1",
+        },
+    )
     assert [line.partition(",")[2] for line in found.output.splitlines()] == [
-        "rehearse", "resume", "report",
-    ]  # fmt: skip
+        "rehearse",
+        "resume",
+        "report",
+    ]
 
 
 def test_a_command_that_is_not_there_is_one_line_and_2():
@@ -103,10 +114,14 @@ def test_the_help_of_every_command_says_all(name):
 @pytest.mark.parametrize("name", commands())
 def test_every_command_completes_its_options(name):
     found = CliRunner().invoke(
-        main, prog_name="kernelkit",
-        env={"_KERNELKIT_COMPLETE": "bash_complete", "COMP_WORDS": f"kernelkit {name} --qui",
-             "COMP_CWORD": str(1 + len(name.split()))},
-    )  # fmt: skip
+        main,
+        prog_name="kernelkit",
+        env={
+            "_KERNELKIT_COMPLETE": "bash_complete",
+            "COMP_WORDS": f"kernelkit {name} --qui",
+            "COMP_CWORD": str(1 + len(name.split())),
+        },
+    )
     assert found.output.splitlines() == ["plain,--quiet"]
 
 
@@ -120,9 +135,9 @@ def test_an_option_means_the_same_in_every_command():
     assert {name: kind for name, kind in kinds.items() if len(kind) > 1} == {}
 
 
-@pytest.mark.parametrize(("name", "tool"), [
-    (name, tool) for name, tool in invocation.TOOLS.items() if " " not in tool
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "tool"), [(name, tool) for name, tool in invocation.TOOLS.items() if " " not in tool]
+)
 def test_a_tool_is_the_same_command(monkeypatch, name, tool):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     assert runpy.run_path(str(ROOT / "tools" / tool))["main"] is commands()[name]

@@ -89,8 +89,9 @@ def test_a_server_that_never_answers_about_a_token_is_given_up(monkeypatch, serv
     silent.close()
 
 
-@pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.ERROR_503,
-                                  FaultKind.RESET])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.ERROR_503, FaultKind.RESET]
+)
 def test_asking_about_a_token_is_repeated(server, monkeypatch, timing, kind):
     with server.attach():
         monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")

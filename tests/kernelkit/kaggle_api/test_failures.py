@@ -55,8 +55,17 @@ def test_retry_after_is_seconds_or_a_date():
     assert 80 < failures.retry_after(email.utils.format_datetime(later, usegmt=True)) <= 90
 
 
-@pytest.mark.parametrize("header", ["inf", "-inf", "nan", "1e999", "Wed, 99 Oct 2015 07:28:00",
-                                    "Wed, 21 Oct 2015 07:28:00 +99999999999999"])  # fmt: skip
+@pytest.mark.parametrize(
+    "header",
+    [
+        "inf",
+        "-inf",
+        "nan",
+        "1e999",
+        "Wed, 99 Oct 2015 07:28:00",
+        "Wed, 21 Oct 2015 07:28:00 +99999999999999",
+    ],
+)
 def test_a_retry_after_that_says_nothing_is_none(header):
     assert failures.retry_after(header) is None
 

@@ -52,8 +52,15 @@ class Desk:
 
     def save(self, slug: str, text: str, **fields: Any) -> dict[str, Any]:
         """SaveKernel of a Python script, unless told otherwise."""
-        request = {"slug": f"tester/{slug}", "newTitle": slug, "text": text, "language": "python",
-                   "kernelType": "script", "isPrivate": True, **fields}  # fmt: skip
+        request = {
+            "slug": f"tester/{slug}",
+            "newTitle": slug,
+            "text": text,
+            "language": "python",
+            "kernelType": "script",
+            "isPrivate": True,
+            **fields,
+        }
         return self.call("SaveKernel", **request)
 
     def status(self, slug: str, version: int | None = None) -> str:
@@ -73,8 +80,13 @@ class Desk:
             time.sleep(0.05)
 
     def output(self, slug: str, version: int = 1, **fields: Any) -> dict[str, Any]:
-        return self.call("ListKernelSessionOutput", userName="tester", kernelSlug=slug,
-                         versionLabel=f"v{version}", **fields)  # fmt: skip
+        return self.call(
+            "ListKernelSessionOutput",
+            userName="tester",
+            kernelSlug=slug,
+            versionLabel=f"v{version}",
+            **fields,
+        )
 
     def log(self, slug: str, version: int = 1) -> str:
         """What the run said; a kernel that is slow to end says besides that it was interrupted."""
@@ -93,37 +105,67 @@ class Desk:
 
 SERVICES = {
     "kernels.KernelsApiService": {
-        "SaveKernel", "GetKernel", "ListKernels", "DeleteKernel", "GetKernelSessionStatus",
-        "ListKernelSessionOutput", "ListKernelFiles", "DownloadKernelOutput",
-        "GetAcceleratorQuotaStatistics", "GetKernelSessionLogsStream",
+        "SaveKernel",
+        "GetKernel",
+        "ListKernels",
+        "DeleteKernel",
+        "GetKernelSessionStatus",
+        "ListKernelSessionOutput",
+        "ListKernelFiles",
+        "DownloadKernelOutput",
+        "GetAcceleratorQuotaStatistics",
+        "GetKernelSessionLogsStream",
     },
     "blobs.BlobApiService": {"StartBlobUpload"},
     "datasets.DatasetApiService": {
-        "GetDatasetStatus", "CreateDataset", "CreateDatasetVersion", "ListDatasetFiles",
-        "GetDataset", "DeleteDataset", "ListDatasets", "DownloadDataset", "GetDatasetMetadata",
+        "GetDatasetStatus",
+        "CreateDataset",
+        "CreateDatasetVersion",
+        "ListDatasetFiles",
+        "GetDataset",
+        "DeleteDataset",
+        "ListDatasets",
+        "DownloadDataset",
+        "GetDatasetMetadata",
     },
     "competitions.CompetitionApiService": {
-        "ListDataFiles", "DownloadDataFile", "DownloadDataFiles", "StartSubmissionUpload",
-        "CreateSubmission", "CreateCodeSubmission", "GetSubmission", "ListSubmissions",
-        "GetSubmissionLimits", "GetLeaderboard", "DownloadLeaderboard",
+        "ListDataFiles",
+        "DownloadDataFile",
+        "DownloadDataFiles",
+        "StartSubmissionUpload",
+        "CreateSubmission",
+        "CreateCodeSubmission",
+        "GetSubmission",
+        "ListSubmissions",
+        "GetSubmissionLimits",
+        "GetLeaderboard",
+        "DownloadLeaderboard",
     },
     "security.OAuthService": {"IntrospectToken"},
-}  # fmt: skip
+}
 
 
 def notebook(*cells: str, **metadata: Any) -> str:
     """The JSON of a notebook with a kernelspec, unless the metadata say otherwise."""
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    return json.dumps({
-        "cells": [
-            {"cell_type": "code", "id": f"cell-{n}", "source": cell, "metadata": {},
-             "outputs": [], "execution_count": None}
-            for n, cell in enumerate(cells)
-        ],
-        "metadata": spec | metadata,
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    })  # fmt: skip
+    return json.dumps(
+        {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "id": f"cell-{n}",
+                    "source": cell,
+                    "metadata": {},
+                    "outputs": [],
+                    "execution_count": None,
+                }
+                for n, cell in enumerate(cells)
+            ],
+            "metadata": spec | metadata,
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
 
 
 @pytest.fixture(scope="module")

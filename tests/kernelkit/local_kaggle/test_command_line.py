@@ -43,10 +43,14 @@ print("made the files")
 """
     (folder / "work.ipynb").write_text(make_notebook(cell))
     metadata = {
-        "id": "tester/pushed-kernel", "title": "Pushed Kernel", "code_file": "work.ipynb",
-        "language": "python", "kernel_type": "notebook", "enable_internet": False,
+        "id": "tester/pushed-kernel",
+        "title": "Pushed Kernel",
+        "code_file": "work.ipynb",
+        "language": "python",
+        "kernel_type": "notebook",
+        "enable_internet": False,
         "competition_sources": ["flowers", "c/flowers"],
-    }  # fmt: skip
+    }
     (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
     done = context.cli("kernels", "push", "-p", str(folder), "-t", "120")
     assert "Kernel version 1 successfully pushed" in done.stdout, done.stderr
@@ -154,8 +158,9 @@ def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context):
 def test_competition_files_and_downloads(context):
     assert "train/00.tfrec" in context.cli("competitions", "files", "flowers").stdout
     target = context.folder / "downloads"
-    done = context.cli("competitions", "download", "flowers", "-f", "sample_submission.csv",
-                    "-p", str(target))  # fmt: skip
+    done = context.cli(
+        "competitions", "download", "flowers", "-f", "sample_submission.csv", "-p", str(target)
+    )
     assert done.returncode == 0, done.stderr
     assert (target / "sample_submission.csv").read_text().startswith("id,label")
     context.cli("competitions", "download", "flowers", "-p", str(target))
@@ -170,8 +175,19 @@ def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
     done = context.cli("competitions", "submit", "flowers", "-f", str(file), "-m", "by file")
     assert "Successfully submitted" in done.stdout, done.stderr
     assert "4 submissions remaining today" in done.stdout
-    done = context.cli("competitions", "submit", "flowers", "-f", "submission.csv",
-                    "-k", "tester/pushed-kernel", "-v", "1", "-m", "by kernel")  # fmt: skip
+    done = context.cli(
+        "competitions",
+        "submit",
+        "flowers",
+        "-f",
+        "submission.csv",
+        "-k",
+        "tester/pushed-kernel",
+        "-v",
+        "1",
+        "-m",
+        "by kernel",
+    )
     assert "Successfully submitted" in done.stdout, done.stderr
     done = context.cli("competitions", "submissions", "flowers", "-v")
     scores = {r["description"]: r["publicScore"] for r in csv.DictReader(done.stdout.splitlines())}

@@ -43,8 +43,13 @@ def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
     limits = ServerLimits(lag_seconds=0)
     with LocalKaggle(tmp_path, limits=limits) as first:
         url, key = first.url, first.key()
-        save = {"slug": "tester/long-one", "newTitle": "long one", "language": "python",
-                "kernelType": "script", "text": "import time; time.sleep(60)"}  # fmt: skip
+        save = {
+            "slug": "tester/long-one",
+            "newTitle": "long one",
+            "language": "python",
+            "kernelType": "script",
+            "text": "import time; time.sleep(60)",
+        }
         post(url, key, "SaveKernel", **save)
         while post(url, key, "GetKernelSessionStatus", **LONG_ONE).get("status") != "RUNNING":
             pass

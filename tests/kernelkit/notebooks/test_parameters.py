@@ -29,12 +29,22 @@ def test_defaults_and_types_come_from_the_cell():
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("epochs=7", 7), ("dropout=0", 0.0), ("rate=2e-4", 2e-4), ("device=tpu", "tpu"),
-        ("part=last:12", "last:12"), ("part=block:conv5", "block:conv5"), ("loud=true", True),
-        ("plain=False", False), ("sizes=[3]", [3]), ("note=x=y", "x=y"), ("note=5", "5"),
-        ("weights=a/b.h5", "a/b.h5"), ("anything=4", 4), ("anything=word", "word"),
+        ("epochs=7", 7),
+        ("dropout=0", 0.0),
+        ("rate=2e-4", 2e-4),
+        ("device=tpu", "tpu"),
+        ("part=last:12", "last:12"),
+        ("part=block:conv5", "block:conv5"),
+        ("loud=true", True),
+        ("plain=False", False),
+        ("sizes=[3]", [3]),
+        ("note=x=y", "x=y"),
+        ("note=5", "5"),
+        ("weights=a/b.h5", "a/b.h5"),
+        ("anything=4", 4),
+        ("anything=word", "word"),
     ],
-)  # fmt: skip
+)
 def test_values_on_a_command_line(text, value):
     (found,) = resolve(KNOWN, [text]).values()
     assert found == value

@@ -66,8 +66,9 @@ def test_they_are_installed_in_the_session_and_uploaded_once(kaggle, garden):
     assert name.startswith("soil-moisture-wheels-")
     assert versions == ["1"]
     assert files == [
-        "bloom_of_a_wheel-1.0-py3-none-any.whl", "stem_of_a_wheel-1.5-py3-none-any.whl",
-    ]  # fmt: skip
+        "bloom_of_a_wheel-1.0-py3-none-any.whl",
+        "stem_of_a_wheel-1.5-py3-none-any.whl",
+    ]
     assert f"attached as tester/{name}" in garden.message
     assert "the image of CPU sessions does not hold" not in garden.message
 
@@ -95,12 +96,14 @@ def test_a_dry_run_shows_them_and_uploads_nothing(kaggle, garden):
 
 
 def test_faults_make_no_second_version(kaggle, garden):
-    kaggle.faults = FaultSchedule([
-        Fault("GetDatasetStatus", 1, FaultKind.ERROR_503),
-        Fault("Upload", 1, FaultKind.ERROR_503),
-        Fault("CreateDataset", 1, FaultKind.LOST_ANSWER),
-        Fault("GetDatasetStatus", 3, FaultKind.THROTTLED),
-    ])  # fmt: skip
+    kaggle.faults = FaultSchedule(
+        [
+            Fault("GetDatasetStatus", 1, FaultKind.ERROR_503),
+            Fault("Upload", 1, FaultKind.ERROR_503),
+            Fault("CreateDataset", 1, FaultKind.LOST_ANSWER),
+            Fault("GetDatasetStatus", 3, FaultKind.THROTTLED),
+        ]
+    )
     assert (garden.push() / "versions.txt").is_file()
     assert len(kaggle.faults.fired) == 4
     assert [versions for versions, _ in uploaded(kaggle).values()] == [["1"]]

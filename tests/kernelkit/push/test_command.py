@@ -62,12 +62,14 @@ def test_a_push_under_papermill_brings_every_file_home_byte_for_byte(repository,
 
 def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle, notebook_code):
     note = "E0000 00:00:1795307956.163175    7820 platform.cc:52] failed call"
-    repository.cells(notebook_code(
-        "import sys\n"
-        "for n in range(1, 201):\n"
-        "    print(f'  tune {n}/200  F1 0.{n:03}  9 images/s  0:07 left')\n"
-        f"print({note!r}, file=sys.stderr)"
-    ))  # fmt: skip
+    repository.cells(
+        notebook_code(
+            "import sys\n"
+            "for n in range(1, 201):\n"
+            "    print(f'  tune {n}/200  F1 0.{n:03}  9 images/s  0:07 left')\n"
+            f"print({note!r}, file=sys.stderr)"
+        )
+    )
     repository.describe(enable_tpu=False, machine_shape=None)
     repository.push()
 
@@ -165,11 +167,15 @@ def test_a_kernel_of_ones_own_that_is_not_there_is_missed_before_the_push(reposi
         repository.push("files=1")
     assert "pushed" not in repository.message
 
-    repository.describe(id="INSERT_USERNAME/blossom-sweep", title="Blossom sweep",
-                        kernel_sources=[])  # fmt: skip
+    repository.describe(
+        id="INSERT_USERNAME/blossom-sweep", title="Blossom sweep", kernel_sources=[]
+    )
     repository.push("files=1")
-    repository.describe(id="INSERT_USERNAME/blossom-train", title="Blossom train",
-                        kernel_sources=["INSERT_USERNAME/blossom-sweep"])  # fmt: skip
+    repository.describe(
+        id="INSERT_USERNAME/blossom-train",
+        title="Blossom train",
+        kernel_sources=["INSERT_USERNAME/blossom-sweep"],
+    )
     assert repository.push("files=1")
 
 
@@ -252,16 +258,25 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
     folder = repository.runs / "rehearsal-blossom-train-v1"
     assert [p.name for p in folder.iterdir()] == [".kernelkit"]
     assert sorted(p.name for p in (folder / ".kernelkit").iterdir()) == [
-        "fetched.jsonl", "log.json", "log.txt", "push.json", "pushed.ipynb",
-    ]  # fmt: skip
+        "fetched.jsonl",
+        "log.json",
+        "log.txt",
+        "push.json",
+        "pushed.ipynb",
+    ]
 
 
 @pytest.mark.parametrize(
     "kind",
-    [FaultKind.HTML, FaultKind.REPEATED_PAGE,
-     *(pytest.param(kind, marks=pytest.mark.long)
-       for kind in (FaultKind.THROTTLED, FaultKind.ERROR_500, FaultKind.RESET))],
-)  # fmt: skip
+    [
+        FaultKind.HTML,
+        FaultKind.REPEATED_PAGE,
+        *(
+            pytest.param(kind, marks=pytest.mark.long)
+            for kind in (FaultKind.THROTTLED, FaultKind.ERROR_500, FaultKind.RESET)
+        ),
+    ],
+)
 def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing, kind):
     short = replace(timing, retries=replace(timing.retries, attempts=2))
     kaggle.faults = FaultSchedule([Fault("ListKernelSessionOutput", 0, kind)])
@@ -353,8 +368,15 @@ def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle, notebo
 
     folder = repository.push()
 
-    for name in ("push.json", "log.txt", "log.json", "run.ipynb", "report.html", "model.h5",
-                 "model.h5.part"):  # fmt: skip
+    for name in (
+        "push.json",
+        "log.txt",
+        "log.json",
+        "run.ipynb",
+        "report.html",
+        "model.h5",
+        "model.h5.part",
+    ):
         assert (folder / name).read_text() == f"the run's own {name}"
     aside = folder / ".kernelkit" / "outputs"
     for name in (".kernelkit/push.json", ".kernelkit/log.txt", ".KernelKit/x"):
@@ -429,9 +451,13 @@ def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle):
 
 @pytest.mark.parametrize(
     ("code", "kind"),
-    [(403, errors.RefusedError), (404, errors.RefusedError), (400, errors.RefusedError),
-     (401, errors.CredentialsError)],
-)  # fmt: skip
+    [
+        (403, errors.RefusedError),
+        (404, errors.RefusedError),
+        (400, errors.RefusedError),
+        (401, errors.CredentialsError),
+    ],
+)
 def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch, code, kind):
     from kernelkit.local_kaggle.execution.sessions import Sessions
     from kernelkit.local_kaggle.services.wire import ApiError
@@ -558,8 +584,10 @@ def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kagg
     assert caught.value.exit_code == 10
 
 
-@pytest.mark.parametrize(("name", "code"), [("DataError", 11), ("WeightsError", 11),
-                                             ("SettingError", 2), ("BudError", 6)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("DataError", 11), ("WeightsError", 11), ("SettingError", 2), ("BudError", 6)],
+)
 def test_a_run_says_by_an_exceptions_name_why_it_ended(
     repository, kaggle, notebook_code, name, code
 ):

@@ -37,8 +37,11 @@ def told(timing):
 
 
 def names(folder):
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")
-            if path.is_file() and ".kernelkit" not in path.parts}  # fmt: skip
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.*")
+        if path.is_file() and ".kernelkit" not in path.parts
+    }
 
 
 def test_only_the_files_that_fit_come_home(server, repository, told, tmp_path):

@@ -53,12 +53,23 @@ def right(folder):
     )
 
 
-@pytest.mark.parametrize("kind", [FaultKind.TRUNCATED, FaultKind.STALLED, FaultKind.WRONG_LENGTH,
-                                  FaultKind.EXPIRED_LINK, FaultKind.RESET, FaultKind.HANG,
-                                  FaultKind.THROTTLED, FaultKind.ERROR_503])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FaultKind.TRUNCATED,
+        FaultKind.STALLED,
+        FaultKind.WRONG_LENGTH,
+        FaultKind.EXPIRED_LINK,
+        FaultKind.RESET,
+        FaultKind.HANG,
+        FaultKind.THROTTLED,
+        FaultKind.ERROR_503,
+    ],
+)
 def test_a_download_that_goes_wrong_is_made_again(server, fetch, tmp_path, kind):
-    faults = [Fault("Download", n, kind, 3.0 if kind is FaultKind.STALLED else 0.2)
-              for n in (1, 5, 6, 20)]  # fmt: skip
+    faults = [
+        Fault("Download", n, kind, 3.0 if kind is FaultKind.STALLED else 0.2) for n in (1, 5, 6, 20)
+    ]
     fetched = fetch(*faults)
     assert len(server.faults.fired) == 4
     assert right(tmp_path / "home")
@@ -131,12 +142,15 @@ def test_errors_never_repeat_a_signed_link(fetch):
     assert str(FILES + 2) in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("n" * 300 + ".bin", "longer than a disk takes"),
-    ("🌸" * 64, "longer than a disk takes"),
-    ("deep/" * 700 + "x.bin", "longer than a disk takes"),
-    ("half \ud83c.bin", "not Unicode"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("n" * 300 + ".bin", "longer than a disk takes"),
+        ("🌸" * 64, "longer than a disk takes"),
+        ("deep/" * 700 + "x.bin", "longer than a disk takes"),
+        ("half \ud83c.bin", "not Unicode"),
+    ],
+)
 def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, message):
     listed = fetch.kaggle.outputs(KERNEL, 1)
     odd = Outputs((*listed.files, Output(name, listed.files[0].url)), listed.log)

@@ -44,8 +44,12 @@ def test_lines_of_another_time_do_no_harm(book):
     book.begin(push())
     with book.path.open("a") as file:
         file.write('\nnot json\n[1]\n{"kernel": "only"}\n')
-        file.write(json.dumps({"kernel": "a/b", "content": "", "git": "", "accelerator": "",
-                               "added_later": 1}) + "\n")  # fmt: skip
+        file.write(
+            json.dumps(
+                {"kernel": "a/b", "content": "", "git": "", "accelerator": "", "added_later": 1}
+            )
+            + "\n"
+        )
     assert [p.kernel for p in book.pushes()] == ["me/blossom", "a/b"]
     book.begin(push(kernel="me/new"))
     assert "not json" in book.path.read_text()

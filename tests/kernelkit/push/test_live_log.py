@@ -77,8 +77,11 @@ def test_lines_after_papermills_report_are_left_out():
 
 
 def test_a_failure_outside_any_cell_is_its_last_traceback():
-    log = as_log("Traceback (most recent call last):\n  a\nOSError: first\n", "\nTraceback (most ",
-                 "recent call last):\n  b\nMemoryError: last\n")  # fmt: skip
+    log = as_log(
+        "Traceback (most recent call last):\n  a\nOSError: first\n",
+        "\nTraceback (most ",
+        "recent call last):\n  b\nMemoryError: last\n",
+    )
     assert logs.failure(log).traceback.endswith("MemoryError: last")
 
 

@@ -38,8 +38,8 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
         ({"title": "abc"}, "title 'abc' is shorter"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
-        ({"language": "r"}, "kernelkit pushes \"python\""),
-        ({"kernel_type": "script"}, "kernelkit pushes a \"notebook\""),
+        ({"language": "r"}, 'kernelkit pushes "python"'),
+        ({"kernel_type": "script"}, 'kernelkit pushes a "notebook"'),
         ({"dataset_sources": ["datasets/me/data"]}, "write 'me/data'"),
         ({"kernel_sources": ["code/me/kernel"]}, "write 'me/kernel'"),
         ({"competition_sources": ["c/garden"]}, "write 'garden'"),
@@ -57,7 +57,7 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"docker_image_pinning_type": "original"}, "docker_image_pinning_type pins"),
         ({"docker_image_pinning_type": "newest"}, "original or latest"),
     ],
-)  # fmt: skip
+)
 def test_a_trap_is_an_error(repository, changes, message):
     repository.describe(**changes)
     assert any(message in text for text in errors_of(repository)), errors_of(repository)
@@ -81,9 +81,12 @@ def test_a_doubt_is_a_warning(repository, changes, message):
 
 def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_reads_it(repository):
     repository.describe(
-        enable_gpu="false", enable_tpu="False", enable_internet="false", is_private="true",
+        enable_gpu="false",
+        enable_tpu="False",
+        enable_internet="false",
+        is_private="true",
         machine_shape="",
-    )  # fmt: skip
+    )
     planned = plan.make(None, (), repository.metadata, None, None)
     assert planned.findings == ()
     told = {name: planned.save_fields[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
@@ -294,8 +297,11 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository):
     other = repository.notebook.with_name("other.ipynb")
     other.write_text(repository.notebook.read_text())
     own = other.with_name("other.kernel-metadata.json")
-    values = {"id": "INSERT_USERNAME/blossom-other", "title": "Blossom other",
-              "code_file": "other.ipynb"}  # fmt: skip
+    values = {
+        "id": "INSERT_USERNAME/blossom-other",
+        "title": "Blossom other",
+        "code_file": "other.ipynb",
+    }
     own.write_text(json.dumps({**repository.values, **values}))
 
     for half in (other, other.with_suffix(".py")):
@@ -437,11 +443,14 @@ def test_metadata_that_is_no_object_is_named(repository, text):
         findings(repository)
 
 
-@pytest.mark.parametrize("source", [
-    "from kaggle_secrets import UserSecretsClient",
-    "def token():\n    import kaggle_secrets\n    return kaggle_secrets",
-    "try:\n    from kaggle_secrets import UserSecretsClient\nexcept ImportError:\n    pass",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from kaggle_secrets import UserSecretsClient",
+        "def token():\n    import kaggle_secrets\n    return kaggle_secrets",
+        "try:\n    from kaggle_secrets import UserSecretsClient\nexcept ImportError:\n    pass",
+    ],
+)
 def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(
     repository, notebook_code, source
 ):

@@ -87,9 +87,12 @@ def push_by_command(server, repository):
     """The same by the installed command, in a process of its own."""
     done = subprocess.run(
         [COMMAND, "push", "--metadata", repository.metadata, "-p", f"files={FILES}"],
-        cwd=repository.root, env=server.client_environment() | {"PYTHONWARNINGS": "ignore"},
-        capture_output=True, text=True, timeout=LONGEST_COMMAND,
-    )  # fmt: skip
+        cwd=repository.root,
+        env=server.client_environment() | {"PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_COMMAND,
+    )
     message = done.stdout + done.stderr
     assert "Traceback (most recent call last)" not in message
     return ENDINGS.get(done.returncode, done.returncode), message

@@ -61,9 +61,12 @@ def rehearsal(repository, notebook_code):
     repository.describe(enable_tpu=False, machine_shape=None)
     push = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         preexec_fn=default_signals,
-    )  # fmt: skip
+    )
     for line in push.stdout:
         if "asleep" in line:
             break

@@ -36,10 +36,20 @@ def save(server, repository, timing):
         yield save
 
 
-@pytest.mark.parametrize("kind", [FaultKind.LOST_ANSWER, FaultKind.RESET, FaultKind.HANG,
-                                  FaultKind.HTML, FaultKind.ERROR_500, FaultKind.ERROR_502,
-                                  FaultKind.ERROR_503, FaultKind.THROTTLED,
-                                  FaultKind.THROTTLED_RETRY_AFTER])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FaultKind.LOST_ANSWER,
+        FaultKind.RESET,
+        FaultKind.HANG,
+        FaultKind.HTML,
+        FaultKind.ERROR_500,
+        FaultKind.ERROR_502,
+        FaultKind.ERROR_503,
+        FaultKind.THROTTLED,
+        FaultKind.THROTTLED_RETRY_AFTER,
+    ],
+)
 def test_one_failure_makes_one_version(server, save, kind):
     save()
     saved = save(Fault("SaveKernel", 1, kind))

@@ -76,8 +76,16 @@ def test_a_no_leaves_everything(server, repository, stopping, timing):
     assert states(repository) == [ledgers.QUEUED]
 
 
-@pytest.mark.parametrize("kind", [FaultKind.LOST_ANSWER, FaultKind.RESET, FaultKind.HTML,
-                                  FaultKind.ERROR_503, FaultKind.THROTTLED])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FaultKind.LOST_ANSWER,
+        FaultKind.RESET,
+        FaultKind.HTML,
+        FaultKind.ERROR_503,
+        FaultKind.THROTTLED,
+    ],
+)
 def test_a_fault_on_the_way_is_asked_past(server, repository, stopping, timing, kind):
     repository.push(wait=False)
     server.faults = FaultSchedule([Fault("DeleteKernel", 1, kind)])

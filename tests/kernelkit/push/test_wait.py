@@ -163,8 +163,9 @@ def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(
     with pytest.raises(errors.NetworkError, match="goes on there"):
         wait("running", throttle)
     assert wait.clock.time < 2000
-    assert any("though Kaggle says 24 h" in text for event, text in wait.message
-               if event == "retrying")  # fmt: skip
+    assert any(
+        "though Kaggle says 24 h" in text for event, text in wait.message if event == "retrying"
+    )
     with pytest.raises(errors.DeadlineError):
         wait("queued", throttle, queue=600.0)
     assert wait.clock.time < 700

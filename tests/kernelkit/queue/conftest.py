@@ -49,11 +49,16 @@ class Store:
 
     def files(self):
         """The value of `files` that each version was pushed with, in order."""
-        texts = [json.loads(row[0])["text"]
-                 for row in self.run("SELECT request FROM versions ORDER BY created")]  # fmt: skip
+        texts = [
+            json.loads(row[0])["text"]
+            for row in self.run("SELECT request FROM versions ORDER BY created")
+        ]
         cells = [cell["source"] for text in texts for cell in json.loads(text)["cells"]]
-        return [int(source.split("files = ")[1].split()[0]) for source in cells
-                if source.lstrip("# ").startswith("Parameters")]  # fmt: skip
+        return [
+            int(source.split("files = ")[1].split()[0])
+            for source in cells
+            if source.lstrip("# ").startswith("Parameters")
+        ]
 
 
 @pytest.fixture
@@ -83,13 +88,15 @@ def queue(repository, timing):
 
     class Commands:
         def add(self, *parameters, **options):
-            return add(None, parameters, metadata=repository.metadata, stream=io.StringIO(),
-                       **options)  # fmt: skip
+            return add(
+                None, parameters, metadata=repository.metadata, stream=io.StringIO(), **options
+            )
 
         def run(self, **options):
             self.stream = io.StringIO()
-            work_off(as_json=True, stream=self.stream, timing=timing, runs=repository.runs,
-                     **options)  # fmt: skip
+            work_off(
+                as_json=True, stream=self.stream, timing=timing, runs=repository.runs, **options
+            )
 
         def events(self, name):
             events = map(json.loads, self.stream.getvalue().splitlines())

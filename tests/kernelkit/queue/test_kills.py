@@ -35,7 +35,7 @@ def assert_each_ran_once(store, repository, pushes):
     made = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
     assert [(p.version, p.state) for p in made] == [
         (version, "complete") for version in range(1, pushes + 1)
-    ]  # fmt: skip
+    ]
     for push in made:
         folder = repository.runs / f"rehearsal-blossom-train-v{push.version}"
         assert (folder / "metrics.json").is_file()
@@ -105,9 +105,13 @@ def run_through_kills(queue, dying, rng, fewest, most):
             return killed
 
 
-@pytest.mark.parametrize(("seed", "pushes"), [
-    (0, 1), *(pytest.param(seed, 5, marks=pytest.mark.long) for seed in range(1, 5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seed", "pushes"),
+    [
+        (0, 1),
+        *(pytest.param(seed, 5, marks=pytest.mark.long) for seed in range(1, 5)),
+    ],
+)
 def test_killed_at_random_steps(server, queue, store, repository, dying, seed, pushes):
     rng = random.Random(seed)
     for files in range(pushes):
@@ -167,8 +171,13 @@ def test_killed_with_minus_9(server, queue, store, repository, seed):
 
     def run():
         command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(repository.runs)]
-        return subprocess.Popen(command, cwd=repository.root, env=environment,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+        return subprocess.Popen(
+            command,
+            cwd=repository.root,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
 
     killed = 0
     for steps in (1, 2, 1, 2):

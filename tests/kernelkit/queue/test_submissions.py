@@ -32,8 +32,9 @@ def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repo
     for _ in range(5):
         store.run(
             "INSERT INTO submissions (competition, user, description, name, size, created, status,"
-            " score) VALUES ('meadow', 'tester', 'earlier', 'a.csv', 1, ?, 'COMPLETE', '0.5')", now,
-        )  # fmt: skip
+            " score) VALUES ('meadow', 'tester', 'earlier', 'a.csv', 1, ?, 'COMPLETE', '0.5')",
+            now,
+        )
     queue.add("files=1", submit="one")
     with pytest.raises(errors.CapacityError, match="no more submissions today"):
         queue.run()
@@ -59,8 +60,9 @@ def test_it_goes_on_from_what_the_last_run_left(server, queue, store, repository
     queue.add("files=1")
     queue.add("files=2", continues=True)
     queue.run()
-    requests = [json.loads(row[0]) for row in
-                store.run("SELECT request FROM versions ORDER BY created")]  # fmt: skip
+    requests = [
+        json.loads(row[0]) for row in store.run("SELECT request FROM versions ORDER BY created")
+    ]
     attached = [request.get("kernelDataSources", []) for request in requests]
     assert attached == [[], ["tester/blossom-train"]]
 

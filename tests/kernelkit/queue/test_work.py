@@ -22,9 +22,13 @@ def assert_none_overlap(store):
         assert ended <= queued
 
 
-@pytest.mark.parametrize(("pushes", "hours", "fit"), [
-    (2, 16, 1), pytest.param(5, 6, 3, marks=pytest.mark.long),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pushes", "hours", "fit"),
+    [
+        (2, 16, 1),
+        pytest.param(5, 6, 3, marks=pytest.mark.long),
+    ],
+)
 def test_pushes_never_overlap_and_keep_to_the_weeks_hours(
     server, queue, store, repository, pushes, hours, fit
 ):

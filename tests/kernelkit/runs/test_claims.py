@@ -85,8 +85,9 @@ def test_a_session_takes_the_folder_it_filled_and_no_other(tmp_path):
 def test_a_source_is_known_however_its_json_is_written():
     cells = [{"cell_type": "code", "metadata": {}, "source": "a = 1\nb = 2"}]
     split = [{"cell_type": "code", "metadata": {"tags": []}, "source": ["a = 1\n", "b = 2"]}]
-    text, other = (json.dumps({"cells": c, "metadata": {}}, indent=n) for c, n in
-                   ((cells, None), (split, 2)))  # fmt: skip
+    text, other = (
+        json.dumps({"cells": c, "metadata": {}}, indent=n) for c, n in ((cells, None), (split, 2))
+    )
     assert claims.source_of(text) == claims.source_of(other)
     assert claims.source_of(text) != claims.source_of(text.replace("b = 2", "b = 3"))
     assert claims.source_of("no notebook") != claims.source_of("another")

@@ -30,10 +30,12 @@ def runs(tmp_path):
         folder = tmp_path / "runs" / name
         folder.mkdir(parents=True)
         metrics = {
-            "macro_f1": score, "seconds": 1234.5 + hour,
+            "macro_f1": score,
+            "seconds": 1234.5 + hour,
             "device": {"name": device, "replicas": 8 if "TPU" in device else 1},
-            "parameters": {"backbone": "VGG16"}, "data": {"source": "folder /x/flowers", "val": 50},
-        }  # fmt: skip
+            "parameters": {"backbone": "VGG16"},
+            "data": {"source": "folder /x/flowers", "val": 50},
+        }
         (folder / "metrics.json").write_text(json.dumps(metrics))
         os.utime(folder / "metrics.json", (1e9 + 3600 * hour,) * 2)
         (folder / "report.html").write_text("<p>report</p>")
@@ -100,8 +102,11 @@ def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
     page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
     own = [run for run in told(page)["runs"] if run["group"] == "shapes"]
     assert [run["name"] for run in own] == [
-        "shape=up seed=0", "shape=up seed=1", "shape=down seed=0", "shape=down seed=1",
-    ]  # fmt: skip
+        "shape=up seed=0",
+        "shape=up seed=1",
+        "shape=down seed=0",
+        "shape=down seed=1",
+    ]
     assert {run["setting"] for run in own} == {"shape=up", "shape=down"}
     assert told(page)["sweeps"] == [{"name": "shapes", "href": "shapes/index.html", "count": 4}]
 

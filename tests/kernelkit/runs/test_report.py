@@ -14,8 +14,10 @@ from kernelkit.runs.report import report
 def executed(title="Tulips"):
     notebook = nbformat.v4.new_notebook()
     output = nbformat.v4.new_output("stream", text="macro F1 0.9\n")
-    notebook.cells = [nbformat.v4.new_markdown_cell(f"# {title}"),
-                      nbformat.v4.new_code_cell("print(score)", outputs=[output])]  # fmt: skip
+    notebook.cells = [
+        nbformat.v4.new_markdown_cell(f"# {title}"),
+        nbformat.v4.new_code_cell("print(score)", outputs=[output]),
+    ]
     return nbformat.writes(notebook)
 
 

@@ -10,14 +10,22 @@ from kernelkit.pages import shell
 from kernelkit.runs import report_page
 from kernelkit.shown import Section, Shown
 
-SHOWN = Shown("f1", ("model",), {"f1": "F1", "seconds": "seconds", "accuracy": "accuracy"},
-              (Section("Score of each class", "f.csv", "bars"),))  # fmt: skip
+SHOWN = Shown(
+    "f1",
+    ("model",),
+    {"f1": "F1", "seconds": "seconds", "accuracy": "accuracy"},
+    (Section("Score of each class", "f.csv", "bars"),),
+)
 METRICS = {
-    "f1": 0.91, "seconds": 851.0, "accuracy": 0.9, "ended": "2026-11-22T03:00:00+00:00",
+    "f1": 0.91,
+    "seconds": 851.0,
+    "accuracy": 0.9,
+    "ended": "2026-11-22T03:00:00+00:00",
     "device": {"name": "v5e TPU", "replicas": 8},
     "data": {"source": "folder x/flowers", "image_size": 64, "train": 2492, "val": 520},
-    "versions": {"python": "3.12"}, "git": {"sha": "0" * 40, "dirty": True},
-}  # fmt: skip
+    "versions": {"python": "3.12"},
+    "git": {"sha": "0" * 40, "dirty": True},
+}
 
 
 @pytest.fixture
@@ -27,10 +35,12 @@ def notebook():
     made.cells = [
         nbformat.v4.new_markdown_cell("# Train it"),
         nbformat.v4.new_code_cell(told, metadata={"tags": ["parameters"]}),
-        nbformat.v4.new_code_cell('dropout = 0.5\nmodel = "b"\noutput = "here"',
-                                  metadata={"tags": ["injected-parameters"]}),
+        nbformat.v4.new_code_cell(
+            'dropout = 0.5\nmodel = "b"\noutput = "here"',
+            metadata={"tags": ["injected-parameters"]},
+        ),
         nbformat.v4.new_code_cell("1"),
-    ]  # fmt: skip
+    ]
     return made
 
 
@@ -55,21 +65,29 @@ def test_the_first_screen(notebook, folder):
     assert "Train it · 02_train-1122-031200" in page
     assert "flowers: 2,492 train, 520 val · v5e TPU × 8" in page
     cards = re.findall(r"<b>([^<]*)</b><span>([^<]*)</span>", page)
-    assert cards == [("0.9100", "F1"), ("14 min 11 s", "time"), ("0.9000", "accuracy"),
-                     ("v5e TPU × 8", "device")]  # fmt: skip
+    assert cards == [
+        ("0.9100", "F1"),
+        ("14 min 11 s", "time"),
+        ("0.9000", "accuracy"),
+        ("v5e TPU × 8", "device"),
+    ]
     assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
     assert "<li>seed=0</li>" in page.partition("<details>")[2]
     assert re.findall('<section id="([^"]*)"', page) == [
-        "curves", "settings", "part-score-of-each-class", "notebook",
-    ]  # fmt: skip
+        "curves",
+        "settings",
+        "part-score-of-each-class",
+        "notebook",
+    ]
     assert "<details open>" not in page
 
 
 def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folder):
     curves = told(report_page.render(notebook, METRICS, SHOWN, folder))["curves"]
     assert [curve["label"] for curve in curves] == [
-        "F1: highest 0.7500, epoch 2", "Loss: lowest 1.5000, epoch 2",
-    ]  # fmt: skip
+        "F1: highest 0.7500, epoch 2",
+        "Loss: lowest 1.5000, epoch 2",
+    ]
     assert curves[1]["series"] == [
         {"label": "validation", "values": [2, 1.5, 1.7]},
         {"label": "training", "values": [2, 1, 1]},

@@ -68,11 +68,20 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
     (tmp_path / "metrics.json").write_text(json.dumps(metrics("cpu")))
     (tmp_path / "curves.png").write_bytes(PIXEL)
     run_folder.keep(tmp_path, '[{"data": "epoch 1\\n"}]', "")
-    pushed = json.dumps({"cells": [
-        {"cell_type": "code", "metadata": {"tags": ["bundle"]}, "source": "carried",
-         "outputs": [], "execution_count": None},
-        {"cell_type": "markdown", "metadata": {}, "source": "# Words"},
-    ]})  # fmt: skip
+    pushed = json.dumps(
+        {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "metadata": {"tags": ["bundle"]},
+                    "source": "carried",
+                    "outputs": [],
+                    "execution_count": None,
+                },
+                {"cell_type": "markdown", "metadata": {}, "source": "# Words"},
+            ]
+        }
+    )
     assembled = run_folder._assembled(tmp_path, "me/blossom version 1", pushed)
     notebook = nbformat.from_dict(assembled)
     nbformat.validate(notebook)
@@ -88,8 +97,10 @@ def test_figures_come_home_with_their_words(tmp_path):
     (tmp_path / "metrics.json").write_text("{}")
     for name in ("curves.png", "a.png", "other.png"):
         (tmp_path / name).write_bytes(PIXEL)
-    words = {"curves.png": {"caption": "The <loss>.", "text": 'The loss "falls".'},
-             "a.png": {"caption": "All of it.", "text": ""}}  # fmt: skip
+    words = {
+        "curves.png": {"caption": "The <loss>.", "text": 'The loss "falls".'},
+        "a.png": {"caption": "All of it.", "text": ""},
+    }
     (tmp_path / "figures.json").write_text(json.dumps(words))
     page = run_folder.report(tmp_path, "a run").read_text()
     assert "<figcaption>The &lt;loss&gt;.</figcaption>" in page
@@ -124,11 +135,14 @@ def test_half_a_character_in_a_log_costs_nothing(tmp_path):
     assert "half \\ud83c" in run_folder.report(tmp_path, "half \ud83c", "").read_text()
 
 
-@pytest.mark.parametrize("odd", [
-    {"device": ["tpu"], "git": "abc", "versions": ["1"]},
-    {"device": None, "git": {"sha": 3}, "versions": None},
-    {"macro_f1": float("nan"), "seconds": True},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"device": ["tpu"], "git": "abc", "versions": ["1"]},
+        {"device": None, "git": {"sha": 3}, "versions": None},
+        {"macro_f1": float("nan"), "seconds": True},
+    ],
+)
 def test_metrics_of_any_shape_have_a_report(tmp_path, odd):
     (tmp_path / "metrics.json").write_text(json.dumps(odd))
     assert run_folder.report_or_why(tmp_path, "title")[1] == ""
@@ -182,10 +196,19 @@ def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
         return text.replace("s3cr3t-key", "[secret]")
 
     log = json.dumps([{"data": "s3cr3t-key\n"}, {"data": "s3cr3t"}, {"data": "-key\n"}])
-    pushed = json.dumps({"cells": [
-        {"cell_type": "code", "metadata": {}, "source": "print('s3cr3t-key')",
-         "outputs": [], "execution_count": None},
-    ]})  # fmt: skip
+    pushed = json.dumps(
+        {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "metadata": {},
+                    "source": "print('s3cr3t-key')",
+                    "outputs": [],
+                    "execution_count": None,
+                },
+            ]
+        }
+    )
     folder = fetched(tmp_path)
     run_folder.keep(folder, log, pushed, clear)
     run_folder.report(folder, "a run", pushed, clear)

@@ -73,8 +73,10 @@ def test_a_run_leaves_its_folder(notebook, capsys):
     assert run.folder == Path("runs/first")
     assert "scaled 63" in capsys.readouterr().out
     assert sorted(p.name for p in run.folder.iterdir()) == [
-        "metrics.json", "report.html", "run.ipynb",
-    ]  # fmt: skip
+        "metrics.json",
+        "report.html",
+        "run.ipynb",
+    ]
     assert run.metrics["macro_f1"] == 0.3
     assert run.summary.startswith("macro F1 0.3000, ")
     page = run.report.read_text()
@@ -167,8 +169,10 @@ def test_the_tool_ends_with_the_documented_codes(notebook):
     assert tool(str(notebook), "--output", "file/run").returncode == 12
 
 
-@pytest.mark.parametrize(("name", "code"), [("DataError", 11), ("WeightsError", 11),
-                                             ("SettingError", 2), ("Surprise", 6)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("DataError", 11), ("WeightsError", 11), ("SettingError", 2), ("Surprise", 6)],
+)
 def test_a_notebook_says_by_an_exceptions_name_why_it_ended(notebook, name, code):
     raising = f"class {name}(Exception): pass\nraise {name}('no photos at nowhere')"
     notebook.write_text(f"{NOTEBOOK}\n# %%\n{raising}\n")
@@ -221,8 +225,9 @@ def test_reports_fold_code_and_need_no_network(notebook):
     assert "https://" not in page
     executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
     assert notebook_html.parameters_of(executed) == {
-        "scale": 3, "output": str((Path.cwd() / "runs/first").resolve()),
-    }  # fmt: skip
+        "scale": 3,
+        "output": str((Path.cwd() / "runs/first").resolve()),
+    }
 
 
 @pytest.mark.parametrize(
@@ -235,8 +240,11 @@ def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c,
     )
     process = subprocess.Popen(
         [*hearing_ctrl_c, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     for line in process.stdout:
         if "asleep" in line:
             break

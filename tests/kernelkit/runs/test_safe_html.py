@@ -46,8 +46,21 @@ ATTACKS = [
     "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
     "<!--><script>alert(1)</script>-->",
 ]
-FORBIDDEN = {"script", "iframe", "object", "embed", "form", "input", "button", "base", "link",
-             "svg", "math", "audio", "video"}  # fmt: skip
+FORBIDDEN = {
+    "script",
+    "iframe",
+    "object",
+    "embed",
+    "form",
+    "input",
+    "button",
+    "base",
+    "link",
+    "svg",
+    "math",
+    "audio",
+    "video",
+}
 
 
 def without_the_kits_own(page):
@@ -82,22 +95,37 @@ def test_markup_is_harmless(html):
 
 @pytest.mark.parametrize("html", ATTACKS)
 def test_a_report_is_harmless_wherever_it_stands(html):
-    data = {"text/html": html, "text/markdown": html, "application/javascript": "alert(1)",
-            "image/svg+xml": html, "text/plain": html, "text/latex": html}  # fmt: skip
+    data = {
+        "text/html": html,
+        "text/markdown": html,
+        "application/javascript": "alert(1)",
+        "image/svg+xml": html,
+        "text/plain": html,
+        "text/latex": html,
+    }
     outputs = [
         *(nbformat.v4.new_output("display_data", data={kind: data[kind]}) for kind in data),
         nbformat.v4.new_output("stream", text=html),
         nbformat.v4.new_output("error", ename=html, evalue=html, traceback=[html]),
     ]
-    cell = nbformat.v4.new_code_cell(html, outputs=outputs, metadata={
-        "tags": [f'"><{html}'.replace(",", ";")], "magics_language": f'"><{html}',
-    })  # fmt: skip
-    isolated = nbformat.v4.new_output("display_data", data={"text/html": html},
-                                      metadata={"text/html": {"isolated": False}})  # fmt: skip
-    notebook = nbformat.v4.new_notebook(metadata={
-        "title": html, "language_info": {"name": f'"><{html}', "pygments_lexer": f'"><{html}'},
-        "widgets": {"application/vnd.jupyter.widget-state+json": {"x": html}},
-    })  # fmt: skip
+    cell = nbformat.v4.new_code_cell(
+        html,
+        outputs=outputs,
+        metadata={
+            "tags": [f'"><{html}'.replace(",", ";")],
+            "magics_language": f'"><{html}',
+        },
+    )
+    isolated = nbformat.v4.new_output(
+        "display_data", data={"text/html": html}, metadata={"text/html": {"isolated": False}}
+    )
+    notebook = nbformat.v4.new_notebook(
+        metadata={
+            "title": html,
+            "language_info": {"name": f'"><{html}', "pygments_lexer": f'"><{html}'},
+            "widgets": {"application/vnd.jupyter.widget-state+json": {"x": html}},
+        }
+    )
     heading = f'# {html}\n\n## "><{html}\n\n{html}\n\n[x](javascript:alert(1)) ![y](//evil.example)'
     notebook.cells = [
         nbformat.v4.new_markdown_cell(heading),
@@ -119,11 +147,16 @@ def test_files_of_a_run_are_harmless_in_its_report(html, tmp_path):
     (tmp_path / "b.csv").write_text(f'name,"F1"\n"{html.replace(chr(34), chr(39))}",0.5\n')
     (tmp_path / "c.csv").write_text(f'"","<b>","{html.replace(chr(34), "")}"\nx,1,2\ny,3,4\n')
     (tmp_path / "history.csv").write_text(f'phase,val_<b>{html.replace(",", "")}\n"{html}",1\n')
-    shown = Shown(sections=(
-        Section(html, "a.json", "photos"), Section("t", "a.json", "table", html),
-        Section("b", "b.csv", "bars"), Section("c", "c.csv", "matrix"),
-        Section("outside", "../secret.png"), Section("missing", "d.csv"),
-    ))  # fmt: skip
+    shown = Shown(
+        sections=(
+            Section(html, "a.json", "photos"),
+            Section("t", "a.json", "table", html),
+            Section("b", "b.csv", "bars"),
+            Section("c", "c.csv", "matrix"),
+            Section("outside", "../secret.png"),
+            Section("missing", "d.csv"),
+        )
+    )
     notebook = nbformat.v4.new_notebook()
     page = report_page.render(notebook, {}, shown, tmp_path, back={html: "#"})
     assert page.count("<section") >= 5  # curves, photos, table, matrix, the notebook

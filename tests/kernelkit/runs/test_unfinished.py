@@ -73,8 +73,11 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
         f"going on in {folder}, where the same run was cut off; --fresh begins a new one\n"
     )
     assert sorted(p.name for p in folder.iterdir()) == [
-        ".kernelkit", "kept.txt", "metrics.json", "run.ipynb",
-    ]  # fmt: skip
+        ".kernelkit",
+        "kept.txt",
+        "metrics.json",
+        "run.ipynb",
+    ]
 
 
 def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():

@@ -30,21 +30,31 @@ def pushed(folder, **options):
 def test_it_holds_what_a_push_needs(tmp_path, competition):
     folder = tmp_path / "Wheat yield"
     written = {path.relative_to(folder).as_posix() for path in init(folder, competition)}
-    assert written == {path.relative_to(folder).as_posix() for path in folder.rglob("*")
-                       if path.is_file()}  # fmt: skip
+    assert written == {
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    }
     assert {
-        ".gitignore", "README.md", "kernel-metadata.json", "notebooks/sweeps/first.yaml",
-        "notebooks/train.ipynb", "notebooks/train.py", "pyproject.toml",
-        "src/wheat_yield/__init__.py", "tests/test_wheat_yield.py",
-    } <= written  # fmt: skip
+        ".gitignore",
+        "README.md",
+        "kernel-metadata.json",
+        "notebooks/sweeps/first.yaml",
+        "notebooks/train.ipynb",
+        "notebooks/train.py",
+        "pyproject.toml",
+        "src/wheat_yield/__init__.py",
+        "tests/test_wheat_yield.py",
+    } <= written
     metadata = json.loads((folder / "kernel-metadata.json").read_text())
     assert metadata["id"] == "INSERT_USERNAME/wheat-yield"
     assert metadata["competition_sources"] == ([competition] if competition else [])
     script = jupytext.read(folder / "notebooks/train.py")
     notebook = nbformat.read(folder / "notebooks/train.ipynb", as_version=4)
     assert [c.source for c in script.cells] == [c.source for c in notebook.cells]
-    assert not any("{{" in path.read_text() or "{%" in path.read_text()
-                   for path in folder.rglob("*") if path.is_file())  # fmt: skip
+    assert not any(
+        "{{" in path.read_text() or "{%" in path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
     _, told = pushed(folder, dry_run=True)
     assert "warning" not in told
     assert "train.ipynb with wheat_yield" in told
@@ -67,9 +77,11 @@ def test_it_rehearses_and_sweeps(tmp_path, competition):
     assert json.loads((came / "metrics.json").read_text())["rmse"] < 0.3
     assert ("score" in told) == bool(competition)
     swept = sweep(
-        folder / "notebooks/sweeps/first.yaml", output=tmp_path / "swept", report=False,
+        folder / "notebooks/sweeps/first.yaml",
+        output=tmp_path / "swept",
+        report=False,
         stream=io.StringIO(),
-    )  # fmt: skip
+    )
     assert len(list(swept.glob("*/metrics.json"))) == 4
 
 

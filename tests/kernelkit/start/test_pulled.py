@@ -20,12 +20,24 @@ from kernelkit.start.new_repository import init
 EVIL = "<script>alert(1)</script>"
 HOSTILE = {
     "cells": [
-        {"cell_type": "markdown", "source": ["# Wheat\n", "by another"], "metadata": {},
-         "attachments": {"a.png": {"image/png": "AAAA"}}},
-        {"cell_type": "code", "source": "%%bash\ntouch /tmp/pulled-and-run", "metadata": {
-            "jupyter": {"outputs_hidden": True}, "tags": ["remove-input", 7, "parameters"]},
-         "outputs": [{"output_type": "display_data", "data": {"text/html": EVIL}, "metadata": {}}],
-         "execution_count": 3},
+        {
+            "cell_type": "markdown",
+            "source": ["# Wheat\n", "by another"],
+            "metadata": {},
+            "attachments": {"a.png": {"image/png": "AAAA"}},
+        },
+        {
+            "cell_type": "code",
+            "source": "%%bash\ntouch /tmp/pulled-and-run",
+            "metadata": {
+                "jupyter": {"outputs_hidden": True},
+                "tags": ["remove-input", 7, "parameters"],
+            },
+            "outputs": [
+                {"output_type": "display_data", "data": {"text/html": EVIL}, "metadata": {}}
+            ],
+            "execution_count": 3,
+        },
         {"cell_type": "code", "source": "import math\n\nprint(math.pi)", "metadata": None},
         {"cell_type": "__class__", "source": EVIL},
         {"cell_type": ["code"], "source": EVIL},
@@ -39,7 +51,7 @@ HOSTILE = {
     },
     "nbformat": 4,
     "nbformat_minor": 4,
-}  # fmt: skip
+}
 
 
 class Answering:
@@ -61,10 +73,23 @@ def code(source, *tags):
 
 
 def test_nothing_but_sources_and_tags_comes_along(tmp_path):
-    stored = Stored(3, json.dumps(HOSTILE), frozenset({
-        "dataset them/wheat", "dataset ../../etc", "competition wheat-harvest",
-        'kernel a/b", "docker_image": "x',
-    }), "python", "notebook", "TpuV5E8", "tpu", internet=True)  # fmt: skip
+    stored = Stored(
+        3,
+        json.dumps(HOSTILE),
+        frozenset(
+            {
+                "dataset them/wheat",
+                "dataset ../../etc",
+                "competition wheat-harvest",
+                'kernel a/b", "docker_image": "x',
+            }
+        ),
+        "python",
+        "notebook",
+        "TpuV5E8",
+        "tpu",
+        internet=True,
+    )
     init(tmp_path / "wheat", source="them/wheat", kaggle=Answering(stored))
     written = {p: p.read_text() for p in (tmp_path / "wheat").rglob("*") if p.is_file()}
     for word in ("docker", "30186", "script>", "papermill", "AAAA", "outputs_hidden", "etc"):
@@ -93,8 +118,9 @@ def test_a_parameters_cell_of_its_own_is_kept(tmp_path):
 
 
 def test_a_script_becomes_one_cell(tmp_path):
-    stored = Stored(1, "print(1)\n# %% [markdown]\nprint(2)\n", language="python",
-                    kernel_type="script")  # fmt: skip
+    stored = Stored(
+        1, "print(1)\n# %% [markdown]\nprint(2)\n", language="python", kernel_type="script"
+    )
     init(tmp_path / "scripted", source="them/scripted", kaggle=Answering(stored))
     notebook = json.loads((tmp_path / "scripted/notebooks/notebook.ipynb").read_text())
     assert len(notebook["cells"]) == 3
@@ -141,11 +167,19 @@ def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path, monkeypatch):
     hostile = json.dumps(HOSTILE | {"cells": cells})
     with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
         kaggle = Kaggle(open_connection())
-        kaggle.save({
-            "slug": "tester/wheat", "new_title": "Wheat", "text": hostile, "language": "python",
-            "kernel_type": "notebook", "is_private": True, "enable_internet": False,
-            "docker_image": "gcr.io/kaggle/evil", "docker_image_pinning_type": "original",
-        })  # fmt: skip
+        kaggle.save(
+            {
+                "slug": "tester/wheat",
+                "new_title": "Wheat",
+                "text": hostile,
+                "language": "python",
+                "kernel_type": "notebook",
+                "is_private": True,
+                "enable_internet": False,
+                "docker_image": "gcr.io/kaggle/evil",
+                "docker_image_pinning_type": "original",
+            }
+        )
         while (status := kaggle.status(Kernel("tester", "wheat"), 1)) and status.alive:
             time.sleep(0.2)  # the server's own run of it
         ran.unlink(missing_ok=True)

@@ -27,9 +27,10 @@ def test_only_the_best_runs_keep_the_file(runs, minimize, kept):
 
 
 @pytest.mark.parametrize(
-    "asked", [["model.h5"], {"model.h5": 0}, {"model.h5": True}, {"../model.h5": 1}, {"": 1}],
+    "asked",
+    [["model.h5"], {"model.h5": 0}, {"model.h5": True}, {"../model.h5": 1}, {"": 1}],
     ids=str,
-)  # fmt: skip
+)
 def test_a_wrong_keep_best_is_refused_in_one_line(asked):
     with pytest.raises(ParameterError, match="keep_best") as error:
         specification.checked_keep_best(asked)

@@ -155,11 +155,13 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
     text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4], kind: [x, y]}"
     file = sweeps.write(text)
     command = [
-        sys.executable, "-c",
+        sys.executable,
+        "-c",
         "import sys; from pathlib import Path; from kernelkit.sweep.command import sweep; "
         "sweep(Path(sys.argv[1]), workers=2, output=Path(sys.argv[2]), report=False)",
-        str(file), str(sweeps.runs),
-    ]  # fmt: skip
+        str(file),
+        str(sweeps.runs),
+    ]
     for number, pause in enumerate((0.2, 1.1, 0.7)):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         with process:

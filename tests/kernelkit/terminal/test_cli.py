@@ -18,12 +18,15 @@ def ending_in(error):
     return command
 
 
-@pytest.mark.parametrize(("error", "code"), [
-    (RefusedError("no\x1b]0;title\x07\x9b5n"), 5),
-    (PermissionError(13, "Permission denied", "a\x1b]0;title\x07"), 12),
-    (OSError(36, "File name too long", "n" * 5000), 12),
-    (RefusedError("half \ud83c"), 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RefusedError("no\x1b]0;title\x07\x9b5n"), 5),
+        (PermissionError(13, "Permission denied", "a\x1b]0;title\x07"), 12),
+        (OSError(36, "File name too long", "n" * 5000), 12),
+        (RefusedError("half \ud83c"), 5),
+    ],
+)
 def test_no_control_sequence_reaches_the_terminal(capsys, error, code):
     with pytest.raises(SystemExit) as ended:
         ending_in(error)()

@@ -60,8 +60,10 @@ def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
     report.end()
     shown = stream.getvalue().split("\r\x1b[K")
     assert shown[1:] == [
-        f"          running for 1 s: {STEPS[0].strip()}"[: len(shown[1])], shown[2], "",
-    ]  # fmt: skip
+        f"          running for 1 s: {STEPS[0].strip()}"[: len(shown[1])],
+        shown[2],
+        "",
+    ]
     assert shown[2].startswith("          running for 2 s: tune 1/20")
     assert shown[2].endswith("841 images/s  0:19 left")
 

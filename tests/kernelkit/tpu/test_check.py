@@ -30,8 +30,10 @@ def test_a_run_that_fits_is_told_with_its_bound(garden):
     assert program["bound_seconds"] == pytest.approx(10**10 / 819e9)
     (request,) = garden.asked()
     assert request["parameters"] == {
-        "batch_size": 16, "accelerator": "tpu", "recomputes": False,
-    }  # fmt: skip
+        "batch_size": 16,
+        "accelerator": "tpu",
+        "recomputes": False,
+    }
     assert request["chips"]["topology"] == "v5e:2x4"
 
 
@@ -59,8 +61,10 @@ def test_what_does_not_fit_has_an_exit_code_of_its_own(garden):
     assert garden.events[-2]["event"] == "refused"
     assert "needs 20.00 GiB a chip, and 15.00" in garden.events[-2]["text"]
     assert garden.events[-1] == {
-        "event": "error", "text": str(raised.value), "exit_code": 14,
-    }  # fmt: skip
+        "event": "error",
+        "text": str(raised.value),
+        "exit_code": 14,
+    }
 
 
 def test_the_largest_batch_is_searched_for(garden):

@@ -8,20 +8,36 @@ from kernelkit.tpu.figures import CompiledProgram
 
 # EfficientNetB7 at 512 px, batch 128, as libtpu 0.0.42 compiled it
 LARGE = {
-    "program": "training step", "images": 128, "fits": True, "message": "", "seconds": 700.0,
-    "cpu_seconds": 650.0, "steps": 99, "parameters_bytes": 2**28, "optimizer_bytes": 2**29,
-    "working_bytes": 10 * 2**30, "code_bytes": 10**6, "argument_bytes": 2**29,
-    "peak_bytes": round(11.1 * 2**30), "flops": 2_912_000_000_000, "bytes": 162_000_000_000,
+    "program": "training step",
+    "images": 128,
+    "fits": True,
+    "message": "",
+    "seconds": 700.0,
+    "cpu_seconds": 650.0,
+    "steps": 99,
+    "parameters_bytes": 2**28,
+    "optimizer_bytes": 2**29,
+    "working_bytes": 10 * 2**30,
+    "code_bytes": 10**6,
+    "argument_bytes": 2**29,
+    "peak_bytes": round(11.1 * 2**30),
+    "flops": 2_912_000_000_000,
+    "bytes": 162_000_000_000,
     "collectives": [
         {"kind": "all-reduce", "cause": "gradients", "arrays": 9, "elements": 1, "bytes": 128e6},
     ],
     "float32_convolutions": [],
-}  # fmt: skip
+}
 REFUSED = {
-    "program": "training step", "images": 8192, "fits": False, "reason": "memory", "seconds": 12.0,
-    "message": "RESOURCE_EXHAUSTED: Ran out of memory on HBM", "needed_bytes": 28261384888,
+    "program": "training step",
+    "images": 8192,
+    "fits": False,
+    "reason": "memory",
+    "seconds": 12.0,
+    "message": "RESOURCE_EXHAUSTED: Ran out of memory on HBM",
+    "needed_bytes": 28261384888,
     "available_bytes": 16911433728,
-}  # fmt: skip
+}
 
 
 def of(facts, **changes):
@@ -69,8 +85,13 @@ def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
 
 def test_a_gathered_batch_and_float32_are_findings():
     gathered = {"kind": "all-gather", "cause": "the batch, in mix/gather", "bytes": 28e6}
-    found = list(of(LARGE, collectives=[*LARGE["collectives"], gathered],
-                    float32_convolutions=["stem", "b", "c", "d"]).warnings())  # fmt: skip
+    found = list(
+        of(
+            LARGE,
+            collectives=[*LARGE["collectives"], gathered],
+            float32_convolutions=["stem", "b", "c", "d"],
+        ).warnings()
+    )
     assert "28.0 MB in an all-gather of the batch, in mix/gather" in found[0]
     assert found[1] == "training step: 4 convolutions in float32 (stem, b, c and 1 more)"
     assert list(of(LARGE).warnings()) == []

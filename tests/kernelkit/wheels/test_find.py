@@ -19,11 +19,18 @@ def found(wheels):
 
 
 def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path):
-    index.add("bloom", requires=(
-        "stem>=1", "numpy>=99", "Scikit-Learn", 'older; python_version < "3.12"',
-        'newer; python_version >= "3.12"', 'docs; extra == "docs"',
-        'thorns; sys_platform == "win32"',
-    ))  # fmt: skip
+    index.add(
+        "bloom",
+        requires=(
+            "stem>=1",
+            "numpy>=99",
+            "Scikit-Learn",
+            'older; python_version < "3.12"',
+            'newer; python_version >= "3.12"',
+            'docs; extra == "docs"',
+            'thorns; sys_platform == "win32"',
+        ),
+    )
     index.add("stem", "1.0")
     index.add("stem", "2.0", requires=["root[deep]"])
     index.add("root", requires=['water; extra == "deep"'])
@@ -34,8 +41,12 @@ def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path)
     wheels = find_wheels(["bloom==1.0"], KagglesPython(), tmp_path)
 
     assert found(wheels) == {
-        "bloom": "1.0", "newer": "1.0", "root": "1.0", "stem": "2.0", "water": "1.0",
-    }  # fmt: skip
+        "bloom": "1.0",
+        "newer": "1.0",
+        "root": "1.0",
+        "stem": "2.0",
+        "water": "1.0",
+    }
     assert wheels.modules == {"bloom", "newer", "root", "stem", "water"}
     assert sorted(path.name for path in wheels.folder.iterdir()) == sorted(
         wheel.path.name for wheel in wheels.wheels

@@ -71,9 +71,15 @@ def main(dataset: str, out: str) -> None:
 
     def batches(step: int) -> tf.data.Dataset:
         return pipeline.training(
-            train, BATCH, CLASSES, augment=augment.augmentation("flip"), on_device=False, seed=3,
-            deterministic=True, start=step,
-        )  # fmt: skip
+            train,
+            BATCH,
+            CLASSES,
+            augment=augment.augmentation("flip"),
+            on_device=False,
+            seed=3,
+            deterministic=True,
+            start=step,
+        )
 
     class CutOffError(Exception):
         pass
@@ -112,8 +118,13 @@ def main(dataset: str, out: str) -> None:
         watch = Watch()
         fit = partial(custom_loop.fit, model) if by_hand else partial(model.fit, verbose=0)
         with contextlib.suppress(CutOffError):
-            fit(batches(0), initial_epoch=0, epochs=EPOCHS + 1, steps_per_epoch=STEPS,
-                callbacks=[watch])  # fmt: skip
+            fit(
+                batches(0),
+                initial_epoch=0,
+                epochs=EPOCHS + 1,
+                steps_per_epoch=STEPS,
+                callbacks=[watch],
+            )
         left = [float(np.abs(w).sum()) for w in model.get_weights()]
         return {**watch.found, "left": left}
 
@@ -126,19 +137,33 @@ def main(dataset: str, out: str) -> None:
                 raise CutOffError
 
         return fine_tune(
-            classifier(), batches, val, rates=rates, epochs=EPOCHS, steps_per_epoch=STEPS,
-            batch_size=BATCH, val_labels=labels, by_hand=True, history=kept.history,
-            checkpoints=kept, checkpoint_minutes=0, say=say, every=0,
-        ).history  # fmt: skip
+            classifier(),
+            batches,
+            val,
+            rates=rates,
+            epochs=EPOCHS,
+            steps_per_epoch=STEPS,
+            batch_size=BATCH,
+            val_labels=labels,
+            by_hand=True,
+            history=kept.history,
+            checkpoints=kept,
+            checkpoint_minutes=0,
+            say=say,
+            every=0,
+        ).history
 
     out = Path(out)
     with contextlib.suppress(CutOffError):
         tuned(out / "cut", until="2/2: step 5 of 12")
     result = {
-        "device": device.as_dict(), "fit": trained(False), "by_hand": trained(True),
-        "alone": tuned(out / "alone"), "found": Checkpoints(out / "cut", {"a": 1}).found.step,
+        "device": device.as_dict(),
+        "fit": trained(False),
+        "by_hand": trained(True),
+        "alone": tuned(out / "alone"),
+        "found": Checkpoints(out / "cut", {"a": 1}).found.step,
         "cut": tuned(out / "cut"),
-    }  # fmt: skip
+    }
     (out / "result.json").write_text(json.dumps(result))
 
 

@@ -48,9 +48,13 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
 
     def part(index: int, step: int) -> tf.data.Dataset:
         return pipeline.training(
-            train.part(index, parts), BATCH // parts, CLASSES, seed=3, deterministic=True,
+            train.part(index, parts),
+            BATCH // parts,
+            CLASSES,
+            seed=3,
+            deterministic=True,
             start=step,
-        )  # fmt: skip
+        )
 
     def batches(step: int) -> tf.data.Dataset:
         if device.hosts > 1:
@@ -71,11 +75,21 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     run = RunFolder(f"{out}-run")
     kept = Checkpoints(run.path, {"parts": parts})
     tuned = fine_tune(
-        model, batches, val, rates=schedules.rates("constant", EPOCHS, steps, learning_rate=2e-3),
-        epochs=EPOCHS, steps_per_epoch=steps, batch_size=BATCH, val_labels=labels, say=say,
-        record=record, deadline=1e12, history=kept.history, checkpoints=kept,
+        model,
+        batches,
+        val,
+        rates=schedules.rates("constant", EPOCHS, steps, learning_rate=2e-3),
+        epochs=EPOCHS,
+        steps_per_epoch=steps,
+        batch_size=BATCH,
+        val_labels=labels,
+        say=say,
+        record=record,
+        deadline=1e12,
+        history=kept.history,
+        checkpoints=kept,
         by_hand=bool(by_hand),
-    )  # fmt: skip
+    )
     predicted = predict(model.model, val, BATCH, tta=2)
     found = [
         features.extractor(model, device, key="small", seed=0)(split) for split in (train, val)
@@ -83,11 +97,15 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     head = train_head(model, *found, epochs=2, say=say)
     run.write_history(tuned.history)
     result = {
-        "device": device.as_dict(), "head": head.history, "tuned": tuned.history,
+        "device": device.as_dict(),
+        "head": head.history,
+        "tuned": tuned.history,
         "features": [float(np.abs(f.values).sum()) for f in found],
         "shapes": [list(f.values.shape) for f in found],
-        "predicted": predicted.tolist(), "run": str(run.path), "resumed": kept.resumed,
-    }  # fmt: skip
+        "predicted": predicted.tolist(),
+        "run": str(run.path),
+        "resumed": kept.resumed,
+    }
     Path(f"{out}-{device.host}.json").write_text(json.dumps(result))
 
 

@@ -57,16 +57,29 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
         def batches(step):
             return pipeline.training(
-                train, BATCH, CLASSES, augment=change, on_device=on_device, seed=3,
-                deterministic=True, start=step,
-            )  # fmt: skip
+                train,
+                BATCH,
+                CLASSES,
+                augment=change,
+                on_device=on_device,
+                seed=3,
+                deterministic=True,
+                start=step,
+            )
 
         return fine_tune(
-            model, batches, val, epochs=1, steps_per_epoch=steps, batch_size=BATCH,
+            model,
+            batches,
+            val,
+            epochs=1,
+            steps_per_epoch=steps,
+            batch_size=BATCH,
             rates=schedules.rates("constant", 1, steps, learning_rate=2e-3),
-            val_labels=labels, say=lambda line: None, augment=change if on_device else None,
+            val_labels=labels,
+            say=lambda line: None,
+            augment=change if on_device else None,
             **settings,
-        ).history[0]  # fmt: skip
+        ).history[0]
 
     model = classifier()
     if reference:
@@ -105,9 +118,19 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     def pictures(on_device: bool) -> np.ndarray:
         """What the models of three steps see."""
         change = augment.augmentation("strong", "cutmix")
-        batches = pipeline.training(
-            train, BATCH, CLASSES, augment=change, on_device=on_device, seed=3, deterministic=True
-        ).take(3).map(lambda images, labels: images)  # fmt: skip
+        batches = (
+            pipeline.training(
+                train,
+                BATCH,
+                CLASSES,
+                augment=change,
+                on_device=on_device,
+                seed=3,
+                deterministic=True,
+            )
+            .take(3)
+            .map(lambda images, labels: images)
+        )
         with device.scope():
             images = keras.Input((SIZE, SIZE, 3), dtype="uint8")
             same = keras.Model(images, keras.layers.Lambda(lambda x: x, dtype="uint8")(images))

@@ -58,8 +58,10 @@ def starting(folder):
         log = (folder / f"log-{len(started)}").open("w+")
         process = subprocess.Popen(
             [sys.executable, str(PROGRAM), *map(str, arguments)],
-            env={**os.environ, "PYTHONWARNINGS": "ignore", **variables}, stdout=log, stderr=log,
-        )  # fmt: skip
+            env={**os.environ, "PYTHONWARNINGS": "ignore", **variables},
+            stdout=log,
+            stderr=log,
+        )
         started.append((process, log))
         return process
 
@@ -194,9 +196,12 @@ def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
         "except errors.HostsError as error: print(error)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **devices(1)}, timeout=600,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        env={**os.environ, **devices(1)},
+        timeout=600,
+        capture_output=True,
+        text=True,
+    )
     assert "host 0 of 2 waited 10 s at 127.0.0.1" in done.stdout, done.stderr
     assert "start every host once" in done.stdout
 

@@ -26,9 +26,12 @@ print(sum(name.endswith("cache_hits") for name in hits) > 0)
 def run(folder, inputs, **more):
     own = {"JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)} | more
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", CODE, str(folder)], capture_output=True, text=True,
-        env=os.environ | own, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", "-c", CODE, str(folder)],
+        capture_output=True,
+        text=True,
+        env=os.environ | own,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     there, hit = done.stdout.split()
     return int(there), hit == "True"

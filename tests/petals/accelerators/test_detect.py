@@ -18,15 +18,21 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TPU_"))}
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        env={**clean, **environment}, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_auto_at_home_is_a_cpu_and_says_what_was_tried():
     found = detect.detect("auto")
     assert (found.kind, found.replicas, found.backend, found.dtype) == (
-        "cpu", 1, "tensorflow", "float32",
-    )  # fmt: skip
+        "cpu",
+        1,
+        "tensorflow",
+        "float32",
+    )
     text = str(found)
     assert "no sign of one" in text
     assert "GPU through TensorFlow   0 devices" in text
@@ -126,8 +132,9 @@ def test_a_tpu_node_that_does_not_answer_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = run(
             "from petals.accelerators import detect; detect.PATIENCE = 6; detect.detect('tpu')",
-            TPU_NAME=f"grpc://127.0.0.1:{silent.getsockname()[1]}", JAX_PLATFORMS="cpu",
-        )  # fmt: skip
+            TPU_NAME=f"grpc://127.0.0.1:{silent.getsockname()[1]}",
+            JAX_PLATFORMS="cpu",
+        )
     assert done.returncode == 1
     assert "does not answer within" in done.stderr
 
@@ -140,8 +147,9 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
         "tf.distribute.TPUStrategy = lambda resolver: tf.distribute.MirroredStrategy(['CPU:0'])\n"
         "from petals.accelerators.detect import detect; d = detect('tpu'); print(d)\n"
         "from tensorflow import keras; print(keras.layers.Dense.__module__, d.scope())",
-        TPU_NAME="local", JAX_PLATFORMS="cpu",
-    )  # fmt: skip
+        TPU_NAME="local",
+        JAX_PLATFORMS="cpu",
+    )
     assert "TPU: TPU, 1 replica, tf_keras" in done.stdout, done.stderr
     assert "\ntf_keras." in done.stdout
     assert "nullcontext" not in done.stdout
@@ -157,8 +165,10 @@ def test_keras_imported_too_early_is_named(tmp_path, early, named):
     (tmp_path / "early_bird.py").write_text("from tensorflow import data\nimport json, numpy")
     done = run(
         f"{early}; from petals.accelerators.detect import detect; detect('tpu')",
-        KAGGLE_REHEARSAL="tpu", JAX_PLATFORMS="cpu", PYTHONPATH=str(tmp_path),
-    )  # fmt: skip
+        KAGGLE_REHEARSAL="tpu",
+        JAX_PLATFORMS="cpu",
+        PYTHONPATH=str(tmp_path),
+    )
     assert done.returncode != 0
     assert "Keras was imported with the tensorflow backend before" in done.stderr
     assert named in done.stderr

@@ -21,12 +21,13 @@ LOOP_PROGRAM = PROGRAM.with_name("custom_loop_program.py")
 RUNTIMES = {
     "plain": {},
     "jax": {
-        "KAGGLE_REHEARSAL": "tpu", "JAX_PLATFORMS": "cpu",
+        "KAGGLE_REHEARSAL": "tpu",
+        "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
     },
     "mirrored": {"KAGGLE_REHEARSAL": "gpu:4"},
     "tf_keras": {"KAGGLE_REHEARSAL": "tpu-tensorflow"},
-}  # fmt: skip
+}
 REPLICAS = {"plain": 1, "jax": 8, "mirrored": 4, "tf_keras": 8}
 # TensorFlow traces a replica after the other, and the loop by hand is traced five times.
 FEWER = {
@@ -43,10 +44,17 @@ def start(arguments: list, runtime: str, cache: Path, timeout: float, **variable
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TF_"))}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *map(str, arguments)],
-        env={**clean, **RUNTIMES[runtime], "PETALS_CACHE": str(cache), "TF_CPP_MIN_LOG_LEVEL": "3",
-             **variables},
-        capture_output=True, text=True, timeout=timeout,
-    )  # fmt: skip
+        env={
+            **clean,
+            **RUNTIMES[runtime],
+            "PETALS_CACHE": str(cache),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 

@@ -36,15 +36,18 @@ def test_a_refusal_for_memory_has_its_figures():
 
 
 def test_the_older_wording_is_read_too():
-    found = compiler.refusal("RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of "
-                             "memory in memory space hbm. Used 17.02G of 15.75G hbm.")  # fmt: skip
+    found = compiler.refusal(
+        "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of "
+        "memory in memory space hbm. Used 17.02G of 15.75G hbm."
+    )
     assert found["needed_bytes"] == round(17.02 * 2**30)
 
 
 def test_another_refusal_is_the_compilers():
     assert compiler.refusal("UNIMPLEMENTED: no such op") == {
-        "message": "UNIMPLEMENTED: no such op", "reason": "compiler",
-    }  # fmt: skip
+        "message": "UNIMPLEMENTED: no such op",
+        "reason": "compiler",
+    }
 
 
 def test_a_batch_that_the_devices_cannot_share_says_so():
@@ -56,8 +59,13 @@ def test_a_batch_that_the_devices_cannot_share_says_so():
 
 
 def test_the_peak_counts_a_donated_state_once():
-    found = compiler._memory(SimpleNamespace(
-        argument_size_in_bytes=100, output_size_in_bytes=80, alias_size_in_bytes=70,
-        temp_size_in_bytes=30, generated_code_size_in_bytes=5,
-    ))  # fmt: skip
+    found = compiler._memory(
+        SimpleNamespace(
+            argument_size_in_bytes=100,
+            output_size_in_bytes=80,
+            alias_size_in_bytes=70,
+            temp_size_in_bytes=30,
+            generated_code_size_in_bytes=5,
+        )
+    )
     assert found["peak_bytes"] == 140

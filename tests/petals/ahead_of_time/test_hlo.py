@@ -75,5 +75,10 @@ def test_only_a_convolution_that_takes_float32_is_one_in_float32():
 
 def test_widths():
     assert [hlo.width(name) for name in ("f32", "bf16", "pred", "u8", "f8e4m3fn", "s4")] == [
-        4, 2, 1, 1, 1, 0.5,
-    ]  # fmt: skip
+        4,
+        2,
+        1,
+        1,
+        1,
+        0.5,
+    ]

@@ -14,8 +14,14 @@ def write_folds(write_run):
     def write(name, which=range(3), **settings):
         for fold in which:
             own = np.arange(60) // 3 % 3 == fold
-            write_run(f"{name}-{fold}", labels=LABELS[own], ids=IDS[own].tolist(), folds=3,
-                      fold=fold, **settings)  # fmt: skip
+            write_run(
+                f"{name}-{fold}",
+                labels=LABELS[own],
+                ids=IDS[own].tolist(),
+                folds=3,
+                fold=fold,
+                **settings,
+            )
 
     return write
 
@@ -41,8 +47,9 @@ def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path
     write_folds("a")
     (run,) = read(tmp_path)
     ids, mean = run.test_predictions()
-    kept = [np.load(tmp_path / f"runs/a-{n}/test_predictions.npz")["probabilities"]
-            for n in range(3)]  # fmt: skip
+    kept = [
+        np.load(tmp_path / f"runs/a-{n}/test_predictions.npz")["probabilities"] for n in range(3)
+    ]
     assert mean == pytest.approx(np.mean(kept, axis=0), abs=1e-6)
     assert ensembles.submit_or_best([run], [1.0], tmp_path / "s.csv").endswith("(3 folds)")
     rows = (tmp_path / "s.csv").read_text().split()[1:]

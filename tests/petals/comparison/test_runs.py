@@ -96,8 +96,12 @@ def half_json(folder):
 
 def no_numbers(folder):
     rows = np.full((60, 3), np.nan)
-    np.savez(folder / "val_predictions.npz", ids=np.arange(60), labels=np.zeros(60, int),
-             probabilities=rows)  # fmt: skip
+    np.savez(
+        folder / "val_predictions.npz",
+        ids=np.arange(60),
+        labels=np.zeros(60, int),
+        probabilities=rows,
+    )
 
 
 def foreign(folder):
@@ -140,9 +144,10 @@ def test_runs_are_called_by_what_differs_and_not_by_a_hash(write_run, glob):
     write_run("mine", augment="strong", seed=0)
     names = {run.path.name: run.name for run in comparison.read(glob)[0]}
     assert names == {
-        "0123456789ab": "augment=flip seed=0", "123456789abc": "augment=flip seed=1",
+        "0123456789ab": "augment=flip seed=0",
+        "123456789abc": "augment=flip seed=1",
         "mine": "mine",
-    }  # fmt: skip
+    }
 
 
 def test_another_order_of_the_same_photos_is_put_right(write_run, glob):
@@ -162,8 +167,9 @@ def test_devices_come_together_by_what_they_trained(write_run, glob):
     write_run("tpu", device={"kind": "tpu", "name": "v5e TPU", "replicas": 8})
     rows = comparison.devices(comparison.read(glob)[0])
     assert [(row["device"], row["runs"], row["later epochs, s"]) for row in rows] == [
-        ("CPU", 2, 2.0), ("TPU", 1, 2.0),
-    ]  # fmt: skip
+        ("CPU", 2, 2.0),
+        ("TPU", 1, 2.0),
+    ]
     compare.epoch_times(rows).canvas.draw()
 
 

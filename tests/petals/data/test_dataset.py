@@ -10,9 +10,13 @@ from petals.data import shards, tfrecords
 from petals.errors import SettingError
 
 DEFAULTS = {
-    "image_size": 32, "limit": 0, "on_corrupt": "stop", "test_twins": "leave_out", "folds": 0,
+    "image_size": 32,
+    "limit": 0,
+    "on_corrupt": "stop",
+    "test_twins": "leave_out",
+    "folds": 0,
     "fold": 0,
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -28,8 +32,10 @@ def test_the_three_splits_and_how_they_are_told(find, dataset):
     found = find()
 
     assert {name: split.count for name, split in found.splits.items()} == {
-        "train": 50, "val": 21, "test": 13,
-    }  # fmt: skip
+        "train": 50,
+        "val": 21,
+        "test": 13,
+    }
     assert str(found) == f"folder {dataset}: 3 classes; 50 train, 21 val, 13 test"
     assert found.sample_submission == f"{dataset}/sample_submission.csv"
 

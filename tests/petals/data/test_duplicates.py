@@ -54,8 +54,10 @@ def test_twins_are_found_across_splits_and_labels(written):
     assert {(p.first, p.second) for p in pairs} == {(2, 8), (3, 9), (4, 11)}
     assert duplicates.across(prints, pairs) == pairs
     assert [duplicates.disagree(prints, p) for p in sorted(pairs, key=lambda p: p.first)] == [
-        False, True, False,
-    ]  # fmt: skip
+        False,
+        True,
+        False,
+    ]
     rows = {row["splits"]: row for row in duplicates.summary(prints, pairs)}
     assert rows["train and val"]["same bytes"] == 1
     assert rows["train and val"]["nearly the same"] == 1
@@ -116,8 +118,14 @@ def test_each_image_has_its_twin_among_others_mirrored_or_stored_anew(written):
         return buffer.getvalue()
 
     main = [(picture(n), 0) for n in range(6)]
-    other = [(picture(9), 0), (picture(4, quality=60), 0), (mirrored(picture(2)), 1),
-             (picture(5), 0), (picture(8), 0), (picture(5, quality=70), 0)]  # fmt: skip
+    other = [
+        (picture(9), 0),
+        (picture(4, quality=60), 0),
+        (mirrored(picture(2)), 1),
+        (picture(5), 0),
+        (picture(8), 0),
+        (picture(5, quality=70), 0),
+    ]
     splits = written(train=main, val=other)
     prints = [duplicates.Fingerprints.of({name: splits[name]}) for name in ("val", "train")]
     assert duplicates.twins_of(*prints).tolist() == [-1, 4, 2, 5, -1, 5]

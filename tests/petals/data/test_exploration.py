@@ -13,8 +13,10 @@ NAMES = ("blue", "red", "yellow")
 def test_holdings_count_by_name(dataset):
     rows = {row[1]: row for row in exploration.holdings(str(dataset)).rows}
     assert {split: (row[2], row[3]) for split, row in rows.items()} == {
-        "train": (3, 50), "val": (2, 21), "test": (1, 13),
-    }  # fmt: skip
+        "train": (3, 50),
+        "val": (2, 21),
+        "test": (1, 13),
+    }
 
 
 def test_splits_that_are_not_there_are_said(dataset, tmp_path, capsys):
@@ -49,8 +51,11 @@ def test_some_of_each_class_in_label_order(splits):
 def test_rates_are_measured(splits):
     rates = exploration.rates(splits[0], 16, 3, seconds=0.05)
     assert list(rates) == [
-        "decoding", "training", "training, strong on the CPU", "training from memory",
-    ]  # fmt: skip
+        "decoding",
+        "training",
+        "training, strong on the CPU",
+        "training from memory",
+    ]
     assert min(rates.values()) > 0
 
 

@@ -29,8 +29,9 @@ def write(root, names=None, **splits):
     """A source of {split: [(seed, label)]}; the seed makes the picture and the id."""
     for split, rows in splits.items():
         quality = 90 if names is None else 60  # of another set the same photo has other bytes
-        examples = [tfrecords.Example(picture(seed, quality), f"{seed:09x}", label)
-                    for seed, label in rows]  # fmt: skip
+        examples = [
+            tfrecords.Example(picture(seed, quality), f"{seed:09x}", label) for seed, label in rows
+        ]
         path = Path(tfrecords.folder(root, SIZE, split))
         tfrecords.write_shard(path / tfrecords.shard_name(0, SIZE, len(rows)), examples)
     (root / "classes.json").write_text(json.dumps(names or NAMES))
@@ -40,9 +41,11 @@ def write(root, names=None, **splits):
 @pytest.fixture
 def main(tmp_path):
     source = write(
-        tmp_path / "main", train=[(n, n % 3) for n in range(12)],
-        val=[(n, n % 3) for n in range(12, 18)], test=[(n, None) for n in range(18, 24)],
-    )  # fmt: skip
+        tmp_path / "main",
+        train=[(n, n % 3) for n in range(12)],
+        val=[(n, n % 3) for n in range(12, 18)],
+        test=[(n, None) for n in range(18, 24)],
+    )
     return {part: Split.find(source.root, SIZE, part) for part in ("train", "val", "test")}
 
 
@@ -60,8 +63,10 @@ def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
     (added,) = add(main, tmp_path)
     assert added.added == 10
     assert {split: len(pairs) for split, pairs in added.twins.items()} == {
-        "test": 2, "val": 1, "train": 1,
-    }  # fmt: skip
+        "test": 2,
+        "val": 1,
+        "train": 1,
+    }
     assert "10 of 14 photos added; 2 are in test too and left out (000000012, 000000013)" in str(
         added
     )
@@ -75,8 +80,9 @@ def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
     write_twins(tmp_path / "twins.csv", [added])
     rows = list(csv.DictReader((tmp_path / "twins.csv").read_text().splitlines()))
     assert [(row["id"], row["split"]) for row in rows][:2] == [
-        ("000000012", "test"), ("000000013", "test"),
-    ]  # fmt: skip
+        ("000000012", "test"),
+        ("000000013", "test"),
+    ]
 
 
 def test_a_limited_split_is_looked_at_whole(main, tmp_path):

@@ -50,8 +50,10 @@ def test_the_parts_of_a_class_differ_by_one_image(splits):
 def test_records_keep_their_label_and_bytes(cut, splits):
     def told(split):
         found = shards.sample(split, split.count)
-        return {i: (label, image.sum()) for i, label, image in
-                zip(ids(split), found.labels, found.images, strict=True)}  # fmt: skip
+        return {
+            i: (label, image.sum())
+            for i, label, image in zip(ids(split), found.labels, found.images, strict=True)
+        }
 
     train, val = cut(3, 1)
     assert told(train) | told(val) == told(splits[0]) | told(splits[1])
@@ -106,8 +108,10 @@ def test_images_that_look_alike_stay_together(tmp_path):
 
     given = {"train": written("train", 90), "val": written("val", 60)}
     prints = duplicates.Fingerprints.of(given)
-    twins = {(str(prints.ids[pair.first]), str(prints.ids[pair.second]))
-             for pair in duplicates.find_pairs(prints)}  # fmt: skip
+    twins = {
+        (str(prints.ids[pair.first]), str(prints.ids[pair.second]))
+        for pair in duplicates.find_pairs(prints)
+    }
     assert len(twins) > 20
     for number in range(3):
         _, val = folds.divided(*given.values(), 3, number, tmp_path / "cache")

@@ -35,8 +35,9 @@ def test_the_same_seed_gives_the_same_batches(dataset, limit):
     change = augment.augmentation("strong", "mixup")
 
     def batches(seed):
-        made = pipeline.training(split, 8, 3, augment=change, on_device=False, seed=seed,
-                                 deterministic=True)  # fmt: skip
+        made = pipeline.training(
+            split, 8, 3, augment=change, on_device=False, seed=seed, deterministic=True
+        )
         return take(made, 6)
 
     for first, second in zip(batches(1), batches(1), strict=True):
@@ -118,8 +119,16 @@ def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hos
     change = augment.augmentation("strong")
 
     def drawn(seed=1, start=0, **part):
-        made = pipeline.training(splits[0], 8 // hosts, 3, augment=change, seed=seed, start=start,
-                                 deterministic=True, **part)  # fmt: skip
+        made = pipeline.training(
+            splits[0],
+            8 // hosts,
+            3,
+            augment=change,
+            seed=seed,
+            start=start,
+            deterministic=True,
+            **part,
+        )
         return np.stack([inputs["changes"].numpy() for inputs, _ in made.take(4)])
 
     parts = [drawn(host=host, hosts=hosts) for host in range(hosts)]

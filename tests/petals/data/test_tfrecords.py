@@ -124,8 +124,13 @@ def test_inspect_finds_what_is_wrong(dataset, tmp_path):
     assert small.label is not None
     (train, *_) = inspection.inspect(root)
     text = str(train)
-    for what in ("label 7 is not in 0..2", "does not decode", "1 ids occur a second time",
-                 "17 records, its name says 99", "damaged after"):  # fmt: skip
+    for what in (
+        "label 7 is not in 0..2",
+        "does not decode",
+        "1 ids occur a second time",
+        "17 records, its name says 99",
+        "damaged after",
+    ):
         assert what in text
 
 

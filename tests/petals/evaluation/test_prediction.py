@@ -32,8 +32,11 @@ def test_macro_f1_is_the_competitions():
 def test_per_class_has_support_and_absent_classes():
     rows = per_class(LABELS, certain(GUESSES), NAMES)
     assert [(r.name, r.support) for r in rows] == [
-        ("rose", 3), ("tulip", 2), ("daisy", 1), ("lotus", 0),
-    ]  # fmt: skip
+        ("rose", 3),
+        ("tulip", 2),
+        ("daisy", 1),
+        ("lotus", 0),
+    ]
     assert np.isclose(rows[0].precision, 1 / 2)
     assert np.isclose(rows[0].recall, 1 / 3)
 
@@ -43,8 +46,9 @@ def test_confusion_and_its_worst_pairs():
     assert matrix.shape == (4, 4)
     assert matrix[0].tolist() == [1, 2, 0, 0]
     assert most_confused(LABELS, certain(GUESSES), NAMES) == [
-        ("rose", "tulip", 2), ("tulip", "rose", 1),
-    ]  # fmt: skip
+        ("rose", "tulip", 2),
+        ("tulip", "rose", 1),
+    ]
 
 
 def test_instructive_images_are_sure_mistakes_then_unsure_successes():
@@ -104,9 +108,11 @@ def test_a_submission_of_other_images_is_refused(tmp_path):
     (tmp_path / "sample.csv").write_text("id,label\nx,0\na,0\n")
     with pytest.raises(DataError, match="1 of its ids were not predicted, 2 predicted ids"):
         write_submission(
-            tmp_path / "s.csv", np.array(["a", "b", "c"]), certain([0, 1, 2]),
+            tmp_path / "s.csv",
+            np.array(["a", "b", "c"]),
+            certain([0, 1, 2]),
             tmp_path / "sample.csv",
-        )  # fmt: skip
+        )
     with pytest.raises(DataError, match="occur twice"):
         write_submission(tmp_path / "s.csv", np.array(["a", "a"]), certain([0, 1]))
     assert not (tmp_path / "s.csv").exists()

@@ -13,17 +13,36 @@ from petals.models.backbones import BACKBONES
 from petals.models.build import _pooled, build, parameter_counts, set_trainable
 
 MODULES = {
-    "VGG16": "vgg16", "VGG19": "vgg19", "ResNet50V2": "resnet_v2", "Xception": "xception",
-    "InceptionV3": "inception_v3", "DenseNet121": "densenet", "DenseNet201": "densenet",
-    "MobileNet": "mobilenet", "MobileNet-0.25": "mobilenet", "MobileNet-0.5": "mobilenet",
-    "MobileNet-0.75": "mobilenet", "MobileNetV2": "mobilenet_v2",
-    "MobileNetV3Small": "mobilenet_v3", "MobileNetV3Large": "mobilenet_v3",
-}  # fmt: skip
+    "VGG16": "vgg16",
+    "VGG19": "vgg19",
+    "ResNet50V2": "resnet_v2",
+    "Xception": "xception",
+    "InceptionV3": "inception_v3",
+    "DenseNet121": "densenet",
+    "DenseNet201": "densenet",
+    "MobileNet": "mobilenet",
+    "MobileNet-0.25": "mobilenet",
+    "MobileNet-0.5": "mobilenet",
+    "MobileNet-0.75": "mobilenet",
+    "MobileNetV2": "mobilenet_v2",
+    "MobileNetV3Small": "mobilenet_v3",
+    "MobileNetV3Large": "mobilenet_v3",
+}
 # One of each kind is built in `make test`; to build them all takes a minute.
 EACH_KIND = (
-    "SmallNet", "VGG16", "ResNet50V2", "Xception", "InceptionV3", "DenseNet121", "MobileNet-0.25",
-    "MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "EfficientNetV2B0", "ConvNeXtTiny",
-)  # fmt: skip
+    "SmallNet",
+    "VGG16",
+    "ResNet50V2",
+    "Xception",
+    "InceptionV3",
+    "DenseNet121",
+    "MobileNet-0.25",
+    "MobileNetV2",
+    "MobileNetV3Small",
+    "EfficientNetB0",
+    "EfficientNetV2B0",
+    "ConvNeXtTiny",
+)
 
 
 def module_of(name: str) -> str:
@@ -118,8 +137,11 @@ def test_the_head_stays_float32_under_mixed_precision():
 
 
 def trainable(classifier) -> set[str]:
-    return {layer.name for layer in classifier.backbone.layers
-            if layer.trainable_weights and classifier.backbone.trainable}  # fmt: skip
+    return {
+        layer.name
+        for layer in classifier.backbone.layers
+        if layer.trainable_weights and classifier.backbone.trainable
+    }
 
 
 def test_set_trainable_chooses_the_layers(mobilenet):
@@ -133,8 +155,11 @@ def test_set_trainable_chooses_the_layers(mobilenet):
     assert "conv1_bn" in trainable(mobilenet)
     set_trainable(mobilenet, "last:4", freeze_batch_norm=False)
     assert trainable(mobilenet) == {
-        "conv_dw_13", "conv_dw_13_bn", "conv_pw_13", "conv_pw_13_bn",
-    }  # fmt: skip
+        "conv_dw_13",
+        "conv_dw_13_bn",
+        "conv_pw_13",
+        "conv_pw_13_bn",
+    }
     set_trainable(mobilenet, "block:conv_pw_1")
     assert trainable(mobilenet) == {f"conv_pw_{n}" for n in (1, 10, 11, 12, 13)}
 
@@ -198,6 +223,8 @@ def test_an_unfrozen_model_predicts_on_several_devices():
     chosen = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": devices}
     run = subprocess.run(
         [sys.executable, "-c", _PREDICT],
-        env={**os.environ, **chosen}, capture_output=True, text=True,
-    )  # fmt: skip
+        env={**os.environ, **chosen},
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode == 0, run.stderr[-2000:]

@@ -9,8 +9,11 @@ from petals.models import hub
 from petals.models.backbones import find_backbone
 from petals.models.build import build
 
-VIT = {"module": "keras_hub.src.models.vit", "class_name": "ViTBackbone",
-       "config": {"dtype": {"module": "keras", "class_name": "DTypePolicy"}}}  # fmt: skip
+VIT = {
+    "module": "keras_hub.src.models.vit",
+    "class_name": "ViTBackbone",
+    "config": {"dtype": {"module": "keras", "class_name": "DTypePolicy"}},
+}
 
 
 @pytest.fixture

@@ -20,8 +20,7 @@ NAMES = ("blue", "red", "yellow")
 def card_of(classifier, weights, whole, **changes):
     origin = pretrained.origin(find_backbone("SmallNet"), 32, weights)
     origin["digest"] = "" if whole else saved.digest(classifier.backbone)
-    card = ModelCard("SmallNet", 32, NAMES, "tf", origin, temperature=1.5,
-                     scores={"macro_f1": 0.5})  # fmt: skip
+    card = ModelCard("SmallNet", 32, NAMES, "tf", origin, temperature=1.5, scores={"macro_f1": 0.5})
     return dataclasses.replace(card, **changes)
 
 
@@ -84,12 +83,18 @@ def test_a_file_without_a_card_cannot_be_used_by_itself(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"classes": ["a", "\x1b[31mb", "c"]}, {"classes": [1, 2, 3]}, {"classes": []},
-        {"image_size": -1}, {"image_size": "32"}, {"temperature": 0}, {"more": 1},
-        {"temperature": "hot"}, {"weights": "none"},
+        {"classes": ["a", "\x1b[31mb", "c"]},
+        {"classes": [1, 2, 3]},
+        {"classes": []},
+        {"image_size": -1},
+        {"image_size": "32"},
+        {"temperature": 0},
+        {"more": 1},
+        {"temperature": "hot"},
+        {"weights": "none"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_card_that_no_run_wrote_is_refused(change):
     card = ModelCard("SmallNet", 32, NAMES, "tf", {"setting": "none"})
     with pytest.raises(WeightsError, match="has a damaged card") as error:

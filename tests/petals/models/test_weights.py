@@ -122,5 +122,7 @@ def test_a_file_stays_and_a_download_of_a_session_does_not(saved, tmp_path, monk
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
     assert weights.stays(MOBILENET, 64, "auto")
     assert weights.origin(MOBILENET, 64, "auto") == {
-        "setting": "auto", "file": saved[0].name, "licence": "Apache-2.0",
-    }  # fmt: skip
+        "setting": "auto",
+        "file": saved[0].name,
+        "licence": "Apache-2.0",
+    }

@@ -12,10 +12,16 @@ IMAGES = DICE.integers(0, 255, (10, 16, 16, 3)).astype(np.uint8)
 LABELS = DICE.integers(0, 104, 300)
 PROBABILITIES = DICE.dirichlet(np.ones(104), 300)
 HISTORY = [
-    {"phase": phase, "loss": 1.0, "val_loss": 1.1, "accuracy": 0.5, "val_accuracy": 0.4,
-     "val_macro_f1": 0.3}
+    {
+        "phase": phase,
+        "loss": 1.0,
+        "val_loss": 1.1,
+        "accuracy": 0.5,
+        "val_accuracy": 0.4,
+        "val_macro_f1": 0.3,
+    }
     for phase in ("head", "head", "fine-tune")
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,17 @@ def test_odd_photos_are_handled_and_the_rest_named(odd, tmp_path, monkeypatch):
     summary = make_tfrecords(odd, tmp_path / "out", sizes=(32,))
     kinds = {k: n for k, n in summary.kinds.items() if k != "enlarged"}
     assert kinds == {
-        "grey": 2, "CMYK": 1, "16-bit": 1, "transparent": 1, "EXIF-rotated": 1, "oversized": 1,
-    }  # fmt: skip
-    why = {path.rsplit("/", 2)[-2] + "/" + path.rsplit("/")[-1]: reason
-           for path, reason in summary.left_out.items()}  # fmt: skip
+        "grey": 2,
+        "CMYK": 1,
+        "16-bit": 1,
+        "transparent": 1,
+        "EXIF-rotated": 1,
+        "oversized": 1,
+    }
+    why = {
+        path.rsplit("/", 2)[-2] + "/" + path.rsplit("/")[-1]: reason
+        for path, reason in summary.left_out.items()
+    }
     assert why["red/empty.jpg"] == "empty file"
     assert why["red/notes.jpg"] == "not an image"
     assert "damaged image" in why["red/cut.jpg"]
@@ -240,8 +247,13 @@ def test_a_csv_of_labels_gives_what_class_folders_give(photos, labelled, tmp_pat
 def test_a_csv_as_people_save_them(labelled, tmp_path):
     folder, table = labelled
     rows = table.read_text().replace("file,label", "id,label,file").splitlines()
-    quoted = [rows[0], *(f'{n},"{row.split(",")[1]}, dark", {row.split(",")[0]}'
-                         for n, row in enumerate(rows[1:]))]  # fmt: skip
+    quoted = [
+        rows[0],
+        *(
+            f'{n},"{row.split(",")[1]}, dark", {row.split(",")[0]}'
+            for n, row in enumerate(rows[1:])
+        ),
+    ]
     table.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(quoted).encode())
     summary = make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
     assert summary.class_names == ["blue, dark", "red, dark", "yellow, dark"]

@@ -8,9 +8,7 @@ import pytest
 from petals.training import callbacks
 from petals.training.callbacks import Epochs
 
-LINE = re.compile(
-    r"  fine-tune (\d)/3: step (\d+) of 40  ([\d,]+) images/s  (\d+):(\d\d) left"
-)  # fmt: skip
+LINE = re.compile(r"  fine-tune (\d)/3: step (\d+) of 40  ([\d,]+) images/s  (\d+):(\d\d) left")
 
 
 class Model:
@@ -38,8 +36,16 @@ def follow(clock, lines, *, step_seconds, scoring_seconds, compile_seconds=60.0)
         clock[0] += scoring_seconds
         return np.eye(2)
 
-    watch = Epochs("fine-tune", predict, np.array([0, 1]), epochs=3, steps=40, batch_size=64,
-                   every=5.0, say=lambda line: told.append((clock[0], line)))  # fmt: skip
+    watch = Epochs(
+        "fine-tune",
+        predict,
+        np.array([0, 1]),
+        epochs=3,
+        steps=40,
+        batch_size=64,
+        every=5.0,
+        say=lambda line: told.append((clock[0], line)),
+    )
     watch.set_model(Model())
     for epoch in range(3):
         watch.on_epoch_begin(epoch)
@@ -72,8 +78,9 @@ def test_a_line_within_an_epoch_has_the_rate_and_the_time_left(clock):
 
 def test_lines_within_an_epoch_are_written_over_where_a_person_watches(clock, monkeypatch, capsys):
     monkeypatch.setenv("JPY_SESSION_NAME", "notebooks/02_train.ipynb")
-    watch = Epochs("fine-tune", lambda: np.eye(2), np.array([0, 1]), epochs=1, steps=40,
-                   batch_size=64)  # fmt: skip
+    watch = Epochs(
+        "fine-tune", lambda: np.eye(2), np.array([0, 1]), epochs=1, steps=40, batch_size=64
+    )
     watch.set_model(Model())
     watch.on_epoch_begin(0)
     for step in range(40):

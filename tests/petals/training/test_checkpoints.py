@@ -50,13 +50,24 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **wat
     change = augment.augmentation("light")
     watch = fine_tune(
         model,
-        lambda start: pipeline.training(splits[0], 10, 3, augment=change, deterministic=True,
-                                        cache=cache, start=start),
-        splits[1], epochs=EPOCHS, steps_per_epoch=STEPS, batch_size=10, val_labels=labels,
-        rates=schedules.rates("cosine", EPOCHS, STEPS, learning_rate=3e-3), weight_decay=1e-3,
-        by_hand=by_hand, augment=change, history=kept.history, checkpoints=kept,
-        checkpoint_minutes=0, say=say, **watching,
-    )  # fmt: skip
+        lambda start: pipeline.training(
+            splits[0], 10, 3, augment=change, deterministic=True, cache=cache, start=start
+        ),
+        splits[1],
+        epochs=EPOCHS,
+        steps_per_epoch=STEPS,
+        batch_size=10,
+        val_labels=labels,
+        rates=schedules.rates("cosine", EPOCHS, STEPS, learning_rate=3e-3),
+        weight_decay=1e-3,
+        by_hand=by_hand,
+        augment=change,
+        history=kept.history,
+        checkpoints=kept,
+        checkpoint_minutes=0,
+        say=say,
+        **watching,
+    )
     return watch.history, model.model.get_weights()
 
 
@@ -125,8 +136,10 @@ def saved(folder, steps=(1,), settings=None, say=print, **facts):
 def test_the_two_newest_stay(tmp_path):
     kept = saved(tmp_path, range(1, 6))
     assert sorted(p.name for p in kept.folder.iterdir()) == [
-        "1-000000004.npz", "1-000000005.npz", SETTINGS,
-    ]  # fmt: skip
+        "1-000000004.npz",
+        "1-000000005.npz",
+        SETTINGS,
+    ]
     found = Checkpoints(tmp_path, {"a": 1}).found
     assert (found.phase, found.step, found.arrays[0].tolist()) == ("fine-tune", 5, [5, 5, 5])
     kept.clear()
@@ -141,8 +154,9 @@ def test_a_later_phase_is_further(tmp_path):
 
 def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
     saved(tmp_path, settings={"a": 1, "output": "x", "time_limit": 1.0})
-    again = Checkpoints(tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto",
-                                   "remat": True})  # fmt: skip
+    again = Checkpoints(
+        tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto", "remat": True}
+    )
     assert again.found
     assert again.resumed == 1
     assert again.seconds > 0

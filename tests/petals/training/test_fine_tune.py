@@ -238,14 +238,28 @@ def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False
     steps = splits[0].count // 10
 
     def own(start):
-        return pipeline.training(splits[0], 10, 3, augment=augment.augmentation(level), seed=1,
-                                 on_device=False, deterministic=True, start=start)  # fmt: skip
+        return pipeline.training(
+            splits[0],
+            10,
+            3,
+            augment=augment.augmentation(level),
+            seed=1,
+            on_device=False,
+            deterministic=True,
+            start=start,
+        )
 
     arguments = {
         "rates": schedules.rates("cosine", epochs, steps, learning_rate=3e-3),
-        "epochs": epochs, "steps_per_epoch": steps, "batch_size": 10, "val_labels": labels,
-        "label_smoothing": 0.1, "weight_decay": 1e-3, **quiet, **settings,
-    }  # fmt: skip
+        "epochs": epochs,
+        "steps_per_epoch": steps,
+        "batch_size": 10,
+        "val_labels": labels,
+        "label_smoothing": 0.1,
+        "weight_decay": 1e-3,
+        **quiet,
+        **settings,
+    }
     return fine_tune(model, batches or own, splits[1], **arguments)
 
 
@@ -306,9 +320,16 @@ def test_frozen_layers_do_not_move(splits):
     labels, _ = shards.labels_and_ids(splits[1])
     rates = schedules.rates("constant", 1, 3)
     fine_tune(
-        model, lambda start: pipeline.training(splits[0], 10, 3), splits[1], rates=rates, epochs=1,
-        steps_per_epoch=3, batch_size=10, val_labels=labels, **quiet,
-    )  # fmt: skip
+        model,
+        lambda start: pipeline.training(splits[0], 10, 3),
+        splits[1],
+        rates=rates,
+        epochs=1,
+        steps_per_epoch=3,
+        batch_size=10,
+        val_labels=labels,
+        **quiet,
+    )
     after = model.backbone.get_weights()
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
 
@@ -336,11 +357,20 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
         model = classifier()
 
         def batches(start, on_device=on_device):
-            return pipeline.training(splits[0], 10, 3, augment=change, on_device=on_device, seed=1,
-                                     deterministic=True, start=start)  # fmt: skip
+            return pipeline.training(
+                splits[0],
+                10,
+                3,
+                augment=change,
+                on_device=on_device,
+                seed=1,
+                deterministic=True,
+                start=start,
+            )
 
-        found = tune(model, splits, batches=batches, by_hand=by_hand,
-                     augment=change if on_device else None)  # fmt: skip
+        found = tune(
+            model, splits, batches=batches, by_hand=by_hand, augment=change if on_device else None
+        )
         histories.append(found.history)
     for one, other in zip(*histories, strict=True):
         assert one["loss"] == pytest.approx(other["loss"], rel=1e-3)

@@ -10,10 +10,19 @@ from petals.training.compile import set_seed
 from petals.training.features import Features
 
 SETTINGS = {
-    "head": "logistic", "head_epochs": 10, "views": 2, "tta": 1, "augment": "light", "seed": 0,
-    "fine_tune": "none", "schedule": "constant", "learning_rate": 0.2, "dropout": 0.0,
-    "label_smoothing": 0.0, "weight_decay": 0.0,
-}  # fmt: skip
+    "head": "logistic",
+    "head_epochs": 10,
+    "views": 2,
+    "tta": 1,
+    "augment": "light",
+    "seed": 0,
+    "fine_tune": "none",
+    "schedule": "constant",
+    "learning_rate": 0.2,
+    "dropout": 0.0,
+    "label_smoothing": 0.0,
+    "weight_decay": 0.0,
+}
 
 
 class Head:
@@ -54,9 +63,16 @@ def run():
     def run(kept, **changed):
         classifier, history = SimpleNamespace(head=Head()), []
         stopped = first_phase.train_first_phase(
-            classifier, extract, "train", "val", {**SETTINGS, **changed}, kept,
-            history=history, record=lambda rows: None, say=lambda line: None,
-        )  # fmt: skip
+            classifier,
+            extract,
+            "train",
+            "val",
+            {**SETTINGS, **changed},
+            kept,
+            history=history,
+            record=lambda rows: None,
+            say=lambda line: None,
+        )
         return classifier.head, history, stopped
 
     return run

@@ -8,12 +8,22 @@ from petals.errors import SettingError
 from petals.training.plan import plan_run
 
 SETTINGS = {
-    "backbone": "SmallNet", "image_size": 64, "weights": "none", "features": "last",
-    "dropout": 0.2, "batch_size": 4,
-    "fine_tune": "all", "epochs": 2, "schedule": "constant", "learning_rate": 1e-3,
-    "scale_rate": True, "remat": False, "optimization_level": "auto", "weight_decay": 0.1,
+    "backbone": "SmallNet",
+    "image_size": 64,
+    "weights": "none",
+    "features": "last",
+    "dropout": 0.2,
+    "batch_size": 4,
+    "fine_tune": "all",
+    "epochs": 2,
+    "schedule": "constant",
+    "learning_rate": 1e-3,
+    "scale_rate": True,
+    "remat": False,
+    "optimization_level": "auto",
+    "weight_decay": 0.1,
     "label_smoothing": 0.2,
-}  # fmt: skip
+}
 EIGHT = Accelerator("tpu", "eight", replicas=8)
 
 
@@ -31,8 +41,11 @@ def test_the_head_alone_is_trainable_until_it_is_unfrozen():
     plan = plan_run(SETTINGS, 3, 100, EIGHT)
     assert len(plan.classifier.model.trainable_weights) == 2
     plan.unfreeze()
-    norms = [layer for layer in plan.classifier.backbone.layers
-             if isinstance(layer, keras.layers.BatchNormalization)]  # fmt: skip
+    norms = [
+        layer
+        for layer in plan.classifier.backbone.layers
+        if isinstance(layer, keras.layers.BatchNormalization)
+    ]
     assert all(layer.trainable for layer in norms)
 
 

@@ -55,9 +55,11 @@ print(json.dumps(found))
 @pytest.mark.long
 def test_it_trains_alike_and_keeps_less():
     done = subprocess.run(
-        [sys.executable, "-c", _ON_JAX], capture_output=True, text=True,
+        [sys.executable, "-c", _ON_JAX],
+        capture_output=True,
+        text=True,
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     plain, less = json.loads(done.stdout.splitlines()[-1]).values()
     assert less["losses"] == pytest.approx(plain["losses"], rel=0.05)  # of bfloat16

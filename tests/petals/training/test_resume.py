@@ -19,16 +19,31 @@ SCORES = ("macro_f1", "accuracy", "macro_precision", "macro_recall", "loss", "ep
 def start(dataset, run, log):
     """The same command each time; Jupyter's kernel is this environment's."""
     parameters = {
-        "data": dataset, "image_size": 32, "backbone": "SmallNet", "weights": "none",
-        "head_epochs": 8, "fine_tune": "all", "epochs": 8, "batch_size": 10,
-        "checkpoint_minutes": 0, "learning_rate": 1e-3,
-    }  # fmt: skip
+        "data": dataset,
+        "image_size": 32,
+        "backbone": "SmallNet",
+        "weights": "none",
+        "head_epochs": 8,
+        "fine_tune": "all",
+        "epochs": 8,
+        "batch_size": 10,
+        "checkpoint_minutes": 0,
+        "learning_rate": 1e-3,
+    }
     given = [text for name, value in parameters.items() for text in ("-p", f"{name}={value}")]
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "tools/run_notebook.py"), str(ROOT / "notebooks/02_train.py"),
-         "--output", str(run), *given],
-        stdout=log, stderr=log, env={**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"},
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(ROOT / "tools/run_notebook.py"),
+            str(ROOT / "notebooks/02_train.py"),
+            "--output",
+            str(run),
+            *given,
+        ],
+        stdout=log,
+        stderr=log,
+        env={**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"},
+    )
 
 
 def kill(process):

@@ -111,15 +111,28 @@ def command(python: Path, kernel_type: str, language: str) -> list[str]:
         run = "import runpy; runpy.run_path('../script.py', run_name='__main__')"
         return [str(python), "-c", run]
     return [
-        str(python), "-m", "papermill", "../source.ipynb", "../executed.ipynb",
-        "--no-progress-bar", "--autosave-cell-every", "0", "--log-level", "WARNING",
-        "--stdout-file", "/dev/stdout", "--stderr-file", "/dev/stderr",
-    ]  # fmt: skip
+        str(python),
+        "-m",
+        "papermill",
+        "../source.ipynb",
+        "../executed.ipynb",
+        "--no-progress-bar",
+        "--autosave-cell-every",
+        "0",
+        "--log-level",
+        "WARNING",
+        "--stdout-file",
+        "/dev/stdout",
+        "--stderr-file",
+        "/dev/stderr",
+    ]
 
 
 def _no_internet() -> dict[str, str]:
     names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     local = "localhost,127.0.0.1"
     return dict.fromkeys(names, CLOSED) | {
-        "no_proxy": local, "NO_PROXY": local, "PIP_NO_INDEX": "1",
-    }  # fmt: skip
+        "no_proxy": local,
+        "NO_PROXY": local,
+        "PIP_NO_INDEX": "1",
+    }

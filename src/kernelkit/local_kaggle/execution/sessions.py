@@ -61,8 +61,13 @@ class Sessions:
         sources = json.dumps([[s.kind, s.reference] for s in plan.sources])
         self._store.change(
             "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 'QUEUED', NULL, ?, NULL, NULL)",
-            version, kind, plan.runs_on, sources, plan.limit_seconds, time.time(),
-        )  # fmt: skip
+            version,
+            kind,
+            plan.runs_on,
+            sources,
+            plan.limit_seconds,
+            time.time(),
+        )
         stop = self._stops[version] = threading.Event()
         thread = threading.Thread(
             target=self._live, args=(version, kind, plan, user, stop), name=f"session-{version}"
@@ -101,15 +106,19 @@ class Sessions:
             python = self._image()
             self._store.change(
                 "UPDATE sessions SET status = 'RUNNING', started = ? WHERE version = ?",
-                started, version,
-            )  # fmt: skip
+                started,
+                version,
+            )
             outcome, failure = run(plan, python, stop)
         except Exception as error:  # a session must end, whatever happens to it
             outcome, failure = "ERROR", f"the rehearsal itself failed: {error!r}"
         self._store.change(
             "INSERT INTO usage VALUES (?, ?, ?, ?)",
-            user, kind, time.time(), time.time() - started,
-        )  # fmt: skip
+            user,
+            kind,
+            time.time(),
+            time.time() - started,
+        )
         self._end(version, outcome, failure)
 
     def _end(self, version: int, status: str, failure: str | None) -> None:

@@ -37,12 +37,22 @@ class FaultKind(StrEnum):
 
 
 _ANY = (
-    FaultKind.THROTTLED, FaultKind.THROTTLED_RETRY_AFTER, FaultKind.ERROR_500,
-    FaultKind.ERROR_502, FaultKind.ERROR_503, FaultKind.RESET, FaultKind.HANG,
-)  # fmt: skip
+    FaultKind.THROTTLED,
+    FaultKind.THROTTLED_RETRY_AFTER,
+    FaultKind.ERROR_500,
+    FaultKind.ERROR_502,
+    FaultKind.ERROR_503,
+    FaultKind.RESET,
+    FaultKind.HANG,
+)
 _CALL = (*_ANY, FaultKind.HTML)
-_FILE = (*_ANY, FaultKind.EXPIRED_LINK, FaultKind.TRUNCATED, FaultKind.STALLED,
-         FaultKind.WRONG_LENGTH)  # fmt: skip
+_FILE = (
+    *_ANY,
+    FaultKind.EXPIRED_LINK,
+    FaultKind.TRUNCATED,
+    FaultKind.STALLED,
+    FaultKind.WRONG_LENGTH,
+)
 
 POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     "SaveKernel": (*_CALL, FaultKind.LOST_ANSWER),
@@ -70,9 +80,16 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
 }
 """The kinds that a method can show; a seeded schedule draws from these."""
 
-A_PUSH = ("SaveKernel", "GetKernel", "GetKernelSessionStatus", "ListKernelSessionOutput",
-          "ListKernelFiles", "GetAcceleratorQuotaStatistics", "Download",
-          "LogStream")  # fmt: skip
+A_PUSH = (
+    "SaveKernel",
+    "GetKernel",
+    "GetKernelSessionStatus",
+    "ListKernelSessionOutput",
+    "ListKernelFiles",
+    "GetAcceleratorQuotaStatistics",
+    "Download",
+    "LogStream",
+)
 """The methods that pushing, waiting and fetching use: what a seeded schedule disturbs."""
 
 

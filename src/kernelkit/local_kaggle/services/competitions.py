@@ -67,10 +67,14 @@ class Competitions:
         files = files_below(self._folder(request.competition_name))
         shown, following = page(files, request.page_token, size)
         items = [
-            fill(types.ApiDataFile(), name=name, total_bytes=path.stat().st_size,
-                 creation_date=moment(path.stat().st_mtime))
+            fill(
+                types.ApiDataFile(),
+                name=name,
+                total_bytes=path.stat().st_size,
+                creation_date=moment(path.stat().st_mtime),
+            )
             for name, path in shown
-        ]  # fmt: skip
+        ]
         return fill(types.ApiListDataFilesResponse(), files=items, next_page_token=following)
 
     def download(self, request: Message, _user: str) -> Redirect:
@@ -179,8 +183,13 @@ class Competitions:
             ref = self._store.change(
                 "INSERT INTO submissions (competition, user, description, name, size, created, "
                 "status) VALUES (?, ?, ?, ?, ?, ?, 'PENDING')",
-                competition, user, description, name, path.stat().st_size, time.time(),
-            )  # fmt: skip
+                competition,
+                user,
+                description,
+                name,
+                path.stat().st_size,
+                time.time(),
+            )
             # A copy, since the kernel that it came from may be deleted before it is scored.
             shutil.copyfile(path, self._copy(ref))
             return ref
@@ -206,8 +215,11 @@ class Competitions:
             failure = str(error)
         self._store.change(
             "UPDATE submissions SET status = ?, score = ?, failure = ? WHERE id = ?",
-            status, public, failure, row["id"],
-        )  # fmt: skip
+            status,
+            public,
+            failure,
+            row["id"],
+        )
         settled = self._store.row("SELECT * FROM submissions WHERE id = ?", row["id"])
         return settled or row
 

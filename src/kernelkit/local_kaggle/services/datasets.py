@@ -80,10 +80,15 @@ class Datasets:
         size = min(request.page_size or limits.page_size, limits.max_page_size)
         shown, following = page(files_below(folder), request.page_token, size)
         files = [
-            fill(types.ApiDatasetFile(), name=name, ref=name, total_bytes=path.stat().st_size,
-                 creation_date=moment(path.stat().st_mtime))
+            fill(
+                types.ApiDatasetFile(),
+                name=name,
+                ref=name,
+                total_bytes=path.stat().st_size,
+                creation_date=moment(path.stat().st_mtime),
+            )
             for name, path in shown
-        ]  # fmt: skip
+        ]
         answer = types.ApiListDatasetFilesResponse()
         return fill(answer, dataset_files=files, next_page_token=following)
 
@@ -102,8 +107,12 @@ class Datasets:
         files = [self._blobs.complete(file.token) for file in request.files]
         self._store.change(
             "INSERT INTO datasets (owner, slug, title, licence, private) VALUES (?, ?, ?, ?, ?)",
-            owner, slug, request.title or slug, request.license_name, bool(request.is_private),
-        )  # fmt: skip
+            owner,
+            slug,
+            request.title or slug,
+            request.license_name,
+            bool(request.is_private),
+        )
         return self._add_version(self._find(owner, slug, user), files, "Initial release")
 
     def create_version(self, request: Message, user: str) -> Message:
@@ -150,8 +159,12 @@ class Datasets:
         failure = _lay_out(files, self._folder(dataset) / str(number))
         self._store.change(
             "INSERT INTO dataset_versions VALUES (?, ?, ?, ?, ?)",
-            dataset["id"], number, notes, time.time(), failure,
-        )  # fmt: skip
+            dataset["id"],
+            number,
+            notes,
+            time.time(),
+            failure,
+        )
         ref = f"{dataset['owner']}/{dataset['slug']}"
         url = f"{self._state.url}/datasets/{ref}"
         return fill(types.ApiCreateDatasetResponse(), ref=ref, url=url, status="ok")

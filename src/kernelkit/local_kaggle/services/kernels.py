@@ -99,9 +99,12 @@ class Kernels:
         text = saved.text if label or kernel["draft"] is None else kernel["draft"]
         metadata = self._metadata(kernel, saved, version)
         blob = fill(
-            types.ApiKernelBlob(), source=text, language=saved.language,
-            kernel_type=saved.kernel_type, slug=kernel["slug"],
-        )  # fmt: skip
+            types.ApiKernelBlob(),
+            source=text,
+            language=saved.language,
+            kernel_type=saved.kernel_type,
+            slug=kernel["slug"],
+        )
         metadata.current_version_number = newest["number"]
         return fill(types.ApiGetKernelResponse(), metadata=metadata, blob=blob)
 

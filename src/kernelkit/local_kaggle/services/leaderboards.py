@@ -18,8 +18,15 @@ from kernelkit.local_kaggle.services.scoring import SubmissionError, read_rules
 from kernelkit.local_kaggle.services.wire import Message, Method, Redirect, fill, moment, page
 from kernelkit.local_kaggle.state import ServerState
 
-HEADER = ("Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score", "SubmissionCount",
-          "TeamMemberUserNames")  # fmt: skip
+HEADER = (
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
+)
 
 
 class Leaderboards:
@@ -44,10 +51,15 @@ class Leaderboards:
         size = min(request.page_size or self._state.limits.page_size, 200)
         shown, following = page(rows, request.page_token, size)
         entries = [
-            fill(types.ApiLeaderboardSubmission(), team_id=self._team(row["user"]),
-                 team_name=row["user"], submission_date=moment(row["created"]), score=row["score"])
+            fill(
+                types.ApiLeaderboardSubmission(),
+                team_id=self._team(row["user"]),
+                team_name=row["user"],
+                submission_date=moment(row["created"]),
+                score=row["score"],
+            )
             for row in shown
-        ]  # fmt: skip
+        ]
         answer = types.ApiGetLeaderboardResponse()
         return fill(answer, submissions=entries, next_page_token=following)
 

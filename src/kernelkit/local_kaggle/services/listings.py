@@ -60,13 +60,21 @@ class Listings:
         mine = request.group == DatasetSelectionGroup.DATASET_SELECTION_GROUP_MY
         owner = (user if mine else request.user or "").lower()
         wanted = [
-            name for name in self._fitting(titles, request.search)
+            name
+            for name in self._fitting(titles, request.search)
             if not owner or name.partition("/")[0].lower() == owner
-        ]  # fmt: skip
+        ]
         shown, following = self._page(wanted, request)
-        entries = [fill(datasets.ApiDataset(), ref=name, title=titles[name],
-                        owner_ref=name.partition("/")[0], total_bytes=self._size(name, user))
-                   for name in shown]  # fmt: skip
+        entries = [
+            fill(
+                datasets.ApiDataset(),
+                ref=name,
+                title=titles[name],
+                owner_ref=name.partition("/")[0],
+                total_bytes=self._size(name, user),
+            )
+            for name in shown
+        ]
         answer = datasets.ApiListDatasetsResponse()
         return fill(answer, datasets=entries, next_page_token=following)
 
@@ -75,10 +83,17 @@ class Listings:
         titles = {name: name for name in self._catalogued("competitions")}
         shown, following = self._page(self._fitting(titles, request.search), request)
         limit = self._state.limits.submissions_a_day
-        entries = [fill(competitions.ApiCompetition(), ref=f"{self._state.url}/competitions/{name}",
-                        title=name, url=f"{self._state.url}/competitions/{name}",
-                        user_has_entered=True, max_daily_submissions=limit)
-                   for name in shown]  # fmt: skip
+        entries = [
+            fill(
+                competitions.ApiCompetition(),
+                ref=f"{self._state.url}/competitions/{name}",
+                title=name,
+                url=f"{self._state.url}/competitions/{name}",
+                user_has_entered=True,
+                max_daily_submissions=limit,
+            )
+            for name in shown
+        ]
         answer = competitions.ApiListCompetitionsResponse()
         return fill(answer, competitions=entries, next_page_token=following)
 
@@ -86,9 +101,10 @@ class Listings:
         """The answer to ListModels: those of the catalogue."""
         titles = {name: name for name in self._catalogued("models")}
         wanted = [
-            name for name in self._fitting(titles, request.search)
+            name
+            for name in self._fitting(titles, request.search)
             if not request.owner or name.partition("/")[0] == request.owner
-        ]  # fmt: skip
+        ]
         shown, following = self._page(wanted, request)
         entries = [
             fill(models.ApiModel(), ref=name, slug=slug, title=slug, author=owner)
@@ -115,13 +131,17 @@ class Listings:
         self._folder(name, user)
         row = self._state.store.row(
             "SELECT * FROM datasets WHERE owner = ? AND slug = ?",
-            request.owner_slug.lower(), request.dataset_slug.lower(),
-        )  # fmt: skip
+            request.owner_slug.lower(),
+            request.dataset_slug.lower(),
+        )
         info = fill(
-            DatasetInfo(), dataset_slug=request.dataset_slug, owner_user=request.owner_slug,
+            DatasetInfo(),
+            dataset_slug=request.dataset_slug,
+            owner_user=request.owner_slug,
             title=row["title"] if row else request.dataset_slug,
-            is_private=bool(row and row["private"]), dataset_id=row["id"] if row else None,
-        )  # fmt: skip
+            is_private=bool(row and row["private"]),
+            dataset_id=row["id"] if row else None,
+        )
         return fill(datasets.ApiGetDatasetMetadataResponse(), info=info)
 
     def _folder(self, name: str, user: str) -> Path:

@@ -103,12 +103,17 @@ class Pushes:
             title = request.new_title or slug
             derived = slugify(title)
             if self._by_slug(owner, derived):
-                raise Refused(f'The requested title "{title}" is already in use by a notebook. '
-                              "Please choose another title.")  # fmt: skip
+                raise Refused(
+                    f'The requested title "{title}" is already in use by a notebook. '
+                    "Please choose another title."
+                )
             self._store.change(
                 "INSERT INTO kernels (owner, slug, title, private) VALUES (?, ?, ?, ?)",
-                owner, derived, title, private,
-            )  # fmt: skip
+                owner,
+                derived,
+                title,
+                private,
+            )
             row = self._by_slug(owner, derived)
         else:
             change = "UPDATE kernels SET title = ?, private = ? WHERE id = ?"
@@ -130,8 +135,11 @@ class Pushes:
             request.enable_internet = False
         version = self._store.change(
             "INSERT INTO versions (kernel, number, request, created) VALUES (?, ?, ?, ?)",
-            kernel["id"], number, json.dumps(request.to_dict()), time.time(),
-        )  # fmt: skip
+            kernel["id"],
+            number,
+            json.dumps(request.to_dict()),
+            time.time(),
+        )
         return number, version
 
     def _need_capacity(self, user: str, placement: Placement) -> None:
@@ -186,8 +194,10 @@ class Pushes:
             "SELECT versions.id FROM versions JOIN sessions ON versions.id = version "
             "JOIN kernels ON kernels.id = kernel WHERE owner = ? AND slug = ? "
             "AND (owner = ? OR NOT private) AND status = 'COMPLETE' ORDER BY number DESC",
-            owner, slug, user.lower(),
-        )  # fmt: skip
+            owner,
+            slug,
+            user.lower(),
+        )
         if row:
             return self._state.sessions.folder(row["id"]) / "working"
         return self._state.catalogue.find("kernels", reference)

@@ -39,8 +39,10 @@ class QuotaService:
         ended = store.row(
             "SELECT coalesce(sum(seconds), 0) AS s FROM usage "
             "WHERE user = ? AND kind = ? AND ended >= ?",
-            user, kind, week_begins(now),
-        )  # fmt: skip
+            user,
+            kind,
+            week_begins(now),
+        )
         running = sum(now - row["started"] for row in self._running(user, kind))
         return float(ended["s"] if ended else 0) + running
 
@@ -79,6 +81,7 @@ class QuotaService:
             "SELECT started, limit_seconds FROM sessions JOIN versions ON versions.id = version "
             "JOIN kernels ON kernels.id = kernel "
             "WHERE owner = ? AND kind = ? AND status = 'RUNNING'",
-            user, kind,
-        )  # fmt: skip
+            user,
+            kind,
+        )
         return [dict(row) for row in rows]

@@ -111,8 +111,9 @@ def score(submission: Path, rules: ScoringRules) -> SubmissionScores:
         ids = [i for i, row in answers.items() if row.get(USAGE, usage) == usage]
         if not ids:
             ids = [i for i, row in answers.items() if row.get(USAGE) != IGNORED]
-        scores = [metric([truth[i][c] for i in ids], [predicted[i][c] for i in ids])
-                  for c in columns[1:]]  # fmt: skip
+        scores = [
+            metric([truth[i][c] for i in ids], [predicted[i][c] for i in ids]) for c in columns[1:]
+        ]
         return math.fsum(scores) / len(scores)
 
     try:

@@ -57,8 +57,12 @@ def run_on_dask(
     with client:
         if not client.nthreads():
             click.echo(f"no workers at {address} yet: waiting for them", file=sweep_report.stream)
-        call = {"notebook": text, "seconds": limits.seconds, "bytes": limits.bytes,
-                "report": sweep_report.report}  # fmt: skip
+        call = {
+            "notebook": text,
+            "seconds": limits.seconds,
+            "bytes": limits.bytes,
+            "report": sweep_report.report,
+        }
         futures = {
             client.submit(
                 run_on_worker, call, run.id, dict(run.given), key=f"{run.id}-{uuid.uuid4().hex}"
@@ -94,8 +98,12 @@ def run_on_worker(
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         folder = SweepFolder(Path(scratch) / "runs")
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", call["notebook"])
-        request = {"notebook": str(notebook), "values": dict(given), "report": call["report"],
-                   "folder": str(folder.run_folder(run))}  # fmt: skip
+        request = {
+            "notebook": str(notebook),
+            "values": dict(given),
+            "report": call["report"],
+            "folder": str(folder.run_folder(run)),
+        }
         starter = launcher((), Path(scratch) / "imports.log")
         limits = WorkerLimits(1, call["seconds"], call["bytes"])
         try:

@@ -67,8 +67,12 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
             if carried["takes_accelerator"] and values.get("accelerator", "auto") == "auto":
                 values["accelerator"] = accelerator
             place = folder.run_folder(run)
-            return {"notebook": str(notebook), "values": values, "folder": str(place),
-                    "report": carried["report"]}  # fmt: skip
+            return {
+                "notebook": str(notebook),
+                "values": values,
+                "folder": str(place),
+                "report": carried["report"],
+            }
 
         def tell(run: PlannedRun, record: Record) -> None:
             message = parameters_line(run)
@@ -90,8 +94,11 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
 def _keep_best(carried: Mapping[str, Any], folder: SweepFolder) -> None:
     """Remove all but the best runs' models: a session's output holds 20 GB."""
     places = [state.parent for state in folder.path.glob(f"*/{records.STATE}")]
-    done = [place for place in places
-            if folder.record(PlannedRun(place.name, {}, {})).state == records.DONE]  # fmt: skip
+    done = [
+        place
+        for place in places
+        if folder.record(PlannedRun(place.name, {}, {})).state == records.DONE
+    ]
     measured = {place: numbers(place).get(carried["score"]) for place in done}
     scores = {place: score for place, score in measured.items() if score is not None}
     keep_best(scores, carried["keep_best"], minimize=carried["minimize"])
@@ -152,10 +159,16 @@ def _source(
 
     cell = document.parameters_cell(document.read(notebook)).source
     asked = Specification(
-        search["name"], notebook, parameters.declared(cell), search["base"],
-        Fingerprint(search["code"]), (), score=search["score"], minimize=search["minimize"],
+        search["name"],
+        notebook,
+        parameters.declared(cell),
+        search["base"],
+        Fingerprint(search["code"]),
+        (),
+        score=search["score"],
+        minimize=search["minimize"],
         search=search["search"],
-    )  # fmt: skip
+    )
     return Search(asked, folder, runs, retry_failed=search["retry_failed"])
 
 

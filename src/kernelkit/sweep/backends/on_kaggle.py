@@ -81,11 +81,14 @@ def run_on_kaggle(
     several = len({_kind(run) for run in asked.runs}) > 1
     kernels = [
         SessionKernel(
-            sweep_report, runs, on, f" on {on.machine.kind.upper()}" if several else "",
+            sweep_report,
+            runs,
+            on,
+            f" on {on.machine.kind.upper()}" if several else "",
             options.retry_failed,
         )
         for on, runs in sessions
-    ]  # fmt: skip
+    ]
     for kernel in kernels if several else ():  # before the first session takes hours
         _check(kernel, options)
     failures: list[KernelkitError] = []
@@ -105,9 +108,14 @@ def _check(kernel: SessionKernel, options: SessionOptions) -> None:
     """Raise what a push would raise before it sends anything."""
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         planned = plan.make(
-            None, {}, kernel.write(Path(scratch)), None, options.timeout,
-            carrying(kernel.sweep_report.asked.notebook), _starts(kernel),
-        )  # fmt: skip
+            None,
+            {},
+            kernel.write(Path(scratch)),
+            None,
+            options.timeout,
+            carrying(kernel.sweep_report.asked.notebook),
+            _starts(kernel),
+        )
     preflight.stop_on_errors(planned.findings)
 
 

@@ -76,10 +76,15 @@ class SessionKernel:
     def _search(self) -> dict[str, Any]:
         asked = self.sweep_report.asked
         return {
-            "name": asked.name, "base": dict(asked.base), "code": asked.code.digest,
-            "score": asked.score, "minimize": asked.minimize, "search": dict(asked.search),
-            "wheels": asked.wheels, "retry_failed": self.retry_failed,
-        }  # fmt: skip
+            "name": asked.name,
+            "base": dict(asked.base),
+            "code": asked.code.digest,
+            "score": asked.score,
+            "minimize": asked.minimize,
+            "search": dict(asked.search),
+            "wheels": asked.wheels,
+            "retry_failed": self.retry_failed,
+        }
 
     def write(self, place: Path) -> Path:
         """Write both files into a folder; returns the metadata's path."""
@@ -103,9 +108,11 @@ class SessionKernel:
         base = self.base.attaching(asked.wheels) if asked.wheels else self.base
         owner = base.owner or kernel_metadata.PLACEHOLDERS[0]
         values = {
-            **base.values, "id": f"{owner}/{slug}", "title": title,
+            **base.values,
+            "id": f"{owner}/{slug}",
+            "title": title,
             "code_file": f"{slug}.ipynb",
-        }  # fmt: skip
+        }
         files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
         text = json.dumps(values, indent=2) + "\n"
         return files.write_text(place / kernel_metadata.FILE_NAME, text)

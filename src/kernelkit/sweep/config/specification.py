@@ -41,13 +41,34 @@ if TYPE_CHECKING:
     import nbformat
 
 KEYS: dict[str, type | tuple[type, ...]] = {
-    "notebook": str, "base": dict, "grid": dict, "runs": list, "exclude": list,
-    "seeds": (list, int), "search": dict, "workers": int, "time_limit": (int, float),
-    "memory": (int, float), "score": str, "minimize": bool, "warm": list, "kaggle": dict,
-    "keep_best": dict, "wheels": str,
-}  # fmt: skip
-KAGGLE_KEYS = ("base", "grid", "runs", "exclude", "seeds", "search", "time_limit", "memory",
-               "wheels")  # fmt: skip
+    "notebook": str,
+    "base": dict,
+    "grid": dict,
+    "runs": list,
+    "exclude": list,
+    "seeds": (list, int),
+    "search": dict,
+    "workers": int,
+    "time_limit": (int, float),
+    "memory": (int, float),
+    "score": str,
+    "minimize": bool,
+    "warm": list,
+    "kaggle": dict,
+    "keep_best": dict,
+    "wheels": str,
+}
+KAGGLE_KEYS = (
+    "base",
+    "grid",
+    "runs",
+    "exclude",
+    "seeds",
+    "search",
+    "time_limit",
+    "memory",
+    "wheels",
+)
 OUTPUT = "output"
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
@@ -149,12 +170,22 @@ def _checked(
         runs = tuple(_run(known, code, {**base, **point}) for point in planned)
         _reject_twins(runs)
     return Specification(
-        path.stem, notebook, known, base, code, runs,
-        workers=_at_least(asked, "workers", 0), time_limit=_at_least(asked, "time_limit", 0),
-        memory=_at_least(asked, "memory", 0), score=_score(asked, notebook),
-        minimize=bool(asked.get("minimize")), warm=_modules(asked.get("warm", [])), search=search,
-        wheels=asked.get("wheels") or "", keep_best=_keep_best(asked, notebook),
-    )  # fmt: skip
+        path.stem,
+        notebook,
+        known,
+        base,
+        code,
+        runs,
+        workers=_at_least(asked, "workers", 0),
+        time_limit=_at_least(asked, "time_limit", 0),
+        memory=_at_least(asked, "memory", 0),
+        score=_score(asked, notebook),
+        minimize=bool(asked.get("minimize")),
+        warm=_modules(asked.get("warm", [])),
+        search=search,
+        wheels=asked.get("wheels") or "",
+        keep_best=_keep_best(asked, notebook),
+    )
 
 
 def _score(asked: Mapping[str, Any], notebook: Path) -> str:

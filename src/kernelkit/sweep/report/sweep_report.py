@@ -96,8 +96,11 @@ class SweepReport:
         Files that only the best runs keep are removed from the others.
         """
         table = self.table()
-        scores = {self.folder.run_folder(row.run): row.metrics[table.score] for row in table.rows
-                  if row.record.state == records.DONE and table.score in row.metrics}  # fmt: skip
+        scores = {
+            self.folder.run_folder(row.run): row.metrics[table.score]
+            for row in table.rows
+            if row.record.state == records.DONE and table.score in row.metrics
+        }
         results.keep_best(scores, self.asked.keep_best, minimize=table.minimize)
         results.write(self.folder, table)
         write_page(self.folder.path / "index.html", table)

@@ -61,8 +61,11 @@ class ResultTable:
 
     def scores(self, rows: Iterable[Row]) -> list[float]:
         """The scores of the rows that are done."""
-        return [row.metrics[self.score] for row in rows
-                if row.record.state == records.DONE and self.score in row.metrics]  # fmt: skip
+        return [
+            row.metrics[self.score]
+            for row in rows
+            if row.record.state == records.DONE and self.score in row.metrics
+        ]
 
     @property
     def best(self) -> tuple[dict[str, Any], float] | None:
@@ -142,8 +145,11 @@ def as_json(table: ResultTable) -> dict[str, Any]:
 def _spread(table: ResultTable, rows: Sequence[Row]) -> dict[str, Any]:
     """Mean and sample deviation of the score (None below two runs) and of the seconds."""
     scores = table.scores(rows)
-    seconds = [row.metrics.get("seconds", row.record.seconds or 0.0) for row in rows
-               if row.record.state == records.DONE]  # fmt: skip
+    seconds = [
+        row.metrics.get("seconds", row.record.seconds or 0.0)
+        for row in rows
+        if row.record.state == records.DONE
+    ]
     return {
         "count": len(scores),
         "mean": statistics.fmean(scores) if scores else None,
@@ -173,8 +179,11 @@ def numbers(folder: Path) -> dict[str, float]:
         return {}
     if not isinstance(values, dict):
         return {}
-    return {name: value for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
 
 
 def keep_best(

@@ -36,8 +36,14 @@ POLL_SECONDS = 0.05
 BEGIN_SECONDS = (
     300.0  # for a run to begin, all imports included; past that the fork server is stuck
 )
-OWN = ("kernelkit.runs.run_notebook", "papermill", "nbconvert", "ipykernel.kernelapp",
-       "ipykernel.ipkernel", "kernelkit.sweep.workers.forked_kernel")  # fmt: skip
+OWN = (
+    "kernelkit.runs.run_notebook",
+    "papermill",
+    "nbconvert",
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "kernelkit.sweep.workers.forked_kernel",
+)
 
 
 class ForkServer:

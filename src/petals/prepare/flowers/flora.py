@@ -162,10 +162,16 @@ def _traits(row: str) -> Traits:
     fields = row.split(maxsplit=13)
     form, petals, layers, outline, width = fields[:5]
     return Traits(  # type: ignore[misc]  # mypy takes *fields for all that is left
-        form, int(petals), int(layers), outline, float(width),
+        form,
+        int(petals),
+        int(layers),
+        outline,
+        float(width),
         *fields[5:11],  # type: ignore[arg-type]
-        radius=float(fields[11]), leaf=fields[12], name=fields[13],
-    )  # fmt: skip
+        radius=float(fields[11]),
+        leaf=fields[12],
+        name=fields[13],
+    )
 
 
 FLORA: tuple[Traits, ...] = tuple(map(_traits, _ROWS.strip().splitlines()))

@@ -85,8 +85,14 @@ def draw_pansy(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
         canvas.petal(part, traits.outline, plant.tip, plant.tip)
     for angle in (172.0, 8.0, 90.0):
         part = frame.turned(angle, rng.between(0.8, 0.9), traits.width * 0.95)
-        canvas.petal(part, traits.outline, plant.base, blend(plant.base, plant.tip, 0.25),
-                     traits.mark, plant.accent)  # fmt: skip
+        canvas.petal(
+            part,
+            traits.outline,
+            plant.base,
+            blend(plant.base, plant.tip, 0.25),
+            traits.mark,
+            plant.accent,
+        )
     draw_centre(canvas, frame, plant, rng)
 
 

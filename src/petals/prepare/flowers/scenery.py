@@ -15,8 +15,14 @@ def draw_leaves(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     bright = 1.2 * plant.green
 
     def leaf(outline, angle, length, width, **place):
-        canvas.petal(frame.turned(angle, length, width, **place), outline, dark, bright,
-                     "veins", 0.8 * plant.green)  # fmt: skip
+        canvas.petal(
+            frame.turned(angle, length, width, **place),
+            outline,
+            dark,
+            bright,
+            "veins",
+            0.8 * plant.green,
+        )
 
     first = rng.between(0.0, 360.0)
     if kind == "oval":
@@ -46,8 +52,9 @@ def draw_leaves(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
             canvas.petal(frond.turned(0.0, 1.0, 0.02), "strap", dark, dark)
             for j in range(8):
                 along, side = 0.5 + 0.12 * (j // 2), (-1.0, 1.0)[j % 2]
-                canvas.petal(frond.turned(48.0 * side, 0.3, 0.05, at=(along, 0.0)), "lance", dark,
-                             bright)  # fmt: skip
+                canvas.petal(
+                    frond.turned(48.0 * side, 0.3, 0.05, at=(along, 0.0)), "lance", dark, bright
+                )
 
 
 def _spread(values: np.ndarray, size: int) -> np.ndarray:
@@ -77,19 +84,31 @@ def draw_background(canvas: Canvas, rng: Rng) -> None:
     whole = Frame(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
     if kind == "sky":
         for _ in range(5):
-            cloud = whole.turned(0.0, rng.between(0.15, 0.4), rng.between(0.06, 0.14),
-                                 at=(rng.between(0.0, 1.0), rng.between(0.0, 1.0)))  # fmt: skip
+            cloud = whole.turned(
+                0.0,
+                rng.between(0.15, 0.4),
+                rng.between(0.06, 0.14),
+                at=(rng.between(0.0, 1.0), rng.between(0.0, 1.0)),
+            )
             canvas.disc(cloud, colour(1, 1, 1), colour(1, 1, 1), "glow", 0.7)
     elif kind == "meadow":
         for k in range(26):
-            blade = whole.turned(UP + rng.between(-22.0, 22.0), rng.between(0.3, 0.7), 0.012,
-                                 at=(rng.between(0.0, 1.0), 0.5 + 0.7 * k / 26))  # fmt: skip
+            blade = whole.turned(
+                UP + rng.between(-22.0, 22.0),
+                rng.between(0.3, 0.7),
+                0.012,
+                at=(rng.between(0.0, 1.0), 0.5 + 0.7 * k / 26),
+            )
             green = colour(rng.between(0.15, 0.5), rng.between(0.4, 0.75), 0.15)
             canvas.petal(blade, "lance", 0.5 * green, green)
     elif kind == "soil":
         for _ in range(26):
-            stone = whole.turned(rng.between(0.0, 180.0), rng.between(0.01, 0.045), 0.02,
-                                 at=(rng.between(0.0, 1.0), rng.between(0.0, 1.0)))  # fmt: skip
+            stone = whole.turned(
+                rng.between(0.0, 180.0),
+                rng.between(0.01, 0.045),
+                0.02,
+                at=(rng.between(0.0, 1.0), rng.between(0.0, 1.0)),
+            )
             grey = colour(0.5, 0.42, 0.34) * rng.between(0.5, 1.2)
             canvas.disc(stone, grey, 0.7 * grey)
     elif kind == "foliage":
@@ -100,8 +119,9 @@ def draw_background(canvas: Canvas, rng: Rng) -> None:
             canvas.petal(leaf, "oval", 0.6 * green, green)
     if kind != "sky":
         for _ in range(10):
-            spot = whole.turned(0.0, rng.between(0.05, 0.16),
-                                at=(rng.between(0.0, 1.0), rng.between(0.0, 1.0)))  # fmt: skip
+            spot = whole.turned(
+                0.0, rng.between(0.05, 0.16), at=(rng.between(0.0, 1.0), rng.between(0.0, 1.0))
+            )
             shine = _any_colour(rng, 0.9)
             canvas.disc(spot, shine, shine, "glow", rng.between(0.3, 0.8))
 

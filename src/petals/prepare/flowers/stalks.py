@@ -50,13 +50,20 @@ def draw_bell(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
         shadow(canvas, bell.turned(0.0, 0.6, at=(0.5, 0.0)), 1.0, 0.3)
         for lean in (-26.0, 26.0, 0.0):
             petal(canvas, bell.turned(lean, 1.0, traits.width), plant, fade=0.3)
-        canvas.petal(bell.turned(0.0, 0.92, traits.width * 1.25), "fan", plant.base, plant.tip,
-                     traits.mark, plant.accent)  # fmt: skip
+        canvas.petal(
+            bell.turned(0.0, 0.92, traits.width * 1.25),
+            "fan",
+            plant.base,
+            plant.tip,
+            traits.mark,
+            plant.accent,
+        )
         for lean in (-20.0, 0.0, 20.0):
             lobe = bell.turned(lean, 0.34, 0.62 * traits.width, start=0.7)
             canvas.petal(lobe, "oval", 0.9 * plant.tip, 1.15 * plant.tip)
-        canvas.petal(bell.turned(0.0, 0.25, 0.14, at=(-0.06, 0.0)), "oval", plant.green,
-                     plant.green)  # fmt: skip
+        canvas.petal(
+            bell.turned(0.0, 0.25, 0.14, at=(-0.06, 0.0)), "oval", plant.green, plant.green
+        )
 
 
 def draw_cone(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
@@ -87,8 +94,12 @@ def draw_plume(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
         lean = rng.between(-1.0, 1.0) * (1.0 - 0.7 * rise)
         at = (0.46 * lean, 0.85 - 1.4 * rise)
         length = 0.8 - 0.3 * rise
-        petal(canvas, frame.turned(UP + 42.0 * lean, length, plant.traits.width * length, at=at),
-               plant, fade=0.5 * (k % 2))  # fmt: skip
+        petal(
+            canvas,
+            frame.turned(UP + 42.0 * lean, length, plant.traits.width * length, at=at),
+            plant,
+            fade=0.5 * (k % 2),
+        )
 
 
 def draw_tuft(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
@@ -111,8 +122,9 @@ def draw_quill(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     traits = plant.traits
     for side, rise in ((-1.0, 0.2), (1.0, 0.5)):
         for k in range(3):
-            part = frame.turned(UP + side * (35.0 + 32.0 * k), 0.42, 0.16,
-                                at=(0.32 * side, 0.4 - 1.2 * rise))  # fmt: skip
+            part = frame.turned(
+                UP + side * (35.0 + 32.0 * k), 0.42, 0.16, at=(0.32 * side, 0.4 - 1.2 * rise)
+            )
             canvas.petal(part, "oval", 0.8 * plant.heart, 1.2 * plant.heart)
     canvas.petal(frame.turned(UP, 1.2, 0.06, at=(0.0, 1.7)), "strap", plant.green, plant.green)
     petal(canvas, frame.turned(UP, 0.6, traits.width, at=(0.0, -0.55)), plant)

@@ -37,5 +37,8 @@ def test_the_current_layout(tmp_path):
 
 def test_the_layout_that_some_machines_still_have(tmp_path):
     assert lay_out(tmp_path, "legacy") == [
-        "before/deep/a.bin", "flowers/deep/a.bin", "net/deep/a.bin", "weights/deep/a.bin",
-    ]  # fmt: skip
+        "before/deep/a.bin",
+        "flowers/deep/a.bin",
+        "net/deep/a.bin",
+        "weights/deep/a.bin",
+    ]

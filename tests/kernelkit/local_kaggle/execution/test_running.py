@@ -35,8 +35,13 @@ def looked(context, make_notebook) -> str:
     data.mkdir(parents=True)
     (data / "train.csv").write_text("id\n")
     text = make_notebook(LOOK, "import petals")
-    answer = context.save("looks-around", text, kernelType="notebook", machineShape="TpuV38",
-                       competitionDataSources=["flowers"])  # fmt: skip
+    answer = context.save(
+        "looks-around",
+        text,
+        kernelType="notebook",
+        machineShape="TpuV38",
+        competitionDataSources=["flowers"],
+    )
     assert answer["versionNumber"] == 1
     context.finish("looks-around")
     return context.log("looks-around")
@@ -148,6 +153,7 @@ def test_a_log_is_an_array_of_timed_lines(context):
     context.finish("logs-lines")
     events = json.loads(context.output("logs-lines")["log"])
     assert {(e["stream_name"], e["data"]) for e in events} == {
-        ("stdout", "out\n"), ("stderr", "err\n"),
-    }  # fmt: skip
+        ("stdout", "out\n"),
+        ("stderr", "err\n"),
+    }
     assert all(e["time"] >= 0 for e in events)

@@ -13,11 +13,17 @@ def _flowers(context):
 
 
 def submit(context, text: str) -> dict:
-    start = context.call("StartSubmissionUpload", competitionName="flowers", fileName="mine.csv",
-                      contentLength=len(text), lastModifiedEpochSeconds=1)  # fmt: skip
+    start = context.call(
+        "StartSubmissionUpload",
+        competitionName="flowers",
+        fileName="mine.csv",
+        contentLength=len(text),
+        lastModifiedEpochSeconds=1,
+    )
     assert requests.put(start["createUrl"], data=text, timeout=5).status_code == 200
-    entered = context.call("CreateSubmission", competitionName="flowers",
-                        blobFileTokens=start["token"])  # fmt: skip
+    entered = context.call(
+        "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
+    )
     return context.call("GetSubmission", ref=entered["ref"])
 
 
@@ -53,16 +59,28 @@ def test_a_days_allowance(context):
 
 
 def test_an_unfinished_upload_is_not_entered(context):
-    start = context.call("StartSubmissionUpload", competitionName="flowers", fileName="mine.csv",
-                      contentLength=100, lastModifiedEpochSeconds=1)  # fmt: skip
-    response = context.post("CreateSubmission", competitionName="flowers",
-                         blobFileTokens=start["token"])  # fmt: skip
+    start = context.call(
+        "StartSubmissionUpload",
+        competitionName="flowers",
+        fileName="mine.csv",
+        contentLength=100,
+        lastModifiedEpochSeconds=1,
+    )
+    response = context.post(
+        "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
+    )
     assert response.status_code == 400
 
 
 def test_a_kernels_output_must_exist_to_be_entered(context):
     context.save("no-output", "print(1)")
     context.finish("no-output")
-    response = context.post("CreateCodeSubmission", competitionName="flowers", kernelOwner="tester",
-                         kernelSlug="no-output", kernelVersion=1, fileName="x.csv")  # fmt: skip
+    response = context.post(
+        "CreateCodeSubmission",
+        competitionName="flowers",
+        kernelOwner="tester",
+        kernelSlug="no-output",
+        kernelVersion=1,
+        fileName="x.csv",
+    )
     assert response.status_code == 400

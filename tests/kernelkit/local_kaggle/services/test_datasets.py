@@ -22,8 +22,15 @@ def upload(context, name: str, data: bytes) -> str:
 
 def create(context, slug: str, *files: tuple[str, bytes]) -> dict:
     tokens = [{"token": upload(context, *file)} for file in files]
-    return context.call("CreateDataset", ownerSlug="tester", slug=slug, title=slug, isPrivate=True,
-                     licenseName="CC0-1.0", files=tokens)  # fmt: skip
+    return context.call(
+        "CreateDataset",
+        ownerSlug="tester",
+        slug=slug,
+        title=slug,
+        isPrivate=True,
+        licenseName="CC0-1.0",
+        files=tokens,
+    )
 
 
 def ready(context, slug: str) -> str:
@@ -72,8 +79,13 @@ def test_a_broken_archive_makes_a_failed_version(context):
 
 def test_an_unfinished_upload_makes_no_dataset(context):
     start = context.call("StartBlobUpload", type="DATASET", name="a.bin", contentLength=10)
-    response = context.post("CreateDataset", ownerSlug="tester", slug="unfinished", title="x",
-                         files=[{"token": start["token"]}])  # fmt: skip
+    response = context.post(
+        "CreateDataset",
+        ownerSlug="tester",
+        slug="unfinished",
+        title="x",
+        files=[{"token": start["token"]}],
+    )
     assert response.status_code == 400
     assert ready(context, "unfinished") == "free"
 

@@ -20,8 +20,9 @@ def harvest(context):
 
     def submit(user, error):
         (context.folder / "mine.csv").write_text(f"plot,tonnes\na,{1 + error}\nb,{2 + error}\n")
-        done = context.cli("competitions", "submit", "harvest", "-f", "mine.csv", "-m", "try",
-                           user=user)  # fmt: skip
+        done = context.cli(
+            "competitions", "submit", "harvest", "-f", "mine.csv", "-m", "try", user=user
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
     for user, error in (("tester", 3), ("other", 2), ("tester", 1), ("tester", 4)):
@@ -34,8 +35,9 @@ def test_it_shows_each_users_best_score_the_best_first(harvest):
     assert done.returncode == 0, done.stdout + done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["teamName"], row["score"]) for row in rows] == [
-        ("tester", "1.00000"), ("other", "2.00000"),
-    ]  # fmt: skip
+        ("tester", "1.00000"),
+        ("other", "2.00000"),
+    ]
     assert len({row["teamId"] for row in rows}) == 2
 
 
@@ -48,17 +50,20 @@ def test_it_is_downloaded_as_an_archive(harvest, tmp_path):
     assert name.startswith("harvest-publicleaderboard-")
     columns = ("Rank", "TeamName", "Score", "SubmissionCount")
     assert [tuple(row[column] for column in columns) for row in rows] == [
-        ("1", "tester", "1.00000", "3"), ("2", "other", "2.00000", "1"),
-    ]  # fmt: skip
+        ("1", "tester", "1.00000", "3"),
+        ("2", "other", "2.00000", "1"),
+    ]
 
 
 def test_it_comes_in_pages_and_is_404_where_there_is_no_competition(harvest):
     first = harvest.call("GetLeaderboard", competitionName="harvest", pageSize=1)
-    rest = harvest.call("GetLeaderboard", competitionName="harvest", pageSize=9,
-                        pageToken=first["nextPageToken"])  # fmt: skip
+    rest = harvest.call(
+        "GetLeaderboard", competitionName="harvest", pageSize=9, pageToken=first["nextPageToken"]
+    )
     assert [entry["teamName"] for entry in first["submissions"] + rest["submissions"]] == [
-        "tester", "other",
-    ]  # fmt: skip
+        "tester",
+        "other",
+    ]
     assert harvest.call("GetLeaderboard", competitionName="fallow") == {}
     for method in ("GetLeaderboard", "DownloadLeaderboard"):
         assert harvest.post(method, competitionName="../harvest").status_code == 404

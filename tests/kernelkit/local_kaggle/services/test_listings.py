@@ -9,8 +9,12 @@ import pytest
 @pytest.fixture
 def stocked(context):
     catalogue = context.kaggle.catalogue
-    for name in ("datasets/meadow/soil", "datasets/other/rain", "competitions/harvest",
-                 "models/meadow/roots/keras/base/1"):  # fmt: skip
+    for name in (
+        "datasets/meadow/soil",
+        "datasets/other/rain",
+        "competitions/harvest",
+        "models/meadow/roots/keras/base/1",
+    ):
         (catalogue / name).mkdir(parents=True, exist_ok=True)
         (catalogue / name / "a.csv").write_text("a\n1\n")
     return context
@@ -60,6 +64,7 @@ def test_a_list_comes_in_pages(stocked):
 def test_what_is_not_there_is_404(stocked):
     for method in ("DownloadDataset", "GetDatasetMetadata"):
         assert stocked.post(method, ownerSlug="no", datasetSlug="body").status_code == 404
-    answer = stocked.post("DownloadDataset", ownerSlug="other", datasetSlug="rain",
-                          fileName="../a.csv")  # fmt: skip
+    answer = stocked.post(
+        "DownloadDataset", ownerSlug="other", datasetSlug="rain", fileName="../a.csv"
+    )
     assert answer.status_code == 404

@@ -54,11 +54,13 @@ def test_a_source_of_a_megabyte_is_refused(context):
 def test_sources_are_refused_in_the_answer_while_the_run_goes_on(context):
     (context.kaggle.catalogue / "competitions" / "flowers").mkdir(parents=True)
     answer = context.save(
-        "some-sources", "print(1)",
+        "some-sources",
+        "print(1)",
         competitionDataSources=["flowers", "c/flowers", "weeds"],
         datasetDataSources=["datasets/a/b", "a/b"],
-        kernelDataSources=["a/b"], modelDataSources=["a/b/c/d/1"],
-    )  # fmt: skip
+        kernelDataSources=["a/b"],
+        modelDataSources=["a/b/c/d/1"],
+    )
     assert answer["invalidCompetitionSources"] == ["c/flowers", "weeds"]
     assert answer["invalidDatasetSources"] == ["datasets/a/b", "a/b"]
     assert answer["invalidKernelSources"] == ["a/b"]
@@ -88,6 +90,7 @@ def test_a_quick_save_does_not_run(context):
 
 
 def test_nobody_pushes_to_another_users_kernel(context):
-    response = context.post("SaveKernel", slug="other/theirs", text="1", language="python",
-                         kernelType="script")  # fmt: skip
+    response = context.post(
+        "SaveKernel", slug="other/theirs", text="1", language="python", kernelType="script"
+    )
     assert response.status_code == 403

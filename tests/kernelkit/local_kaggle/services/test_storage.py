@@ -36,8 +36,9 @@ def test_a_download_says_what_a_client_needs_to_resume_it(url):
     assert response.headers["Content-Length"] == str(len(BYTES))
     assert response.headers["Accept-Ranges"] == "bytes"
     time.strptime(response.headers["Last-Modified"], "%a, %d %b %Y %H:%M:%S %Z")
-    rest = requests.get(url, headers={"Range": "bytes=100-", "If-Range": response.headers["ETag"]},
-                        timeout=5)  # fmt: skip
+    rest = requests.get(
+        url, headers={"Range": "bytes=100-", "If-Range": response.headers["ETag"]}, timeout=5
+    )
     assert rest.status_code == 206
     assert rest.content == BYTES[100:]
     whole = requests.get(url, headers={"Range": "bytes=100-", "If-Range": '"other"'}, timeout=5)

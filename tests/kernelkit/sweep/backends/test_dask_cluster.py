@@ -24,9 +24,13 @@ def cluster(tmp_path):
 
     def start(command, until):
         process = subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            command,
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             env=os.environ | {"PYTHONWARNINGS": "ignore"},
-        )  # fmt: skip
+        )
         started.append(process)
         for line in process.stderr:
             if found := re.search(until, line):

@@ -103,8 +103,10 @@ def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     assert sessions.states() == ["done", "done", "stopped"]
     assert [found["found"] for found in sessions.metrics()] == [0, 1, 2]
     assert sorted(path.name for path in (folder / KEPT).iterdir()) == [
-        "feature-1", "feature-2", "feature-3",
-    ]  # fmt: skip
+        "feature-1",
+        "feature-2",
+        "feature-3",
+    ]
 
     folder = sessions.run(text)
     assert sessions.metrics()[-1]["found"] == 3

@@ -11,10 +11,16 @@ from kernelkit.errors import CapacityError, ParameterError, PreflightError
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 
 METADATA = {
-    "id": "INSERT_USERNAME/tiny-notebook", "title": "Tiny notebook", "code_file": "tiny.ipynb",
-    "language": "python", "kernel_type": "notebook", "is_private": True,
-    "enable_internet": False, "enable_gpu": False, "enable_tpu": False,
-}  # fmt: skip
+    "id": "INSERT_USERNAME/tiny-notebook",
+    "title": "Tiny notebook",
+    "code_file": "tiny.ipynb",
+    "language": "python",
+    "kernel_type": "notebook",
+    "is_private": True,
+    "enable_internet": False,
+    "enable_gpu": False,
+    "enable_tpu": False,
+}
 
 
 def rows(sweeps):
@@ -194,8 +200,11 @@ def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing, monkey
     with (choosing.runs / "results.csv").open(newline="") as lines:
         found = list(csv.DictReader(lines))
     assert [(row["accelerator"], row["a"], row["state"]) for row in found] == [
-        ("cpu", "1", "done"), ("cpu", "2", "done"), ("gpu", "1", "done"), ("gpu", "2", "done"),
-    ]  # fmt: skip
+        ("cpu", "1", "done"),
+        ("cpu", "2", "done"),
+        ("gpu", "1", "done"),
+        ("gpu", "2", "done"),
+    ]
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
 

@@ -13,8 +13,13 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
     found = yaml_file.load(path)
 
     assert found == {
-        "rate": 0.001, "big": 2.5e6, "word": "on", "answer": "no", "flag": True, "mix": "none",
-    }  # fmt: skip
+        "rate": 0.001,
+        "big": 2.5e6,
+        "word": "on",
+        "answer": "no",
+        "flag": True,
+        "mix": "none",
+    }
 
 
 @pytest.mark.parametrize(

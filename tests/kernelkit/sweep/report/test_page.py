@@ -142,9 +142,14 @@ def test_it_sorts_filters_links_and_overlays_curves(written, tmp_path):
     ids = [run["id"] for run in json.loads(data)["runs"]]
 
     document = seen(
-        written, tmp_path, rows="runs", sort="p:a", down="0", filter="kind=y%20seed%3C1",
+        written,
+        tmp_path,
+        rows="runs",
+        sort="p:a",
+        down="0",
+        filter="kind=y%20seed%3C1",
         ticked=",".join(ids[:3]),
-    )  # fmt: skip
+    )
 
     rows = body_rows(document)
     assert [row.split()[0] for row in rows] == ["2", "9", "10"]

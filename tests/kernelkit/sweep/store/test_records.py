@@ -71,14 +71,20 @@ def test_a_folder_of_another_sweep_is_refused(sweeps):
 
 def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):
     holder = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(f"""\
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(f"""\
             from kernelkit.sweep.store.records import SweepFolder
             with SweepFolder({str(sweeps.runs)!r}).locked():
                 print("held", flush=True)
                 input()
-            """)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+            """),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     with holder:
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(ParameterError, match=f"another sweep .process {holder.pid}"):
