@@ -66,7 +66,7 @@ pictures: shapes ## the pictures of README, from make run and a small sweep (nee
 PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
-PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
+PARITY_TESTS ?= tests/petals tests/kernelkit/running/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
 
 .venv-parity/installed: requirements-kaggle.lock
 	@echo 'making .venv-parity from requirements-kaggle.lock (a few minutes the first time) ...'
@@ -84,7 +84,7 @@ test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; 
 # Eight at once, since a push over a bad network waits most of its time.
 fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_push_faults.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_push_faults.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy

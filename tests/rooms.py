@@ -67,50 +67,52 @@ ROOMS = {
             "notebooks": _tools,
             "wheels": _tools,
             "wheels.session": "",
-            "pages": _tools,
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks wheels.session",
-            "runs": f"{_tools} notebooks bundle pages",
-            "local_kaggle": _tools,
-            "local_kaggle.catalogue": _tools,
-            "local_kaggle.limits": _tools,
-            "local_kaggle.signed": _tools,
-            "local_kaggle.store": _tools,
-            "local_kaggle.serving": _tools,
-            "local_kaggle.faults.schedule": _tools,
-            "local_kaggle.execution": f"{_tools} local_kaggle.catalogue local_kaggle.limits "
-            "local_kaggle.store",
-            "local_kaggle.state": f"{_tools} local_kaggle.catalogue local_kaggle.limits "
-            "local_kaggle.signed local_kaggle.store local_kaggle.faults.schedule "
-            "local_kaggle.execution",
-            "local_kaggle.faults": f"{_tools} local_kaggle.faults.schedule local_kaggle.serving "
-            "local_kaggle.signed local_kaggle.state",
-            "local_kaggle.services": f"{_tools} local_kaggle.catalogue local_kaggle.serving "
-            "local_kaggle.faults local_kaggle.faults.schedule local_kaggle.execution "
-            "local_kaggle.state",
-            "local_kaggle.app": f"{_tools} local_kaggle.services local_kaggle.faults "
-            "local_kaggle.state",
-            "local_kaggle.server": f"{_tools} local_kaggle.app local_kaggle.limits "
-            "local_kaggle.faults.schedule local_kaggle.serving local_kaggle.state",
-            "local_kaggle.standalone": f"{_tools} local_kaggle.catalogue local_kaggle.server "
-            "local_kaggle.faults.schedule",
+            "run_folders": f"{_tools} notebooks reports",  # reports: to be taken out
+            "reports": f"{_tools} notebooks run_folders",
+            "running": f"{_tools} notebooks run_folders reports",
             "tpu": f"{_tools} notebooks",
-            "push": f"{_tools} notebooks kaggle_api bundle runs tpu wheels local_kaggle.server "
-            "local_kaggle.catalogue",
-            "queue": f"{_tools} notebooks kaggle_api bundle runs push",
+            # to be untangled: checks and datasets import pushes, and pushes checks
+            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels datasets pushes",
+            "datasets": f"{_tools} kaggle_api bundle pushes",
+            "submissions": f"{_tools} kaggle_api pushes",
+            "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running checks "
+            "submissions",
+            "queue": f"{_tools} notebooks kaggle_api bundle run_folders checks pushes",
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
-            "sweep.store": f"{_tools} pages sweep.config",
-            "sweep.workers": f"{_tools} runs sweep.config sweep.store",
-            "sweep.report": f"{_tools} pages sweep.config sweep.store",
-            "sweep.backends": f"{_tools} notebooks bundle push runs sweep.config sweep.store "
-            "sweep.workers sweep.report sweep.search wheels.session",
-            "sweep.search": f"{_tools} pages sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} push queue runs start tpu sweep.command local_kaggle.standalone",
+            "sweep.store": f"{_tools} reports sweep.config",
+            "sweep.workers": f"{_tools} running sweep.config sweep.store",
+            "sweep.report": f"{_tools} reports sweep.config sweep.store",
+            "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep.config "
+            "sweep.store sweep.workers sweep.report sweep.search wheels.session",
+            "sweep.search": f"{_tools} reports sweep.config sweep.store sweep.workers sweep.report",
+            "commands": f"{_tools} pushes submissions datasets queue running reports start tpu "
+            "sweep.command",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",
+        },
+    ),
+    **_below(
+        "local_kaggle",
+        {
+            "": "",
+            "catalogue": "",
+            "limits": "",
+            "signed": "",
+            "store": "",
+            "serving": "",
+            "faults.schedule": "",
+            "execution": "catalogue limits store",
+            "state": "catalogue limits signed store faults.schedule execution",
+            "faults": "faults.schedule serving signed state",
+            "services": "catalogue serving faults faults.schedule execution state",
+            "app": "services faults state",
+            "server": "app limits faults.schedule serving state",
+            "standalone": "catalogue server faults.schedule",
         },
     ),
 }

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kernelkit.local_kaggle.limits import ServerLimits
-from kernelkit.local_kaggle.server import LocalKaggle
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
 
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

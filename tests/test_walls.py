@@ -92,7 +92,9 @@ def imported(module: str, source: str, modules: Collection[str]) -> set[str]:
                 inner if (inner := f"{node.module}.{alias.name}") in modules else str(node.module)
                 for alias in node.names
             ]
-        found |= {name for name in names if name.split(".")[0] in ("petals", "kernelkit")}
+        found |= {
+            name for name in names if name.split(".")[0] in ("petals", "kernelkit", "local_kaggle")
+        }
     return found
 
 
@@ -119,9 +121,9 @@ def test_imports_run_downward():
         ("petals.data.pipeline", "from petals.training import fine_tune"),
         ("petals.data.pipeline", "def f():\n    from petals.training.head import train_head"),
         ("petals.models.build", "import petals.evaluation.prediction"),
-        ("kernelkit.kaggle_api.client", "from kernelkit.push import send"),
-        ("kernelkit.runs.run_folder", "def f():\n    import kernelkit.kaggle_api.client"),
-        ("kernelkit.local_kaggle.state", "from kernelkit.local_kaggle.server import LocalKaggle"),
+        ("kernelkit.kaggle_api.client", "from kernelkit.pushes import send"),
+        ("kernelkit.run_folders.run_folder", "def f():\n    import kernelkit.kaggle_api.client"),
+        ("local_kaggle.state", "from local_kaggle.server import LocalKaggle"),
         ("kernelkit.sweep.workers.engine", "from kernelkit.sweep.backends import on_kaggle"),
     ],
 )
@@ -158,8 +160,8 @@ def test_what_runs_a_sweep_in_a_session_reaches_nothing_of_a_push():
         if module not in reached:
             reached.add(module)
             waiting += imported(module, SOURCES[module].read_text(), SOURCES)
-    assert "kernelkit.runs.run_notebook" in reached
-    barred = ("kernelkit.push", "kernelkit.kaggle_api", "kernelkit.local_kaggle")
+    assert "kernelkit.running.run_notebook" in reached
+    barred = ("kernelkit.pushes", "kernelkit.checks", "kernelkit.kaggle_api", "local_kaggle")
     assert [module for module in reached if module.startswith(barred)] == []
 
 

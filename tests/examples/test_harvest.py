@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from kernelkit.errors import RefusedError
-from kernelkit.push.command import push_kernel
+from kernelkit.pushes.command import push_kernel
 from kernelkit.sweep.command import sweep
 
 ROOT = Path(__file__).parents[2]

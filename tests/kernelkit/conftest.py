@@ -11,8 +11,8 @@ import pytest
 from kernelkit import project
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.push.command import push_kernel
-from kernelkit.push.timing import PollPolicy, SavingPolicy, Timing
+from kernelkit.pushes.command import push_kernel
+from kernelkit.pushes.timing import PollPolicy, SavingPolicy, Timing
 from kernelkit.shown import Shown
 
 SHOWN = Shown(
@@ -161,8 +161,8 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit.local_kaggle.execution import running
-    from kernelkit.runs import run_folder
+    from kernelkit.run_folders import run_folder
+    from local_kaggle.execution import running
 
     def command(python, kernel_type, language):
         return [str(python), "-c", IN_ONE_PROCESS]

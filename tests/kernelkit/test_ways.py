@@ -20,7 +20,7 @@ def test_from_a_push_to_its_request(repository, monkeypatch):
     with Way("kernelkit", without="local_kaggle") as way:  # which stands for Kaggle
         main(["push", "--local", "-p", "files=1"], standalone_mode=False)
         pytest.fail("no request was made")
-    assert {"push/command", "push/save"} <= set(way.modules)
+    assert {"pushes/command", "pushes/save"} <= set(way.modules)
     assert len(way.modules) <= 33, " ".join(way.modules)
     assert len(way.rooms) <= 7, " ".join(sorted(way.rooms))
 

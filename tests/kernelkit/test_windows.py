@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kernelkit.errors import PreflightError
-from kernelkit.local_kaggle.server import LocalKaggle
+from local_kaggle.server import LocalKaggle
 
 # Libraries are loaded as they are; then kernelkit is loaded anew without what Windows lacks.
 IMPORT_ALL = """\

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from kernelkit.errors import ParameterError
-from kernelkit.runs.run_notebook import run_notebook
+from kernelkit.running.run_notebook import run_notebook
 from petals.data import shards, tfrecords
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

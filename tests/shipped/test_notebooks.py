@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.push import plan
-from kernelkit.push.command import push_kernel
+from kernelkit.pushes import plan
+from kernelkit.pushes.command import push_kernel
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"

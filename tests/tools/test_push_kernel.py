@@ -163,8 +163,8 @@ def test_the_help_names_every_exit_code():
 
 
 def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, hearing_ctrl_c):
-    from kernelkit.local_kaggle.limits import ServerLimits
-    from kernelkit.local_kaggle.server import LocalKaggle
+    from local_kaggle.limits import ServerLimits
+    from local_kaggle.server import LocalKaggle
 
     root = tmp_path_factory.mktemp("kaggle")
     with LocalKaggle(root, limits=ServerLimits(queue_seconds=60.0)) as server:
@@ -189,8 +189,8 @@ def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, 
 
 @pytest.mark.long
 def test_two_commands_at_once_push_one_version(kernel, tmp_path_factory):
-    from kernelkit.local_kaggle.limits import ServerLimits
-    from kernelkit.local_kaggle.server import LocalKaggle
+    from local_kaggle.limits import ServerLimits
+    from local_kaggle.server import LocalKaggle
 
     root = tmp_path_factory.mktemp("kaggle")
     with LocalKaggle(root, limits=ServerLimits(queue_seconds=60.0)) as server:

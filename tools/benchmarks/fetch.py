@@ -13,11 +13,11 @@ from typing import Any
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.local_kaggle.limits import ServerLimits
-from kernelkit.local_kaggle.server import LocalKaggle
-from kernelkit.push.command import push_kernel
-from kernelkit.push.fetch import fetch
-from kernelkit.push.timing import REHEARSAL
+from kernelkit.pushes.command import push_kernel
+from kernelkit.pushes.fetch import fetch
+from kernelkit.pushes.timing import REHEARSAL
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
 
 FILES = 200
 LATENCY = 0.1  # seconds before each file's first byte, as from a desk far from the storage

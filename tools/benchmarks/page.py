@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError
-from kernelkit.pages import many_runs
-from kernelkit.pages.many_runs import ShownRun
 from kernelkit.project import Shown
+from kernelkit.reports import many_runs
+from kernelkit.reports.many_runs import ShownRun
 
 RUNS, EPOCHS = 1_000, 20
 SECONDS = 120  # that the browser may take in all

@@ -23,6 +23,6 @@ def command(folder: Path, name: str | None, **given: object) -> None:
 
     Waits until it is ready, and prints its source line.
     """
-    from kernelkit.push.dataset import push_dataset
+    from kernelkit.datasets.dataset import push_dataset
 
     push_dataset(folder, name, **given)  # type: ignore[arg-type]

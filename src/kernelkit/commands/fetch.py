@@ -23,6 +23,6 @@ def command(push: str, **given: object) -> None:
     The default is the last push. The command does not wait: while the run is alive its exit code is
     13.
     """
-    from kernelkit.push.existing import fetch_push
+    from kernelkit.pushes.existing import fetch_push
 
     fetch_push(push, **given)  # type: ignore[arg-type]

@@ -34,6 +34,6 @@ from kernelkit.terminal.cli import reports_errors
 @options.quiet
 @reports_errors
 def command(root: Path, **given: object) -> None:
-    from kernelkit.local_kaggle.standalone import local_kaggle
+    from local_kaggle.standalone import local_kaggle
 
     local_kaggle(root, **given)  # type: ignore[arg-type]

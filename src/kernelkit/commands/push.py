@@ -35,7 +35,7 @@ def command(
 
     NOTEBOOK defaults to the code_file of kernel-metadata.json.
     """
-    from kernelkit.push.command import list_pushes, push_kernel
+    from kernelkit.pushes.command import list_pushes, push_kernel
 
     if listing:
         click.echo(list_pushes(as_json=as_json))

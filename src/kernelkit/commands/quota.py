@@ -17,6 +17,6 @@ from kernelkit.terminal.cli import reports_errors
 @reports_errors
 def command(**given: Any) -> None:
     """Say how many TPU and GPU hours are left this week."""
-    from kernelkit.push.status import tell_quota
+    from kernelkit.pushes.status import tell_quota
 
     tell_quota(**given)

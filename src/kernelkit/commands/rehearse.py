@@ -15,7 +15,7 @@ NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing at a reh
 @reports_errors
 def rehearse(notebook: Path | None, **given: object) -> None:
     """Push with `local`."""
-    from kernelkit.push.command import push_kernel
+    from kernelkit.pushes.command import push_kernel
 
     push_kernel(notebook, local=True, **given)  # type: ignore[arg-type]
 

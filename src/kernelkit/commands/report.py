@@ -27,7 +27,7 @@ from kernelkit.terminal.cli import reports_errors
 def command(
     paths: tuple[Path, ...], index: bool, output: Path | None, as_json: bool, quiet: bool
 ) -> None:
-    from kernelkit.runs.report import report
+    from kernelkit.reports.report import report
 
     def left_out(path: Path, reason: str) -> None:
         if as_json:

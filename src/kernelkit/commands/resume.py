@@ -22,6 +22,6 @@ def command(push: str, **given: object) -> None:
 
     The default is the last push.
     """
-    from kernelkit.push.command import push_kernel
+    from kernelkit.pushes.command import push_kernel
 
     push_kernel(resume=push, **given)  # type: ignore[arg-type]

@@ -40,8 +40,8 @@ def command(
     same notebook with the same parameters was cut off, the command goes on in that run's folder.
     --fresh begins anew in a folder of its own. A folder whose run is over is never taken again.
     """
-    from kernelkit.runs.run_notebook import run_notebook
-    from kernelkit.runs.several_hosts import run_on_hosts
+    from kernelkit.running.run_notebook import run_notebook
+    from kernelkit.running.several_hosts import run_on_hosts
     from kernelkit.terminal.events import Reporter
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)

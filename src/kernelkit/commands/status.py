@@ -18,6 +18,6 @@ from kernelkit.terminal.cli import reports_errors
 @reports_errors
 def command(push: str, **given: Any) -> None:
     """Say in one line how a push stands, the last one by default."""
-    from kernelkit.push.status import tell_status
+    from kernelkit.pushes.status import tell_status
 
     tell_status(push, **given)

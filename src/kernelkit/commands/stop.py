@@ -24,7 +24,7 @@ def command(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
     the command that rehearses.
     """
     from kernelkit.errors import ParameterError
-    from kernelkit.push.stop import stop
+    from kernelkit.pushes.stop import stop
 
     def confirm(warning: str) -> bool:
         if yes:

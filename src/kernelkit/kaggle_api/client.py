@@ -1,6 +1,6 @@
 """Kaggle's API as this kit uses it: typed answers, sorted failures, every version named.
 
-Reads are repeated while a failure may pass. `save` is not: see `kernelkit.push.save`.
+Reads are repeated while a failure may pass. `save` is not: see `kernelkit.pushes.save`.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from kernelkit.checks import attached_wheels, preflight
 from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.push import attached_wheels, plan, preflight
-from kernelkit.push import ledger as ledgers
-from kernelkit.push.context import CommandOptions, PushContext, in_project
+from kernelkit.pushes import ledger as ledgers
+from kernelkit.pushes import plan
+from kernelkit.pushes.context import CommandOptions, PushContext, in_project
 from kernelkit.queue.items import UNSUBMITTED, WAITING, Queue, QueuedPush
-from kernelkit.runs import claims
+from kernelkit.run_folders import claims
 from kernelkit.terminal import invocation
 
 REMOVABLE = (

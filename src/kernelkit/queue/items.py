@@ -17,13 +17,13 @@ from typing import Any
 from kernelkit import files
 from kernelkit.bundle.build import Bundle
 from kernelkit.bundle.packages import Commit
+from kernelkit.checks.metadata import Metadata
+from kernelkit.checks.preflight import PushRequest
 from kernelkit.errors import ParameterError
 from kernelkit.project import Project
-from kernelkit.push import ledger as ledgers
-from kernelkit.push.ledger import Ledger, Push
-from kernelkit.push.metadata import Metadata
-from kernelkit.push.plan import Plan
-from kernelkit.push.preflight import PushRequest
+from kernelkit.pushes import ledger as ledgers
+from kernelkit.pushes.ledger import Ledger, Push
+from kernelkit.pushes.plan import Plan
 from kernelkit.terminal import invocation
 
 FOLDER = ".queue"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
+from kernelkit.checks import attached_wheels, preflight, readiness
 from kernelkit.errors import (
     CapacityError,
     KernelBusyError,
@@ -25,13 +26,13 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Quota
-from kernelkit.push import attached_wheels, plan, preflight, readiness
-from kernelkit.push import ledger as ledgers
-from kernelkit.push.context import CommandOptions, PushContext, in_project
-from kernelkit.push.follow import follow, kernel_of
-from kernelkit.push.ledger import Push
-from kernelkit.push.plan import Plan
-from kernelkit.push.send import look_after_cut_off, send
+from kernelkit.pushes import ledger as ledgers
+from kernelkit.pushes import plan
+from kernelkit.pushes.context import CommandOptions, PushContext, in_project
+from kernelkit.pushes.follow import follow, kernel_of
+from kernelkit.pushes.ledger import Push
+from kernelkit.pushes.plan import Plan
+from kernelkit.pushes.send import look_after_cut_off, send
 from kernelkit.queue.items import Queue, QueuedPush
 from kernelkit.terminal import invocation
 

@@ -15,8 +15,8 @@ from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from kernelkit.local_kaggle.server import LocalKaggle
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.server import LocalKaggle
 
 ONCE = Retries(attempts=1)
 KERNEL = Kernel("tester", "blossom-train")
@@ -139,7 +139,7 @@ def test_importing_the_kit_does_not_import_the_client():
     import subprocess
     import sys
 
-    code = "import sys, kernelkit.push.command; print({'kaggle', 'kagglesdk'} & set(sys.modules))"
+    code = "import sys, kernelkit.pushes.command; print({'kaggle', 'kagglesdk'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
 

@@ -15,7 +15,7 @@ from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.kaggle_api.types import Kernel, Output, Outputs
-from kernelkit.push.fetch import fetch
+from kernelkit.pushes.fetch import fetch
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"
 TIMING = Timeouts(connect=1.0, read=1.0, whole=0.6, slow=0.6)

@@ -7,10 +7,10 @@ import sqlite3
 
 import pytest
 
-from kernelkit.local_kaggle.limits import ServerLimits
-from kernelkit.local_kaggle.server import LocalKaggle
 from kernelkit.queue.edit import add, listing
 from kernelkit.queue.work import work_off
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
 
 
 @pytest.fixture

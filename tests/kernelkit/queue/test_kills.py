@@ -10,14 +10,14 @@ import time
 import pytest
 
 from kernelkit.kaggle_api.connection import Connection
-from kernelkit.push.ledger import Ledger
+from kernelkit.pushes.ledger import Ledger
 
 # `kernelkit queue run` with the pace of the tests.
 PROGRAM = """\
 import sys
 from pathlib import Path
 from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.push.timing import Timing
+from kernelkit.pushes.timing import Timing
 from kernelkit.queue.work import work_off
 clock = Clock(speed=50)
 work_off(runs=Path(sys.argv[1]), timing=Timing(clock=clock, retries=Retries(clock=clock)))
@@ -123,7 +123,7 @@ def test_killed_at_random_steps(server, queue, store, repository, dying, seed, p
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch, when):
     """Before the submission is out, or once it has arrived and nobody knows."""
-    from kernelkit.push import submit
+    from kernelkit.submissions import submit
 
     send = submit._send_file
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.queue import command
-from kernelkit.push.ledger import Ledger
+from kernelkit.pushes.ledger import Ledger
 
 
 def scores(repository):

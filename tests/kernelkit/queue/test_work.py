@@ -8,8 +8,8 @@ import time
 import pytest
 
 from kernelkit import errors
-from kernelkit.local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from kernelkit.push.ledger import Ledger
+from kernelkit.pushes.ledger import Ledger
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
 def ledger(repository):

@@ -13,7 +13,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.errors import ParameterError, StorageError
-from kernelkit.push.command import push_kernel
+from kernelkit.pushes.command import push_kernel
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 from kernelkit.sweep.command import sweep

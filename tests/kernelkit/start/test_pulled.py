@@ -12,10 +12,10 @@ from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel, Stored
-from kernelkit.local_kaggle.server import LocalKaggle
-from kernelkit.push.command import push_kernel
+from kernelkit.pushes.command import push_kernel
 from kernelkit.start import pulled
 from kernelkit.start.new_repository import init
+from local_kaggle.server import LocalKaggle
 
 EVIL = "<script>alert(1)</script>"
 HOSTILE = {

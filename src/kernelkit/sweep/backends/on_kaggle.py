@@ -12,6 +12,9 @@ from typing import Any
 import click
 
 from kernelkit import machines, project
+from kernelkit.checks import attached_wheels, preflight
+from kernelkit.checks import metadata as kernel_metadata
+from kernelkit.checks.metadata import Metadata
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -22,12 +25,10 @@ from kernelkit.errors import (
     RefusedError,
     RunFailedError,
 )
-from kernelkit.push import attached_wheels, plan, preflight
-from kernelkit.push import metadata as kernel_metadata
-from kernelkit.push.command import push_kernel
-from kernelkit.push.metadata import Metadata
-from kernelkit.push.plan import ACCELERATOR
-from kernelkit.runs import claims
+from kernelkit.pushes import plan
+from kernelkit.pushes.command import push_kernel
+from kernelkit.pushes.plan import ACCELERATOR
+from kernelkit.run_folders import claims
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.config.specification import PlannedRun, Specification

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kernelkit.pages.naming import setting_text
+from kernelkit.reports.naming import setting_text
 from kernelkit.shown import duration
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records

@@ -16,9 +16,9 @@ import click
 
 from kernelkit import files, project
 from kernelkit.errors import RunFailedError
-from kernelkit.pages import many_runs, naming, trail
-from kernelkit.pages.many_runs import ShownRun
-from kernelkit.pages.naming import setting_text
+from kernelkit.reports import many_runs, naming, trail
+from kernelkit.reports.many_runs import ShownRun
+from kernelkit.reports.naming import setting_text
 from kernelkit.shown import Shown
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.report.progress import SweepProgress

@@ -16,7 +16,7 @@ from kernelkit.sweep.workers import processes
 from kernelkit.sweep.workers.processes import Launcher, RunProcess
 
 OUT_OF_TIME = (
-    "time limit"  # the value of `stopped` in metrics.json, as in kernelkit.runs.run_folder
+    "time limit"  # the value of `stopped` in metrics.json, as in kernelkit.run_folders.run_folder
 )
 TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
 POLL_SECONDS = 0.1  # seconds between looks at the runs in flight

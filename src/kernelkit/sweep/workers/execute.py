@@ -27,7 +27,7 @@ POLL_SECONDS = 0.5  # seconds between looks at whether the sweep still lives
 
 def execute(request: Mapping[str, Any]) -> int:
     """Run the notebook as asked; returns the exit code of `kernelkit.errors`."""
-    from kernelkit.runs.run_notebook import run_notebook
+    from kernelkit.running.run_notebook import run_notebook
 
     folder = Path(request["folder"])
     try:

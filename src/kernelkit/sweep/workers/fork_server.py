@@ -37,7 +37,7 @@ BEGIN_SECONDS = (
     300.0  # for a run to begin, all imports included; past that the fork server is stuck
 )
 OWN = (
-    "kernelkit.runs.run_notebook",
+    "kernelkit.running.run_notebook",
     "papermill",
     "nbconvert",
     "ipykernel.kernelapp",

@@ -95,8 +95,8 @@ def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
     carried = {file.path for file in imports.reached([session_kernel.RUN], files, "kernelkit")}
 
     assert "kernelkit/sweep/backends/in_session.py" in carried
-    assert "kernelkit/pages/style.css" in carried
-    barred = ("kernelkit/push/", "kernelkit/kaggle_api/", "kernelkit/local_kaggle/")
+    assert "kernelkit/reports/style.css" in carried
+    barred = ("kernelkit/pushes/", "kernelkit/checks/", "kernelkit/kaggle_api/", "local_kaggle/")
     assert not [path for path in carried if path.startswith(barred)]
 
 

@@ -148,7 +148,7 @@ def test_a_run_that_its_session_stopped_keeps_its_checkpoints_when_it_goes_on(fo
 
 
 def test_out_of_time_is_one_word_everywhere():
-    from kernelkit.runs import run_folder
+    from kernelkit.run_folders import run_folder
     from kernelkit.sweep.workers import engine
 
     assert engine.OUT_OF_TIME == run_folder.OUT_OF_TIME

@@ -1,0 +1,4 @@
+"""Everything that is looked at before something is sent.
+
+Begin with `preflight`.
+"""

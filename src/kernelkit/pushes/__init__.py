@@ -1,0 +1,4 @@
+"""A push, from its plan to its files at home.
+
+Begin with `command`.
+"""

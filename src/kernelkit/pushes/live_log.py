@@ -1,0 +1,183 @@
+"""A session's log: the live stream, the JSON array it becomes, and the failure in it.
+
+An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`. The live
+stream replays from the start at every connection, so entries are counted, and those seen
+before are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import requests
+import urllib3
+
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.run_folders.excerpts import excerpt
+from kernelkit.run_folders.log import Entry, _entry, decode
+
+METHOD = "log stream"
+END = "END_OF_LOG"
+CHUNK = 1 << 16
+TOO_LONG = "… the log goes on; its rest is not shown here and comes home with the outputs …\n"
+TOO_LONG_LINE = b"data: one entry is too long to be shown live; it comes home with the log"
+LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # of one live entry, and of all of them
+LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
+TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
+
+
+class WithoutReport:
+    """Hands entries on, save papermill's own end after a cell has failed.
+
+    That is its traceback and its report on the cell, which the failure shows by itself. Lines of
+    stderr that may begin one wait for the line that says it.
+    """
+
+    def __init__(self, tell: Callable[[Entry], None]) -> None:
+        self._tell = tell
+        self._held: list[Entry] = []
+        self._reports = False
+
+    def __call__(self, entry: Entry) -> None:
+        """Hand on an entry, hold it, or leave it out."""
+        begins = entry.text.startswith(TRACEBACK)
+        if entry.stream != "stderr" or not (self._reports or self._held or begins):
+            self._tell(entry)
+            return
+        for text in entry.text.splitlines(keepends=True):
+            if text.startswith(REPORT):
+                self._reports, self._held = True, []
+            if self._reports:
+                continue
+            if text.startswith(TRACEBACK):
+                self.flush()
+            self._held.append(replace(entry, text=text))
+            if not text.startswith((TRACEBACK, " ", "\n")):
+                self.flush()
+
+    def flush(self) -> None:
+        """Hand on what was held, since no report came of it."""
+        held, self._held = self._held, []
+        for entry in held:
+            self._tell(entry)
+
+
+class LiveLog:
+    """Follows a running session's log from a thread of its own and hands on each entry once.
+
+    A stream that breaks is opened again. Of a finished session's log the entries that were not seen
+    live are handed on too. Nothing here ends a wait: the status says when a run is over.
+    """
+
+    def __init__(
+        self, kaggle: Kaggle, kernel: Kernel, version: int, tell: Callable[[Entry], None]
+    ) -> None:
+        self._kaggle, self._kernel, self._version = kaggle, kernel, version
+        self._tell = WithoutReport(tell)
+        self._seen = self._characters = 0
+        self._ended = False  # whether the note about the rest was shown
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to follow, if not yet begun."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._follow, daemon=True)
+            self._thread.start()
+
+    def finish(self, log: str = "") -> None:
+        """Stop following; hand on what the finished `log` has beyond what was seen."""
+        self._stop.set()
+        if self._thread:
+            self._thread.join(timeout=2.0)
+        for place, entry in enumerate(decode(log)):
+            if self._characters > LONGEST_TOLD:
+                break
+            self._hand_on(place, entry)
+        self._tell.flush()
+
+    def _follow(self) -> None:
+        pause = 2.0
+        while not self._stop.is_set():
+            before, least = self._seen, 0.0
+            try:
+                if self._read():
+                    return
+            except Failure as failure:
+                if not failure.is_transient:
+                    return
+                least = failure.retry_after or 0.0
+            pause = 2.0 if self._seen > before else min(60.0, pause * 2)
+            self._stop.wait(self._kaggle.retries.clock.wall(max(pause, least)))
+
+    def _read(self) -> bool:
+        """Read one connection to its end; whether the log is over."""
+        path = f"kernels/logs/stream/{self._kernel}?versionLabel=v{self._version}"
+        read_timeout = max(self._kaggle.connection.timeouts.read, 1.0)
+        with self._kaggle.connection.stream(METHOD, path, read_timeout) as response:
+            kind = (response.headers.get("Content-Type") or "").lower()
+            if "event-stream" not in kind:
+                return False  # queued, or finished: the finished log comes with the outputs
+            for place, entry in enumerate(_events(response)):
+                if self._stop.is_set():
+                    return True
+                if entry is None:
+                    return True
+                self._hand_on(place, entry)
+        return False
+
+    def _hand_on(self, place: int, entry: Entry) -> None:
+        with self._lock:
+            if place < self._seen:
+                return
+            self._seen = place + 1
+            self._characters += min(len(entry.text), LONGEST_ENTRY)
+            if self._characters > LONGEST_TOLD:
+                if self._ended:
+                    return
+                self._ended = True
+                entry = replace(entry, text=TOO_LONG)
+        self._tell(replace(entry, text=excerpt(entry.text, LONGEST_ENTRY, "the log has them")))
+
+
+def _events(response: requests.Response) -> Iterator[Entry | None]:
+    """The entries of an event stream; None at its proper end, nothing more when it breaks."""
+    try:
+        for line in _lines(response):
+            if not line.startswith(b"data:"):
+                continue
+            payload = line[len(b"data:") :].strip().decode("utf-8", "replace")
+            if payload == END:
+                yield None
+                return
+            try:
+                event = json.loads(payload)
+            except ValueError:
+                event = {"data": payload}
+            yield _entry(event if isinstance(event, dict) else {"data": payload})
+    except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):
+        return  # cut: the next connection replays
+
+
+def _lines(response: requests.Response) -> Iterator[bytes]:
+    """The lines of a streamed body as they come; one that is too long as a note of that."""
+    held: list[bytes] = []
+    length = 0
+    while chunk := response.raw.read1(CHUNK, decode_content=True):
+        *ended, rest = chunk.split(b"\n")
+        for end in ended:
+            length += len(end)
+            yield b"".join([*held, end]) if length <= LONGEST_LINE else TOO_LONG_LINE
+            held, length = [], 0
+        length += len(rest)
+        held.append(rest)
+        if length > LONGEST_LINE:
+            held.clear()
+    if b"".join(held).strip() == b"data: " + END.encode():
+        yield held[0]

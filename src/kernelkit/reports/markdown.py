@@ -1,0 +1,50 @@
+"""A run's measures as a Markdown table, for the summary of a CI job."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from kernelkit import files, project
+from kernelkit.run_folders import run_folder
+from kernelkit.terminal import safe_text
+
+
+def table(folder: Path, title: str) -> str:
+    """A heading and a table of the measures in the folder's `metrics.json`, if it has any."""
+    found = run_folder.metrics(folder)
+    head = f"### {_cell(title)}\n\n"
+    if not found:
+        return f"{head}The run left no `{run_folder.METRICS}`.\n"
+    numbers = project.shown(folder).numbers(found).values()
+    rows = [
+        (label, f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
+        for label, value in numbers
+    ]
+    device = found.get("device")
+    if isinstance(device, dict):
+        rows.append(("device", str(device.get("name") or device.get("kind"))))
+    lines = ["| measure | value |", "|---|---|"]
+    return head + "\n".join([*lines, *(f"| {_cell(a)} | {_cell(b)} |" for a, b in rows)]) + "\n"
+
+
+def failure(title: str, message: str) -> str:
+    """A heading and what ended the command, as it is."""
+    plain = escape(safe_text.plain(message), quote=False)
+    # An empty line would end the block, and the lines after it would be read as Markdown.
+    lines = "\n".join(line or " " for line in plain.splitlines())
+    return f"### {_cell(title)}\n\n<pre>{lines}</pre>\n"
+
+
+def append(file: Path, text: str) -> None:
+    """Put the text at the file's end, and an empty line before it."""
+    before = file.read_text(encoding="utf-8") if file.is_file() else ""
+    files.write_text(file, f"{before.rstrip()}\n\n{text}".lstrip())
+
+
+def _cell(text: str) -> str:
+    """The text, escaped for a heading or a table's cell."""
+    shown = escape(safe_text.one_line(text), quote=False)
+    for mark in "\\`*_[]|~":
+        shown = shown.replace(mark, f"&#{ord(mark)};")
+    return shown

@@ -1,0 +1,195 @@
+"""A run's report: one HTML file that opens anywhere, with what the run left laid out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files, project
+from kernelkit.errors import NotebookError
+from kernelkit.notebooks.document import PARAMETERS_TAG
+from kernelkit.reports import history, naming, notebook_html, sections, shell, trail
+from kernelkit.reports.sections import written
+from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
+
+TEMPLATE, SCRIPT = "report.html.j2", "report.js"
+CARDS = 4  # measures that stand first
+MOST_NAMED = 6  # parameters in a run's name
+LOGS = {"log": "log.txt", "error": "error.txt"}  # beside a run's files
+
+
+def write_report(
+    notebook: Path, html: Path, folder: Path | None = None, clear: Callable[[str], str] = str
+) -> Path:
+    """Render the executed `notebook` to `html`; returns `html`.
+
+    What the run folder (by default the notebook's) holds is laid out before the notebook:
+    measures, learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is
+    applied to the page's text. Raises `NotebookError` when the notebook cannot be read.
+    """
+    notebook, html = Path(notebook), Path(html)
+    try:
+        content = nbformat.read(notebook, as_version=4)
+    except Exception as error:  # nbformat raises a dozen kinds
+        raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
+    folder = folder or notebook.parent
+    metrics = notebook_html.metrics_of(folder)
+    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
+    back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
+    page = render(content, metrics, project.shown(folder), folder, ended=ended, back=back)
+    files.write_text(html, clear(page))
+    return html
+
+
+def render(
+    notebook: nbformat.NotebookNode,
+    metrics: Mapping[str, Any],
+    shown: Shown,
+    folder: Path | None = None,
+    *,
+    ended: float = 0.0,
+    back: Mapping[str, str] | None = None,
+) -> str:
+    """The page's HTML for an executed notebook and the run's metrics (may be empty).
+
+    `folder`: the run's; `ended`: seconds since 1970. Nothing that the notebook, its outputs or
+    the run's files bring runs in the page, or loads anything from elsewhere.
+    """
+    from jinja2 import Environment, FileSystemLoader
+
+    columns = history.read(folder) if folder else {}
+    found = [sections.filled(one, folder) for one in shown.sections] if folder else []
+    parts = [part for part in found if part]
+    matrices = [part for part in parts if part["kind"] == "matrix"]
+    for number, part in enumerate(matrices):
+        part["matrix_at"] = number
+    curves = _curves(columns, shown)
+    values = notebook_html.parameters_of(notebook)
+    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
+    changed = naming.changed(values, defaults)
+    title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
+    name = _name(folder, changed, shown) or title or "Report"
+    template = Environment(loader=FileSystemLoader(shell.PAGES), autoescape=True)
+    body = template.get_template(TEMPLATE).render(
+        name=name,
+        kicker=" · ".join(text for text in (title, _folder(folder)) if text and text != name),
+        facts=[fact for fact in (_date(ended), _data(metrics), _machine(metrics)) if fact],
+        failure=failure,
+        logs=_logs(folder) if failure else [],
+        cards=_cards(metrics, shown),
+        curves=curves,
+        everything=bool(values or metrics),
+        changed=_texts(changed),
+        same=_texts({n: v for n, v in values.items() if n not in changed}),
+        tables=_tables(metrics, shown),
+        parts=parts,
+        notebook=notebook_html.body(notebook, folder),
+        open=bool(failure) or not (curves or metrics),  # of what is no training it is the result
+    )
+    data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
+    return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+
+
+def _name(folder: Path | None, changed: Mapping[str, Any], shown: Shown) -> str:
+    """The run's name: how it differs from its sweep's other runs, or from the defaults."""
+    sweep = trail.sweep_of(folder) if folder else None
+    if folder and sweep and (own := trail.planned(sweep).get(folder.resolve().name)):
+        return naming.setting_text(own)
+    telling = sorted(changed, key=lambda name: name not in shown.parameters)
+    return naming.setting_text({name: changed[name] for name in telling}, MOST_NAMED)
+
+
+def _folder(folder: Path | None) -> str:
+    name = folder.resolve().name if folder else ""
+    sweep = trail.sweep_of(folder) if folder else None
+    return f"{sweep.name}/{name}" if sweep else name
+
+
+def _date(ended: float) -> str:
+    return time.strftime("%d %B %Y, %H:%M", time.localtime(ended)) if ended else ""
+
+
+def _data(metrics: Mapping[str, Any]) -> str:
+    data = metrics.get("data")
+    if not isinstance(data, Mapping):
+        return ""
+    source = run_folder.data_name(data)
+    counts = [
+        f"{value:,} {name}"
+        for name, value in data.items()
+        if isinstance(value, int) and name != "image_size"
+    ]
+    return ": ".join(text for text in (source, ", ".join(counts)) if text)
+
+
+def _machine(metrics: Mapping[str, Any]) -> str:
+    device = metrics.get("device")
+    if not isinstance(device, Mapping):
+        return ""
+    name = str(device.get("name") or device.get("kind") or "")
+    replicas = device.get("replicas", 1)
+    name += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
+    return name + (" (rehearsal)" if device.get("rehearsal") else "")
+
+
+def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
+    numbers = shown.texts(metrics)
+    first = dict.fromkeys([shown.score, *numbers])
+    cards = [numbers[n] for n in first if n in numbers][:CARDS]
+    machine = _machine(metrics)
+    return [*cards, ("device", machine)] if machine else cards
+
+
+def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
+    """A chart for each measure that the history has of training and of validation."""
+    names = [n.removeprefix(history.VALIDATED) for n in columns if n.startswith(history.VALIDATED)]
+    phases = [{"at": at, "label": name} for at, name in history.phases(columns)]
+    charts = []
+    for name in sorted(names, key=lambda one: one != shown.score):
+        label = shown.measures.get(name, name.replace("_", " "))
+        training = history.numbers(columns.get(name, []))
+        validation = history.numbers(columns[history.VALIDATED + name])
+        if not any(value == value for value in validation):
+            continue
+        series = [{"label": "validation", "values": validation}]
+        series += [{"label": "training", "values": training}] if training else []
+        best = "lowest" if "loss" in name else "highest"
+        title = _finding(label, validation, best)
+        charts.append({"label": title, "series": series, "phases": phases})
+    return charts
+
+
+def _finding(label: str, values: list[float], best: str) -> str:
+    known = [value for value in values if value == value]
+    chosen = min(known) if best == "lowest" else max(known)
+    return f"{label[:1].upper()}{label[1:]}: {best} {chosen:.4f}, epoch {values.index(chosen) + 1}"
+
+
+def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, safe_text.plain(written(value))) for name, value in values.items()]
+
+
+def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
+    parts = (metrics.get(name) for name in ("device", "versions", "git"))
+    device, versions, git = (part if isinstance(part, Mapping) else {} for part in parts)
+    rows = list(shown.texts(metrics).values())
+    tables = [("Measures", rows), ("Machine", _texts(device)), ("Versions", _texts(versions))]
+    if git.get("sha"):
+        sha = str(git["sha"])[:12] + (" with changes" if git.get("dirty") else "")
+        tables[-1][1].append(("git", sha))
+    return [table for table in tables if table[1]]
+
+
+def _logs(folder: Path | None) -> list[tuple[str, str]]:
+    """(text, address) of what a failed run left to read."""
+    if folder is None:
+        return []
+    kept = {"the session's log": kit_folder.path(folder, kit_folder.LOG_TEXT)}
+    kept |= {f"its {name}": folder / file for name, file in LOGS.items()}
+    return [(text, trail.address(path, folder)) for text, path in kept.items() if path.is_file()]

@@ -1,0 +1,145 @@
+"""A finished session's log: its entries, its text, and the failure in it.
+
+An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kernelkit.run_folders.excerpts import joined
+from kernelkit.terminal import safe_text
+
+# C++ libraries (TensorFlow's among them) write in this format; I is the level of mere information.
+_CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
+TRACEBACK_LINES = 40
+LONGEST = 10_000_000  # characters of a log as people read it
+_DECODER = json.JSONDecoder()
+_ARRAY, _BETWEEN, _LINE = re.compile(r"\s*\["), re.compile(r"[\s,]*"), re.compile(r"[^\n]+\n?")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One piece of a log: seconds since the session's start, and the text as written."""
+
+    seconds: float
+    stream: str
+    text: str
+
+    @property
+    def chatter(self) -> bool:
+        """Whether the entry is only a C++ library's note on its own build."""
+        return self.stream == "stderr" and _CHATTER.match(self.text) is not None
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """What ended a run: the failing cell (its label in papermill's report) and traceback."""
+
+    cell: str
+    source: str
+    traceback: str
+
+    def __str__(self) -> str:
+        parts = [self.cell, _indent(_shorten(self.source)), self.traceback]
+        return "\n".join(part for part in parts if part)
+
+
+def decode(log: str) -> Iterator[Entry]:
+    """The entries of a finished session's log; other text counts as one entry a line.
+
+    One at a time: read at once, a log takes several times its length of memory.
+    """
+    begin = _ARRAY.match(log)
+    position = begin.end() if begin else 0
+    while begin:
+        position = _BETWEEN.match(log, position).end()  # type: ignore[union-attr]
+        if position == len(log) or log[position] == "]":
+            return
+        try:
+            entry, position = _DECODER.raw_decode(log, position)
+        except (ValueError, RecursionError):
+            break
+        if isinstance(entry, dict):
+            yield _entry(entry)
+    for line in _LINE.finditer(log, position):
+        yield Entry(0.0, "stdout", line[0].rstrip("\n") + "\n")
+
+
+def harmless(log: str) -> str:
+    """A finished session's log as Kaggle keeps it, each control character as a JSON escape."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", log)
+
+
+def text(entries: Iterable[Entry]) -> str:
+    """The log as a person reads it: no colours, no other control sequences, no chatter.
+
+    A log longer than `LONGEST` characters is cut to its two ends.
+    """
+    texts = (entry.text for entry in entries if not entry.chatter)
+    return safe_text.plain(joined(texts, LONGEST, "the log as Kaggle keeps it has them"))
+
+
+def failure(log: str, notebook: str = "") -> RunFailure | None:
+    """The failing cell and its traceback, out of a finished session's log.
+
+    `notebook` is the JSON of what ran, in which the cell's own text is looked up.
+    """
+    written = text(decode(log))
+    report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
+    if report:
+        return _of_papermill(report[1], notebook)
+    if "DeadKernelError" in written:
+        return RunFailure("the notebook's process was killed, as a rule for want of memory", "", "")
+    starts = [m.start() for m in re.finditer(r"(?m)^Traceback \(most recent call last\)", written)]
+    return RunFailure("", "", _shorten(written[starts[-1] :].strip())) if starts else None
+
+
+def _of_papermill(report: str, notebook: str) -> RunFailure:
+    """The failure after papermill's `Exception encountered at "In [3]":`, with its traceback."""
+    label = re.search(r'Exception encountered at "In \[(\d+)\]":?', report)
+    body = report[label.end() :] if label else report
+    # What follows in a Kaggle log is the outer process's own end.
+    body = re.split(r"(?m)^(?=\[NbConvertApp\]|Traceback \(most recent)", body)[0]
+    body = re.sub(r"\A[\s-]*\n", "", body).strip()
+    if not label:
+        return RunFailure("a cell failed", "", _shorten(body))
+    source = _source(notebook, int(label[1]))
+    return RunFailure(f"cell In [{label[1]}] failed:", source, _shorten(body))
+
+
+def _source(notebook: str, count: int) -> str:
+    """The text of the `count`-th code cell, counted as execution counts are."""
+    try:
+        cells = [c["source"] for c in json.loads(notebook)["cells"] if c["cell_type"] == "code"]
+        return str(cells[count - 1]).strip()
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+
+
+def _shorten(traceback: str) -> str:
+    lines = traceback.split("\n")
+    if len(lines) <= TRACEBACK_LINES:
+        return traceback
+    half = TRACEBACK_LINES // 2
+    left_out = f"  … {len(lines) - 2 * half} lines, all in the log …"
+    return "\n".join([*lines[:half], left_out, *lines[-half:]])
+
+
+def _indent(source: str) -> str:
+    return "\n".join(f"    {line}" for line in source.split("\n")) if source else ""
+
+
+def _entry(event: dict[str, Any]) -> Entry:
+    try:
+        seconds = float(event.get("time") or 0.0)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    seconds = seconds if math.isfinite(seconds) else 0.0
+    return Entry(seconds, str(event.get("stream_name", "stdout")), str(event.get("data") or ""))

@@ -1,0 +1,231 @@
+"""One run of a notebook at the desk: strict parameters, a run folder, a report."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files, project
+from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
+from kernelkit.notebooks import document, parameters
+from kernelkit.reports import notebook_html, report_page
+from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders.unfinished import chosen_folder, own_folder
+from kernelkit.shown import duration
+from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal.events import Reporter, from_here
+from kernelkit.terminal.live_line import NotebookOutput
+
+EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
+LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
+TRACEBACK_LINES = 12
+
+
+@dataclass(frozen=True)
+class ExecutedRun:
+    """A finished run: its folder, the seconds it took, and its metrics (empty if it left none)."""
+
+    folder: Path
+    seconds: float
+    metrics: Mapping[str, Any]
+
+    @property
+    def report(self) -> Path:
+        """Where the HTML report is, when one was asked for."""
+        own = kit_folder.path(self.folder, REPORT)
+        return own if own.is_file() else self.folder / REPORT
+
+    @property
+    def summary(self) -> str:
+        """The first measures and the machine in one line, as a push tells them, or the time."""
+        told = run_folder.summary(self.metrics, project.shown(self.folder))
+        return told or duration(self.seconds)
+
+    def tell(self, report: Reporter) -> None:
+        """Show the measures, the report, and the commands that lead on."""
+        seen = self.report if self.report.is_file() else self.folder
+        runs = shlex.quote(from_here(self.folder.parent))
+        index = f"{invocation.command('report')} {runs} --index  # all runs"
+        report("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        report("report", from_here(seen), path=str(seen), folder=str(self.folder))
+        report("next", index, commands=[index])
+        report.end()
+
+
+def run_notebook(
+    notebook: Path,
+    given: Mapping[str, Any] | Iterable[str] = (),
+    *,
+    name: str = "",
+    output: Path | None = None,
+    fresh: bool = False,
+    report: bool = True,
+    quiet: bool = False,
+) -> ExecutedRun:
+    """Execute a notebook with papermill into a run folder.
+
+    `given`: values, or `name=text` strings, of the notebook's parameters cell; `output`: the
+    run folder, by default `runs/<name>`, and without a name the folder where the same run was
+    cut off, or a new one if there is none or with `fresh`. The parameter `output` is set to it
+    when the notebook has one; on another host than the first it is one below it. What the
+    notebook prints is shown as it comes unless `quiet`, its steps in one line that moves.
+
+    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError`, or one
+    of `errors.OF_NOTEBOOKS` by its exception's name, with the failing cell when it fails; its
+    partial notebook and report are in the folder then.
+    """
+    source, known, values = check(notebook, given)
+    with chosen_folder(notebook, known, values, name, output, fresh) as chosen:
+        return _run(notebook, source, known, values, own_folder(chosen), report, quiet)
+
+
+def _run(
+    notebook: Path,
+    source: nbformat.NotebookNode,
+    known: Mapping[str, parameters.Parameter],
+    values: dict[str, Any],
+    folder: Path,
+    report: bool,
+    quiet: bool,
+) -> ExecutedRun:
+    if "output" in known:
+        values.setdefault("output", str(folder.resolve()))
+    _begin(folder)
+    begun = time.monotonic()
+    try:
+        with project.importable(notebook), _quiet_libraries():
+            _execute(source, folder, values, quiet)
+    finally:
+        if report and (folder / EXECUTED).is_file():
+            left = (
+                folder / REPORT
+            ).is_file()  # a report that the run itself wrote stays in its place
+            place = kit_folder.path(folder, REPORT) if left else folder / REPORT
+            report_page.write_report(folder / EXECUTED, place, folder)
+    return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
+
+
+def check(
+    notebook: Path, given: Mapping[str, Any] | Iterable[str]
+) -> tuple[nbformat.NotebookNode, Mapping[str, parameters.Parameter], dict[str, Any]]:
+    """The notebook, the parameters it knows, and the values of those that are given.
+
+    Raises `ParameterError` or `NotebookError`.
+    """
+    source = document.read(Path(notebook))
+    # The cell that papermill left from an earlier run would set that run's values again.
+    source.cells = [c for c in source.cells if not document.has_tag(c, notebook_html.INJECTED_TAG)]
+    known = parameters.declared(
+        document.parameters_source(source), project.find_project(Path(notebook))
+    )
+    return source, known, parameters.resolve(known, given)
+
+
+def _begin(folder: Path) -> None:
+    files.make_folder(folder)
+    kit_folder.path(folder, REPORT).unlink(missing_ok=True)
+    for name in (EXECUTED, REPORT, METRICS):
+        # A file that an earlier run left under this name must not pass for this run's result.
+        (folder / name).unlink(missing_ok=True)
+        for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
+            part.unlink(missing_ok=True)
+
+
+def _execute(
+    source: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
+) -> None:
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    from kernelkit.running.kernel_notes import KernelWithoutNotes
+
+    # Names and types are checked already, and papermill's own reading of comments is not ours.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    part = folder / f".{EXECUTED}.part.ipynb"
+    shown = None if quiet else NotebookOutput(sys.stdout)
+    try:
+        papermill.execute_notebook(
+            source,
+            str(part),
+            parameters=dict(values),
+            kernel_name=document.KERNELSPEC["name"],
+            progress_bar=False,
+            stdout_file=shown,
+            cwd=str(Path.cwd()),
+            extra_arguments=_silence(document.KERNELSPEC["name"]),
+            kernel_manager_class=KernelWithoutNotes,
+        )
+    except PapermillExecutionError as error:
+        kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
+        raise kind(_what_failed(error, folder)) from None
+    except DeadKernelError:
+        raise RunFailedError(
+            "the notebook's process died, most likely for want of memory, or with another host "
+            f"of the same run; {folder} holds what it wrote before"
+        ) from None
+    finally:
+        if shown:
+            shown.close()
+        if part.is_file():
+            _keep(part, folder / EXECUTED)
+
+
+@contextmanager
+def _quiet_libraries() -> Iterator[None]:
+    """For the length of a block, C++ libraries in processes started here log nothing but errors.
+
+    These libraries write past Jupyter, straight to the terminal. A level that the user set stays.
+    """
+    if LIBRARY_LOG in os.environ:
+        yield
+        return
+    os.environ[LIBRARY_LOG] = "3"
+    try:
+        yield
+    finally:
+        os.environ.pop(LIBRARY_LOG, None)
+
+
+def _silence(kernel: str) -> list[str]:
+    """The argument that keeps a kernel from logging; one given twice would end it at once."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        arguments = KernelSpecManager().get_kernel_spec(kernel).argv
+    except NoSuchKernel:
+        arguments = []
+    stated = any(argument.startswith("--log-level") for argument in arguments)
+    return [] if stated else ["--log-level=CRITICAL"]
+
+
+def _keep(part: Path, executed: Path) -> None:
+    # Papermill writes cell by cell; only a notebook that reads back takes the real name.
+    try:
+        content = nbformat.read(part, as_version=4)
+    except Exception:  # nbformat raises a dozen kinds
+        raise NotebookError(f"{part} was cut short and is left as it is") from None
+    for key in ("input_path", "output_path"):
+        content.metadata.get("papermill", {}).pop(key, None)
+    files.write_text(executed, nbformat.writes(content))
+    part.unlink()
+
+
+def _what_failed(error: Any, folder: Path) -> str:
+    first = next(iter(str(error.source).strip().splitlines()), "")
+    lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
+    shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
+    return (
+        f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"
+        f"  {folder / EXECUTED} holds what ran before it"
+    )

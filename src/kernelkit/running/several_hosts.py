@@ -1,0 +1,151 @@
+"""One notebook on several hosts of this machine, which stand in for machines of their own.
+
+There, or in a TPU slice, `kernelkit run` is started on each with the standard variables
+set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from kernelkit import files, processes
+from kernelkit.errors import ParameterError, of_exit_code
+from kernelkit.reports import notebook_html
+from kernelkit.run_folders.unfinished import HOST_FOLDER, chosen_folder
+from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
+from kernelkit.terminal.cli import reports_errors
+
+LOG = "log.txt"
+GRACE = 15.0  # seconds in which the other hosts may report a lost host themselves
+POLL_SECONDS = 0.2
+
+
+def run_on_hosts(
+    count: int,
+    notebook: Path,
+    given: Mapping[str, Any] | Iterable[str] = (),
+    *,
+    name: str = "",
+    output: Path | None = None,
+    fresh: bool = False,
+    report: bool = True,
+    quiet: bool = False,
+) -> ExecutedRun:
+    """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
+
+    Host 0's output is shown; that of the others is in `host-N/log.txt` of the run's folder.
+    Raises what `run_notebook` raises as soon as one has failed, once the others are ended.
+    """
+    if count < 2:
+        raise ParameterError(f"--hosts {count}: two or more; leave it out to run on one")
+    if any(os.environ.get(variable) for variable in ("JAX_NUM_PROCESSES", "TF_CONFIG")):
+        raise ParameterError(
+            "--hosts starts all hosts on this machine, and the environment says that this is one "
+            "of several already: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
+        )
+    given = given if isinstance(given, Mapping) else list(given)
+    _, known, values = check(notebook, given)
+    request: dict[str, Any] = {
+        "notebook": str(notebook),
+        "given": given,
+        "report": report,
+        "quiet": quiet,
+    }
+    with chosen_folder(notebook, known, values, name, output, fresh) as folder:
+        request["output"] = str(folder)
+        files.make_folder(folder)
+        begun = time.monotonic()
+        _start(count, [sys.executable, "-m", __name__, json.dumps(request)], folder)
+        return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
+
+
+def _start(count: int, command: Sequence[str], folder: Path) -> None:
+    with ExitStack() as stack:
+        hosts = [
+            stack.enter_context(_host(command, environment, log))
+            for environment, log in zip(
+                _environments(count), _logs(count, folder, stack), strict=True
+            )
+        ]
+        _watch(hosts, folder)
+
+
+def _environments(count: int) -> list[dict[str, str]]:
+    ports = _free_ports(count)
+    addresses = [f"127.0.0.1:{port}" for port in ports]
+    if importlib.util.find_spec("jax") is not None:
+        variables = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
+        return [{**os.environ, **variables, "JAX_PROCESS_ID": str(i)} for i in range(count)]
+    cluster = {"worker": addresses}
+    tasks = [{"cluster": cluster, "task": {"type": "worker", "index": i}} for i in range(count)]
+    return [{**os.environ, "TF_CONFIG": json.dumps(task)} for task in tasks]
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _logs(count: int, folder: Path, stack: ExitStack) -> Iterator[IO[bytes] | None]:
+    yield None
+    for index in range(1, count):
+        path = folder / HOST_FOLDER.format(index) / LOG
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield stack.enter_context(path.open("wb"))
+
+
+@contextmanager
+def _host(
+    command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    errors = None if log is None else subprocess.STDOUT
+    process = subprocess.Popen(list(command), env=dict(environment), stdout=log, stderr=errors)
+    try:
+        yield process
+    finally:
+        processes.end(process)
+
+
+def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
+    while True:
+        codes = [host.poll() for host in hosts]
+        dead = next((index for index, code in enumerate(codes) if code), None)
+        if dead is None and None not in codes:
+            return
+        if dead is not None:
+            break
+        time.sleep(POLL_SECONDS)
+    end = time.monotonic() + GRACE
+    while any(host.poll() is None for host in hosts) and time.monotonic() < end:
+        time.sleep(POLL_SECONDS)
+    raise of_exit_code(codes[dead])(
+        f"host {dead} {_how(codes[dead])}, so the others were ended"
+        + (f"; {folder / HOST_FOLDER.format(dead) / LOG} holds its last words" if dead else "")
+        + ". The same command goes on from the last checkpoint"
+    )
+
+
+def _how(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"was killed ({signal.Signals(-code).name})"
+    return f"ended with exit code {code}"
+
+
+if __name__ == "__main__":
+    request = json.loads(sys.argv[1])
+    request["output"] = Path(request["output"])
+    reports_errors(run_notebook)(**request)

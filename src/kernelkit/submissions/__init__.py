@@ -1,0 +1,4 @@
+"""Entering a run into its competition, and its score.
+
+Begin with `submit`.
+"""

@@ -1,0 +1,243 @@
+"""The face of the local Kaggle: start it, point a client at it, stop it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from filelock import FileLock, Timeout
+
+from kernelkit.errors import KernelkitError, PreflightError
+from local_kaggle.app import build_app
+from local_kaggle.faults.schedule import FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.serving import Serving
+from local_kaggle.state import DEFAULT_USER, ServerState
+
+UNSET_FOR_CLIENT = (
+    "KAGGLE_API_TOKEN",
+    "KAGGLE_CONFIG_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "KAGGLE_KERNEL_RUN_TYPE",
+    "KAGGLE_API_V1_TOKEN",
+)
+"""Variables that would lead the genuine client past the local Kaggle."""
+
+
+class LocalKaggle:
+    """A Kaggle on 127.0.0.1, served from a thread of this process.
+
+    root       folder for all it keeps (SQLite, sessions, datasets); a later server on the same
+               root goes on where this one stopped; made if missing
+    port       0 takes a free one
+    catalogue  folder of inputs: `competitions/<slug>/`, `datasets/<owner>/<slug>/`,
+               `kernels/<owner>/<slug>/`, and `solutions/<slug>.csv` with the answers that
+               `<slug>.toml` beside it says how to score; default `root/catalogue`
+    faults     a `FaultSchedule`; may be replaced while serving (`kaggle.faults = …`)
+    limits     caps, page sizes and delays
+    accounts   {user: legacy key}; default `tester` with a key drawn once per root
+    tokens     {access token: user}, for Bearer authentication
+
+    Use it as a context manager, or `start()` and `stop()`. Stopping kills what still runs.
+    Raises PreflightError on Windows, and on starting KernelkitError if the port is taken or
+    another server has the same root.
+
+    Point a subprocess at it with `client_environment()`; in this process:
+
+        with kaggle.attach():
+            from kaggle.api.kaggle_api_extended import KaggleApi
+            api = KaggleApi()
+            api.authenticate()
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        port: int = 0,
+        catalogue: Path | str | None = None,
+        faults: FaultSchedule | None = None,
+        limits: ServerLimits | None = None,
+        accounts: Mapping[str, str] | None = None,
+        tokens: Mapping[str, str] | None = None,
+    ) -> None:
+        if sys.platform == "win32":
+            raise PreflightError("a rehearsal runs on Linux or macOS: on Windows, start it in WSL")
+        self.root = Path(root).absolute()
+        self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
+        self._faults = faults or FaultSchedule()
+        self.limits = limits or ServerLimits()
+        self.port = port
+        self._accounts = dict(accounts) if accounts else None
+        self._tokens = dict(tokens or {})
+        self._serving: tuple[ServerState, Serving] | None = None
+        self._claim: FileLock
+
+    def start(self) -> Self:
+        """Begin to serve; `port` and `url` are right from here on."""
+        self._claim = _claim(self.root)
+        try:
+            listener = _listener(self.port)
+            self.port = listener.getsockname()[1]
+            state = ServerState(
+                self.root,
+                self.url,
+                self.catalogue,
+                limits=self.limits,
+                faults=self._faults,
+                accounts=self._accounts,
+                tokens=self._tokens,
+            )
+            self._serving = state, Serving(build_app(state), listener).start()
+        except BaseException:
+            self._claim.release()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Stop serving and kill what still runs; those sessions end in ERROR."""
+        if self._serving is None:
+            return
+        (state, serving), self._serving = self._serving, None
+        state.close()
+        serving.stop()
+        state.store.close()
+        self._claim.release()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def faults(self) -> FaultSchedule:
+        """The schedule in force; it may be replaced while serving."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, schedule: FaultSchedule) -> None:
+        self._faults = schedule
+        if self._serving is not None:
+            self._serving[0].faults = schedule
+
+    @property
+    def url(self) -> str:
+        """`http://127.0.0.1:PORT`; right once serving."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def key(self, user: str = DEFAULT_USER) -> str:
+        """The legacy key of `user`. Raises KernelkitError for a user it does not know."""
+        keys = self._running.accounts
+        if user not in keys:
+            raise KernelkitError(f"the local Kaggle has no user {user!r}, only {sorted(keys)}")
+        return keys[user]
+
+    def environment(self, user: str = DEFAULT_USER) -> dict[str, str]:
+        """The variables that lead the genuine client, in a subprocess, to this server.
+
+        They hold the user's key. The names in `UNSET_FOR_CLIENT` must be absent besides;
+        `client_environment()` gives the two together.
+        """
+        home = self.root / "client-home"
+        # The client resumes uploads that it finds among the temporary files, wherever they went.
+        temporary = self.root / "client-tmp"
+        for folder in (home, temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        return {
+            "HOME": str(home),
+            "TMPDIR": str(temporary),
+            "KAGGLE_API_ENVIRONMENT": "LOCALHOST",
+            "KAGGLE_USERNAME": user,
+            "KAGGLE_KEY": self.key(user),
+            "http_proxy": self.url,
+            "no_proxy": "",
+            "NO_PROXY": "",
+        }
+
+    def client_environment(
+        self, base: Mapping[str, str] | None = None, user: str = DEFAULT_USER
+    ) -> dict[str, str]:
+        """A whole environment for a subprocess: `base` (default: this process's) pointed here."""
+        kept = os.environ if base is None else base
+        return {k: v for k, v in kept.items() if k not in UNSET_FOR_CLIENT} | self.environment(user)
+
+    @contextmanager
+    def attach(self, user: str = DEFAULT_USER) -> Iterator[None]:
+        """Point the client inside this process at this server, for the length of a block.
+
+        Sets the environment (without a proxy), the SDK's local endpoint, and the flag that
+        `KaggleApi` reads once at import. All of it is put back afterwards. Not thread-safe.
+        """
+        from kagglesdk import kaggle_env
+
+        before, tempdir = dict(os.environ), tempfile.tempdir
+        local = kaggle_env.KaggleEnv.LOCAL
+        endpoint = kaggle_env._env_to_endpoint[local]
+        os.environ.clear()
+        os.environ.update(self.client_environment(before, user) | {"no_proxy": "127.0.0.1"})
+        del os.environ["http_proxy"]
+        tempfile.tempdir = None
+        kaggle_env._env_to_endpoint[local] = self.url
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        # Not the present value: this call may have imported the module.
+        arguments = ["--local"] if before.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST" else []
+        KaggleApi.args = ["--local"]
+        try:
+            yield
+        finally:
+            KaggleApi.args = arguments
+            kaggle_env._env_to_endpoint[local] = endpoint
+            tempfile.tempdir = tempdir
+            os.environ.clear()
+            os.environ.update(before)
+
+    @property
+    def _running(self) -> ServerState:
+        if self._serving is None:
+            raise KernelkitError("the local Kaggle is not serving: start it first")
+        return self._serving[0]
+
+
+def _claim(root: Path) -> FileLock:
+    """Hold the root against a second server, which would take the runs of this one for dead."""
+    root.mkdir(parents=True, exist_ok=True)
+    claim = FileLock(root / "lock", thread_local=False)  # any thread may stop the server
+    try:
+        claim.acquire(blocking=False)
+    except Timeout as error:
+        raise KernelkitError(
+            f"another local Kaggle serves {root}: stop it, or take another root"
+        ) from error
+    return claim
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        raise KernelkitError(
+            f"port {port} cannot be used ({error.strerror}): take another, or 0 for a free one"
+        ) from error
+    listener.listen(256)
+    return listener

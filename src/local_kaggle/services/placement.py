@@ -1,0 +1,56 @@
+"""Which machine a push gets, and which image: where Kaggle substitutes without a word."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from kernelkit.machines import MACHINES, RETIRED, TODAY, Kind
+from local_kaggle.services.wire import Message
+
+PREFIXES = ("datasets/", "code/", "c/", "competitions/", "models/")
+"""What `kernels pull -m` writes before a source, and SaveKernel does not take."""
+
+_KINDS: dict[str, Kind] = {machine.shape.lower(): machine.kind for machine in MACHINES}
+_RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """`shape` as the server keeps it, `kind` it is counted as, and the kind it really `runs_on`."""
+
+    shape: str
+    kind: Kind
+    runs_on: Kind
+
+
+def place(request: Message) -> Placement:
+    """The machine for a SaveKernel request.
+
+    A retired shape becomes another one, an unknown one the CPU. A TPU push with a pinned image,
+    or whose notebook carries `metadata.kaggle`, starts in the CPU image: it is counted as a TPU
+    session and sees no TPU (Kaggle/kaggle-cli #1197).
+    """
+    asked = request.machine_shape or _from_switches(request)
+    shape = _RETIRED.get(asked.lower(), asked)
+    kind = _KINDS.get(shape.lower(), "cpu")
+    runs_on: Kind = "cpu" if kind == "tpu" and _wants_own_image(request) else kind
+    return Placement(shape, kind, runs_on)
+
+
+def _from_switches(request: Message) -> str:
+    return TODAY["tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"]
+
+
+def _wants_own_image(request: Message) -> bool:
+    return bool(request.docker_image) or "kaggle" in notebook_metadata(request.text)
+
+
+def notebook_metadata(text: str | None) -> dict[str, Any]:
+    """The `metadata` of a notebook's text; empty for a script or a broken notebook."""
+    try:
+        metadata = json.loads(text or "").get("metadata")
+    except (ValueError, AttributeError):
+        return {}
+    return metadata if isinstance(metadata, dict) else {}

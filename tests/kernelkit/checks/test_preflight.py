@@ -1,0 +1,471 @@
+"""Each trap of Kaggle's metadata is found before anything is sent."""
+
+import json
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.checks import preflight
+from kernelkit.pushes import plan
+
+
+def findings(repository, *parameters, accelerator=None, timeout=None):
+    planned = plan.make(None, parameters, repository.metadata, accelerator, timeout)
+    return planned.findings
+
+
+def errors_of(repository, *parameters, **options):
+    return [f.text for f in findings(repository, *parameters, **options) if f.level == "error"]
+
+
+def warnings_of(repository, *parameters, **options):
+    return [f.text for f in findings(repository, *parameters, **options) if f.level == "warning"]
+
+
+def test_a_sound_kernel_passes_without_a_word(repository):
+    assert findings(repository) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"enable_tpus": True}, "did you mean 'enable_tpu'"),
+        ({"qwertz": 1}, "unknown key 'qwertz'"),
+        ({"session_timeout": 3600}, "--timeout MINUTES"),
+        ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
+        ({"id": None}, "no id"),
+        ({"id": "me/blossom-train/3"}, "carries a version"),
+        ({"id": "blossom-train"}, "is not owner/slug"),
+        ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
+        ({"title": "abc"}, "title 'abc' is shorter"),
+        ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
+        ({"language": "r"}, 'kernelkit pushes "python"'),
+        ({"kernel_type": "script"}, 'kernelkit pushes a "notebook"'),
+        ({"dataset_sources": ["datasets/me/data"]}, "write 'me/data'"),
+        ({"kernel_sources": ["code/me/kernel"]}, "write 'me/kernel'"),
+        ({"competition_sources": ["c/garden"]}, "write 'garden'"),
+        ({"competition_sources": ["competitions/garden"]}, "write 'garden'"),
+        ({"dataset_sources": ["https://www.kaggle.com/datasets/me/data"]}, "write 'me/data'"),
+        ({"dataset_sources": ["data"]}, "'data' is not owner/slug"),
+        ({"model_sources": ["google/efficientnet"]}, "owner/model/framework"),
+        ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
+        ({"machine_shape": "TpuV2256"}, "would run on CPU"),
+        ({"machine_shape": "TpuV5e8"}, "did you mean TpuV5E8"),
+        ({"machine_shape": "Abacus"}, "no machine shape is called"),
+        ({"machine_shape": "NvidiaTeslaT4"}, "enable_tpu is true, but machine_shape is"),
+        ({"enable_gpu": True}, "both true"),
+        ({"docker_image": "gcr.io/kaggle-images/python@sha256:1"}, "docker_image pins the image"),
+        ({"docker_image_pinning_type": "original"}, "docker_image_pinning_type pins"),
+        ({"docker_image_pinning_type": "newest"}, "original or latest"),
+    ],
+)
+def test_a_trap_is_an_error(repository, changes, message):
+    repository.describe(**changes)
+    assert any(message in text for text in errors_of(repository)), errors_of(repository)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"is_private": False}, "will be public"),
+        ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
+        ({"dataset_sources": ["me/data", "me/data"]}, "there twice"),
+        ({"enable_internet": True}, "no parameter needs it"),
+        ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
+    ],
+)
+def test_a_doubt_is_a_warning(repository, changes, message):
+    repository.describe(**changes)
+    assert any(message in text for text in warnings_of(repository))
+    assert not errors_of(repository)
+
+
+def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_reads_it(repository):
+    repository.describe(
+        enable_gpu="false",
+        enable_tpu="False",
+        enable_internet="false",
+        is_private="true",
+        machine_shape="",
+    )
+    planned = plan.make(None, (), repository.metadata, None, None)
+    assert planned.findings == ()
+    told = {name: planned.save_fields[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
+    assert told == {"enable_gpu": False, "enable_tpu": False, "is_private": True}
+
+
+def test_tpu_means_todays_tpu(repository):
+    repository.describe(machine_shape="TpuV38")
+    planned = plan.make(None, (), repository.metadata, "tpu", None)
+    assert planned.save_fields["machine_shape"] == "TpuV5E8"
+    assert planned.save_fields["enable_tpu"]
+    assert not [f for f in planned.findings if f.level == "error"]
+
+
+def test_cpu_asks_for_no_shape(repository):
+    request = plan.make(None, (), repository.metadata, "cpu", None).save_fields
+    assert "machine_shape" not in request
+    assert not request["enable_tpu"]
+
+
+def test_a_pinned_image_never_reaches_a_tpu(repository):
+    repository.describe(docker_image="gcr.io/x")
+    assert "docker_image" not in plan.make(None, (), repository.metadata, None, None).save_fields
+
+
+@pytest.mark.parametrize(("kind", "minutes"), [("tpu", 541), ("gpu", 721), ("cpu", 721)])
+def test_a_timeout_past_the_cap_is_an_error(repository, kind, minutes):
+    (message,) = errors_of(repository, accelerator=kind, timeout=minutes)
+    assert "hours that Kaggle gives" in message
+    assert not errors_of(repository, accelerator=kind, timeout=minutes - 1)
+
+
+def test_a_data_file_that_nothing_names_is_told(repository):
+    (repository.package / "table.json").write_text("{}")
+    assert any("blossom/table.json stays here" in text for text in warnings_of(repository))
+    (repository.package / "petals.py").write_text("F1 = 0.75\nTABLE = 'table.json'\n")
+    assert not any("table.json" in text for text in warnings_of(repository))
+
+
+def test_a_timeout_of_nothing_is_an_error(repository):
+    assert errors_of(repository, timeout=0)
+
+
+@pytest.mark.parametrize("minutes", [float("nan"), float("inf"), -float("inf")])
+def test_a_timeout_that_is_no_number_is_refused(repository, minutes):
+    with pytest.raises(errors.ParameterError, match="give minutes above zero"):
+        findings(repository, timeout=minutes)
+
+
+def test_needs_of_parameters_are_held_against_the_switches(repository):
+    text = '[tool.kernelkit.needs]\ninternet = ["files=7"]\ncompetition = ["files=8"]\n'
+    (repository.root / "pyproject.toml").write_text(text)
+    assert "files=7 needs the internet" in errors_of(repository, "files=7")[0]
+    assert "add it to competition_sources" in errors_of(repository, "files=8")[0]
+    repository.describe(enable_internet=True, competition_sources=["garden"])
+    assert not errors_of(repository, "files=7")
+    assert "without a verified phone" in warnings_of(repository, "files=7")[0]
+
+
+NEEDS = (
+    '[tool.kernelkit]\npackages = ["blossom"]\n'
+    '[tool.kernelkit.needs]\ninternet = ["files=7"]\ndownload = ["files=6"]\n'
+    'competition = ["files=8"]\ndesk = ["files=9"]\n'
+)
+
+
+def of_runs(repository, *starts):
+    planned = plan.make(None, (), repository.metadata, None, None, None, starts)
+    return [f"{finding.level}: {finding.text}" for finding in planned.findings]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (7, "error: files=7 needs the internet"),
+        (6, "error: files=6 downloads what is not attached"),
+        (8, "error: files=8 reads the competition's files"),
+        (9, "error: files=9 works at the desk only"),
+    ],
+)
+def test_the_needs_of_each_run_that_a_notebook_starts_are_checked(repository, value, message):
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+
+    assert of_runs(repository, {"files": 1}, {"files": 2}) == []
+    (found,) = of_runs(repository, {"files": 1}, {"files": value})
+    assert found.startswith(message)
+
+
+def test_the_internet_is_on_for_something_when_one_run_needs_it(repository):
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+    repository.describe(enable_internet=True)
+
+    assert "no parameter needs it" in of_runs(repository, {"files": 1})[0]
+    assert not any("no parameter needs it" in t for t in of_runs(repository, {"files": 6}))
+
+
+def test_the_internet_that_the_notebook_needs_as_it_stands_is_no_warning(repository):
+    (repository.root / "pyproject.toml").write_text(NEEDS.replace("files=6", "files=3"))
+    repository.describe(enable_internet=True)
+
+    def doubted(*given):
+        planned = plan.make(None, given, repository.metadata, None, None, None, ())
+        return any("no parameter needs it" in finding.text for finding in planned.findings)
+
+    assert not doubted("files=1")
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+    assert doubted("files=1")
+
+
+def test_an_attached_dataset_stands_for_a_download(repository):
+    (repository.root / "pyproject.toml").write_text(NEEDS)
+    repository.describe(dataset_sources=["me/weights"])
+
+    assert findings(repository, "files=6") == ()
+
+
+def test_a_need_that_is_misspelt_is_an_error(repository):
+    (repository.root / "pyproject.toml").write_text('[tool.kernelkit.needs]\ninternt = ["a=1"]\n')
+
+    with pytest.raises(errors.PreflightError, match="no 'internt': it takes internet, download"):
+        findings(repository)
+
+
+@pytest.mark.parametrize(("value", "nearest"), [(5, 4), (100, 8)])
+def test_a_value_that_the_inputs_do_not_offer_is_an_error_in_one_line(repository, value, nearest):
+    offers = '[tool.kernelkit.offers]\n"fail=True" = {files = [2, 4, 8]}\n'
+    (repository.root / "pyproject.toml").write_text(offers)
+    planned = ["fail=true", f"files={value}"]
+
+    with pytest.raises(errors.ParameterError) as caught:
+        findings(repository, *planned)
+
+    assert str(caught.value) == (
+        f"files={value} is not what fail=True offers (2, 4, 8): did you mean {nearest}?"
+    )
+    with pytest.raises(errors.ParameterError):
+        of_runs(repository, {"fail": True, "files": 2}, {"fail": True, "files": 5})
+    findings(repository, "files=5")
+    findings(repository, "fail=true", "files=4")
+
+
+@pytest.mark.parametrize("line", ['"fail" = {files = [1]}', '"fail=True" = {files = 1}'])
+def test_offers_that_say_nothing_are_an_error(repository, line):
+    (repository.root / "pyproject.toml").write_text(f"[tool.kernelkit.offers]\n{line}\n")
+
+    with pytest.raises(errors.PreflightError, match="takes lines like"):
+        findings(repository)
+
+
+def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
+    cell = 'weights = ""  # a file\noutput = ""  # where to'
+    repository.cells(notebook_code(cell, ["parameters"]))
+    (file := repository.root / "w.h5").touch()
+
+    assert f"weights={file} is on this machine only" in errors_of(repository, f"weights={file}")[0]
+    for other in ("/kaggle/input/w.h5", "a/" * 3000, "~nobody-of-this-name/w.h5", "a/\0"):
+        assert not errors_of(repository, f"weights={other}")
+    assert not errors_of(repository, f"output={repository.root}")
+
+
+def test_metadata_of_a_pulled_notebook_is_left_behind_with_a_word(repository, notebook_code):
+    repository.cells(notebook_code("print(1)"), kaggle={"isGpuEnabled": True})
+    assert "metadata.kaggle" in warnings_of(repository)[0]
+
+
+def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
+    script = repository.notebook.with_suffix(".py")
+    cells = json.loads(repository.notebook.read_text())["cells"]
+    script.write_text("\n\n# %%\n".join(cell["source"] for cell in cells))
+    assert not errors_of(repository)
+    script.write_text("# %%\nprint('newer')\n")
+    assert "jupytext --sync" in errors_of(repository)[0]
+
+
+def test_a_credential_stops_the_push_by_file_and_line(repository):
+    (repository.package / ".env").write_text("NAME=me\n")
+    (repository.package / "petals.py").write_text("F1 = 0.75\nSETTINGS = '.env'\n")
+    assert "blossom/.env:1" in errors_of(repository)[0]
+
+
+def test_the_machine_asked_for_is_told_to_the_notebook(repository):
+    planned = plan.make(None, (), repository.metadata, "gpu", None)
+    assert planned.request.parameters["accelerator"] == "gpu"
+    with pytest.raises(errors.ParameterError, match="contradict"):
+        plan.make(None, ["accelerator=cpu"], repository.metadata, "tpu", None)
+
+
+@pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
+def test_the_bundle_says_how_long_the_session_lasts(repository, kind, timeout, minutes):
+    planned = plan.make(None, (), repository.metadata, kind, timeout)
+    head = json.loads(planned.request.bundle.text)["cells"][0]["source"]
+    assert f"'session_minutes': {minutes}" in head
+
+
+def test_another_notebook_takes_metadata_of_its_own(repository, notebook_code):
+    other = repository.notebook.with_name("other.ipynb")
+    other.write_text(repository.notebook.read_text())
+    with pytest.raises(errors.PreflightError, match="--metadata FILE"):
+        plan.make(other, (), None, None, None)
+    named = plan.make(other, (), repository.metadata, None, None)
+    assert named.metadata.code_file == other
+    assert plan.make(repository.notebook, (), None, None, None).metadata.code_file.samefile(
+        repository.notebook
+    )
+
+
+def test_a_notebooks_own_metadata_comes_before_the_default(repository):
+    other = repository.notebook.with_name("other.ipynb")
+    other.write_text(repository.notebook.read_text())
+    own = other.with_name("other.kernel-metadata.json")
+    values = {
+        "id": "INSERT_USERNAME/blossom-other",
+        "title": "Blossom other",
+        "code_file": "other.ipynb",
+    }
+    own.write_text(json.dumps({**repository.values, **values}))
+
+    for half in (other, other.with_suffix(".py")):
+        planned = plan.make(half, (), None, None, None)
+        assert planned.metadata.path == own
+        assert planned.metadata.code_file == other
+        assert not [f for f in planned.findings if f.level == "error"]
+    assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
+
+
+def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
+    repository.describe(
+        kernel_sources=["INSERT_USERNAME/blossom-sweep", "other/kernel"],
+        dataset_sources=["your_username/weights"],
+        model_sources=["INSERT_USERNAME/m/keras/base/1"],
+    )
+    planned = plan.make(None, (), repository.metadata, None, None)
+
+    request = planned.owned_by("me").save_fields
+
+    assert request["slug"] == "me/blossom-train"
+    assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]
+    assert request["dataset_data_sources"] == ["me/weights"]
+    assert request["model_data_sources"] == ["me/m/keras/base/1"]
+    rehearsed = planned.owned_by("me").owned_by("tester", anyone=True).save_fields
+    assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
+    assert rehearsed["dataset_data_sources"] == ["me/weights"]
+
+
+def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
+    repository.cells(
+        notebook_code("files = 1", ["parameters"]),
+        notebook_code("import blossom.petals\n\nimport timm_something, xgboost, numpy, os"),
+    )
+    (first, second) = warnings_of(repository)
+    assert (
+        "TPU sessions does not hold timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
+    )
+    assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
+    assert "under src/" in first
+    assert "%pip" not in first
+    assert "xgboost" in second
+    (only,) = warnings_of(repository, accelerator="gpu")
+    assert "timm_something" in only
+    repository.describe(enable_internet=True)
+    assert any("%pip install xgboost" in text for text in warnings_of(repository))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import tensorflw", "did you mean tensorflow?"),
+        ("import bouquet", 'add "bouquet" to packages'),
+        ("import vase", "make it part of a package"),
+    ],
+)
+def test_imports_of_modules_that_stay_at_the_desk_are_named(
+    repository, notebook_code, source, message
+):
+    (repository.root / "src" / "bouquet").mkdir()
+    (repository.root / "src" / "bouquet" / "__init__.py").touch()
+    (repository.root / "vase.py").touch()  # one beside the notebook travels
+    repository.cells(notebook_code(source))
+    assert message in warnings_of(repository)[0]
+
+
+def test_a_carried_file_is_read_for_its_imports(repository):
+    (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
+    assert "xgboost (blossom/petals.py, line 3)" in warnings_of(repository)[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("x = 1\ndef wither(:\n    pass", 2),
+        ("\n\nx = (1,\n", 3),
+        ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
+        ("return 3", 1),
+        ("for x in y:\nprint(x)", 2),
+        ("print 'hello'", 1),
+    ],
+)
+def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source, line):
+    cells = [notebook_code("files = 3", ["parameters"]), notebook_code("import json")]
+    repository.cells(*cells, notebook_code(source))
+    for given in ((), ("files=4",)):  # which puts a cell in between
+        (message,) = errors_of(repository, *given)
+        assert message.startswith(f"notebooks/train.ipynb[cell 3], line {line}: ")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%matplotlib inline\n!pip list\nfiles = !ls\nwhere = %pwd\nx = 1",
+        "%%bash\nif true; then echo 'a'; fi",
+        "\n%%time\nx = 1",
+        "import json?",
+        "json??\n?json",
+        "await petals()",
+        "if True:\n    %cd ..\n    !ls {x}",
+        ">>> x = 1\n... y = 2",
+        "pattern = '\\d'",
+        "",
+    ],
+)
+def test_cells_that_ipython_understands_are_no_error(repository, notebook_code, source):
+    repository.cells(notebook_code(source))
+    assert not errors_of(repository)
+
+
+def test_a_carried_module_that_is_not_python_is_an_error(repository):
+    (repository.package / "petals.py").write_text("F1 = 0.75\n\ndef wither(:\n    pass\n")
+    (message,) = errors_of(repository)
+    assert message.startswith("blossom/petals.py, line 3: ")
+    (repository.package / "unused.py").write_text("F1 = = 1\n")  # does not ride
+    assert len(errors_of(repository)) == 1
+
+
+def test_two_cells_of_parameters_are_refused(repository, notebook_code):
+    cells = [notebook_code(f"n = {n}", ["parameters"]) for n in (1, 2)]
+    repository.cells(*cells)
+    for given in ((), ("n=7",)):
+        with pytest.raises(errors.NotebookError, match="2 cells tagged 'parameters': keep one"):
+            findings(repository, *given)
+
+
+def test_errors_come_first_and_all_at_once(repository):
+    repository.describe(title="Else at all", machine_shape="TpuV38", is_private=False)
+    found = findings(repository)
+    assert [f.level for f in found] == sorted(f.level for f in found)
+    with pytest.raises(errors.PreflightError, match="found 2 to correct"):
+        preflight.stop_on_errors(found)
+
+
+@pytest.mark.parametrize("text", ["[]", "{"])
+def test_metadata_that_is_no_object_is_named(repository, text):
+    repository.metadata.write_text(text)
+    with pytest.raises(errors.PreflightError, match=r"kernel-metadata\.json"):
+        findings(repository)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from kaggle_secrets import UserSecretsClient",
+        "def token():\n    import kaggle_secrets\n    return kaggle_secrets",
+        "try:\n    from kaggle_secrets import UserSecretsClient\nexcept ImportError:\n    pass",
+    ],
+)
+def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(
+    repository, notebook_code, source
+):
+    repository.cells(notebook_code(source))
+    (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
+    assert "train.ipynb" in warning
+    assert "drops the Secrets" in warning
+    repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
+    (repository.package / "petals.py").write_text(f"{source}\n")
+    repository.cells(notebook_code("from blossom import petals"))
+    (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
+    assert "blossom/petals.py" in warning
+
+
+def test_a_word_about_secrets_is_no_use_of_them(repository, notebook_code):
+    repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
+    assert warnings_of(repository) == []

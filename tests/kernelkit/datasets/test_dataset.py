@@ -1,0 +1,129 @@
+"""A folder becomes a private dataset that kernels can use."""
+
+import io
+import os
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.datasets.dataset import push_dataset
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+
+@pytest.fixture
+def kaggle(tmp_path):
+    limits = ServerLimits(dataset_seconds=0.2)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "My weights"
+    (data / "train").mkdir(parents=True)
+    (data / "head.bin").write_bytes(os.urandom(5000))
+    (data / "empty.txt").write_bytes(b"")
+    (data / "train" / "00.tfrec").write_bytes(os.urandom(3000))
+    return data
+
+
+@pytest.fixture
+def push(timing):
+    def push(folder, *arguments, **options):
+        return push_dataset(folder, *arguments, stream=io.StringIO(), timing=timing, **options)
+
+    return push
+
+
+def stored(kaggle, version):
+    root = kaggle.root / "datasets" / "tester" / "my-weights" / str(version)
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def original(folder):
+    paths = [p for p in folder.rglob("*") if p.is_file()]
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
+
+
+def test_it_is_made_and_then_updated(kaggle, folder, push):
+    assert push(folder) == "tester/my-weights"
+    assert stored(kaggle, 1) == original(folder)
+
+    (folder / "head.bin").write_bytes(b"better")
+    push(folder)
+
+    assert stored(kaggle, 2) == original(folder)
+
+
+def test_a_rehearsal_leaves_a_folder_outside_the_project_as_it_is(
+    folder, push, tmp_path, monkeypatch
+):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    monkeypatch.chdir(project)
+    before = original(folder)
+
+    assert push(folder, local=True) == "tester/my-weights"
+    assert original(folder) == before
+    assert (project / "runs" / "local_kaggle" / "datasets" / "tester" / "my-weights").is_dir()
+
+
+def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "01.tfrec").write_bytes(b"linked")
+    (folder / "train" / "more").symlink_to(tmp_path / "shared")
+    push(folder)
+    assert stored(kaggle, 1)["train/more/01.tfrec"] == b"linked"
+    (folder / "lost").symlink_to("nowhere")
+    with pytest.raises(errors.PreflightError, match="lost is a link to nothing"):
+        push(folder)
+
+
+def test_a_lost_answer_makes_no_second_version(kaggle, folder, push):
+    push(folder)
+    kaggle.faults = FaultSchedule([Fault("CreateDatasetVersion", 1, FaultKind.LOST_ANSWER)])
+    push(folder)
+    assert not stored(kaggle, 3)
+
+
+def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
+    kinds = (FaultKind.ERROR_503, FaultKind.RESET, FaultKind.TRUNCATED)
+    kaggle.faults = FaultSchedule([Fault("Upload", n, kind) for n, kind in enumerate(kinds, 1)])
+    push(folder)
+    assert stored(kaggle, 1) == original(folder)
+
+
+@pytest.mark.usefixtures("quick_sessions")
+def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, notebook_code):
+    reference = push(folder)
+    repository.describe(dataset_sources=[reference])
+    repository.cells(
+        notebook_code(
+            "import os, pathlib, shutil\n"
+            "root = pathlib.Path(os.environ['KERNELKIT_INPUT_ROOT'])\n"
+            "shutil.copy(next(root.rglob('00.tfrec')), 'found.tfrec')"
+        )
+    )
+    home = repository.push()
+    assert (home / "found.tfrec").read_bytes() == original(folder)["train/00.tfrec"]
+
+
+@pytest.mark.parametrize("name", ["abc", "Has Capitals", "x" * 51, "-begins-badly"])
+def test_a_name_kaggle_would_not_take_is_refused(folder, push, name):
+    with pytest.raises(errors.ParameterError, match="--name"):
+        push(folder, name)
+
+
+def test_an_empty_folder_is_refused(tmp_path, push):
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(errors.ParameterError, match="no file"):
+        push(tmp_path / "nothing")
+
+
+def test_credentials_do_not_leave_the_desk(folder, push):
+    (folder / "kaggle.json").write_text("{}")
+    with pytest.raises(errors.PreflightError, match=r"kaggle\.json:1"):
+        push(folder)

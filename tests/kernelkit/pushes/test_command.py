@@ -1,0 +1,746 @@
+"""The whole loop against a local Kaggle, and each exit code of its tool."""
+
+import base64
+import io
+import json
+import shutil
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernelkit import errors, machines
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.pushes import send
+from kernelkit.pushes.command import list_pushes, push_kernel
+from kernelkit.pushes.context import PushContext
+from kernelkit.pushes.follow import follow
+from kernelkit.pushes.ledger import Ledger
+from kernelkit.terminal.events import Reporter
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+
+@pytest.fixture(autouse=True)
+def sessions(request):
+    """Quick ones, save where a test is about the session itself."""
+    if "papermill" not in request.node.name:
+        request.getfixturevalue("quick_sessions")
+
+
+@pytest.fixture
+def kaggle(tmp_path):
+    limits = ServerLimits(lag_seconds=0.3, dataset_seconds=0.3, score_seconds=0.2)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        yield server
+
+
+def expected(files):
+    return {
+        ("deep/" if n % 2 else "") + f"{n}.bin": bytes([n % 256]) * (500 * n + 1)
+        for n in range(files)
+    }
+
+
+def test_a_push_under_papermill_brings_every_file_home_byte_for_byte(repository, kaggle):
+    folder = repository.push("files=25")
+
+    assert folder == repository.runs / "rehearsal-blossom-train-v1"
+    for name, data in expected(25).items():
+        assert (folder / name).read_bytes() == data
+    assert "working on tpu" in (folder / ".kernelkit" / "log.txt").read_text()
+    assert not list(folder.rglob("*.part"))
+    assert "macro F1 0.750" in repository.message
+    assert all(line.startswith("[rehearsal]") for line in repository.message.splitlines())
+
+
+def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle, notebook_code):
+    note = "E0000 00:00:1795307956.163175    7820 platform.cc:52] failed call"
+    repository.cells(
+        notebook_code(
+            "import sys\n"
+            "for n in range(1, 201):\n"
+            "    print(f'  tune {n}/200  F1 0.{n:03}  9 images/s  0:07 left')\n"
+            f"print({note!r}, file=sys.stderr)"
+        )
+    )
+    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.push()
+
+    lines = repository.message.splitlines()
+    assert len(lines) <= 15, lines
+    assert [line for line in lines if "tune" in line] == [
+        "[rehearsal]   |   tune 200/200  F1 0.200  9 images/s  0:07 left"
+    ]
+    assert not any("platform.cc" in line or "{" in line for line in lines)
+    assert lines[-3].startswith("[rehearsal] report    ")
+    assert lines[-2].startswith("[rehearsal] next      kernelkit push  # on Kaggle")
+    assert "kernelkit report" in lines[-1]
+    log = (repository.runs / "rehearsal-blossom-train-v1" / ".kernelkit" / "log.txt").read_text()
+    assert "tune 77/200" in log
+
+
+def test_the_ledger_keeps_what_was_pushed_and_how_it_went(repository, kaggle):
+    repository.push("files=1")
+
+    (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
+
+    assert (push.reference, push.state) == ("tester/blossom-train/1", "complete")
+    assert push.parameters == {"files": 1, "accelerator": "tpu"}
+    assert push.minutes_run is not None
+    assert "tester/blossom-train/1" in list_pushes(repository.runs)
+
+
+def test_an_identical_push_stops_unless_forced(repository, kaggle):
+    repository.push("files=1")
+
+    hint = r"identical to tester/blossom-train/1 .*kernelkit resume tester"
+    with pytest.raises(errors.PreflightError, match=hint):
+        repository.push("files=1")
+    folder = repository.push("files=1", force=True)
+
+    assert folder.name.endswith("-v2")
+
+
+def test_the_second_push_is_read_as_the_second(repository, kaggle):
+    repository.push("files=1")
+
+    folder = repository.push("files=2")
+
+    assert (folder / "deep" / "1.bin").is_file()
+
+
+@pytest.mark.long
+def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(repository, kaggle):
+    with pytest.raises(errors.RunFailedError) as caught:
+        repository.push("fail=true", "files=2")
+
+    assert caught.value.exit_code == 6
+    assert "ValueError: withered" in str(caught.value)
+    assert "runs/rehearsal-blossom-train-v1/.kernelkit/log.txt" in str(caught.value)
+    assert "def wither(fail):" in repository.message
+    assert repository.message.count("Traceback (most recent call last)") == 1
+    assert "papermill" not in repository.message
+    assert "ValueError: withered" in repository.message
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    assert (folder / "0.bin").is_file()
+
+
+def test_an_unknown_parameter_is_a_usage_error(repository):
+    with pytest.raises(errors.ParameterError, match="did you mean files") as caught:
+        repository.push("fils=3")
+    assert caught.value.exit_code == 2
+
+
+def test_a_preflight_error_stops_before_anything_is_sent(repository, kaggle):
+    repository.describe(machine_shape="TpuV38")
+
+    with pytest.raises(errors.PreflightError, match="retired") as caught:
+        repository.push()
+
+    assert caught.value.exit_code == 3
+    assert not kaggle.faults.calls
+
+
+def test_missing_credentials_end_in_their_own_code(repository):
+    with pytest.raises(errors.CredentialsError) as caught:
+        repository.push()
+    assert caught.value.exit_code == 4
+
+
+def test_a_wrong_key_ends_in_the_credentials_code(repository, kaggle, monkeypatch):
+    monkeypatch.setenv("KAGGLE_KEY", "0" * 32)
+    with pytest.raises(errors.CredentialsError):
+        repository.push()
+
+
+def test_a_kernel_of_ones_own_that_is_not_there_is_missed_before_the_push(repository, kaggle):
+    repository.describe(kernel_sources=["INSERT_USERNAME/blossom-sweep"])
+
+    with pytest.raises(errors.PreflightError, match="there is no tester/blossom-sweep yet"):
+        repository.push("files=1")
+    assert "pushed" not in repository.message
+
+    repository.describe(
+        id="INSERT_USERNAME/blossom-sweep", title="Blossom sweep", kernel_sources=[]
+    )
+    repository.push("files=1")
+    repository.describe(
+        id="INSERT_USERNAME/blossom-train",
+        title="Blossom train",
+        kernel_sources=["INSERT_USERNAME/blossom-sweep"],
+    )
+    assert repository.push("files=1")
+
+
+def test_a_refused_source_is_not_taken_for_success(repository, kaggle):
+    repository.describe(dataset_sources=["someone/nothing-there"])
+
+    with pytest.raises(errors.RefusedError, match="dataset someone/nothing-there") as caught:
+        repository.push()
+
+    assert caught.value.exit_code == 5
+
+
+def test_no_quota_is_told_before_the_push(repository, tmp_path):
+    limits = ServerLimits(weekly_seconds={"tpu": 0.0, "gpu": 0.0})
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        with pytest.raises(errors.CapacityError, match="of 0 TPU hours are left") as caught:
+            repository.push()
+        assert "SaveKernel" not in server.faults.calls
+    assert caught.value.exit_code == 5
+
+
+def test_a_session_of_another_kernel_takes_the_only_tpu(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom other")
+        repository.push(wait=False)
+        repository.describe(id="INSERT_USERNAME/blossom-train", title="Blossom train")
+        with pytest.raises(errors.CapacityError, match="tester/blossom-other"):
+            repository.push()
+        with pytest.raises(errors.CapacityError, match="session count of 1"):
+            repository.push(force=True)
+        assert "kernelkit resume tester/blossom-other/1" not in repository.message
+
+
+def test_a_kernel_that_still_runs_is_not_pushed_again(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.push(wait=False)
+        assert "kernelkit resume tester/blossom-train/1" in repository.message
+        with pytest.raises(errors.PreflightError, match="still queued"):
+            repository.push("files=9")
+
+
+def test_the_deadline_passes_while_the_run_is_alive(repository, tmp_path, timing):
+    limits = ServerLimits(queue_seconds=60.0)
+    patience = replace(timing.patience, queue=60.0)
+    with (
+        LocalKaggle(tmp_path / "kaggle", limits=limits) as server,
+        server.attach(),
+        pytest.raises(errors.DeadlineError, match="kernelkit resume") as caught,
+    ):
+        repository.push(timing=replace(timing, patience=patience))
+    assert caught.value.exit_code == 7
+
+
+def test_a_network_that_stays_down_ends_in_its_own_code(repository, kaggle, timing):
+    kaggle.faults = FaultSchedule([Fault("GetKernelSessionStatus", 0, FaultKind.RESET)])
+    with pytest.raises(errors.NetworkError) as caught:
+        repository.push()
+    assert caught.value.exit_code == 8
+
+
+def test_a_status_that_stays_out_of_reach_ends_in_the_network_code(repository, kaggle, timing):
+    faults = [Fault("GetKernelSessionStatus", n, FaultKind.ERROR_503) for n in range(2, 400)]
+    kaggle.faults = FaultSchedule(faults)
+    patience = replace(timing.patience, silence=60.0)
+    with pytest.raises(errors.NetworkError, match="kernelkit resume tester/blossom-train/1"):
+        repository.push(timing=replace(timing, patience=patience))
+
+
+def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
+    kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.WRONG_LENGTH)])
+
+    with pytest.raises(errors.OutputsError, match="submission") as caught:
+        repository.push()
+    assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
+    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
+
+    assert caught.value.exit_code == 9
+    folder = repository.runs / "rehearsal-blossom-train-v1"
+    assert [p.name for p in folder.iterdir()] == [".kernelkit"]
+    assert sorted(p.name for p in (folder / ".kernelkit").iterdir()) == [
+        "fetched.jsonl",
+        "log.json",
+        "log.txt",
+        "push.json",
+        "pushed.ipynb",
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FaultKind.HTML,
+        FaultKind.REPEATED_PAGE,
+        *(
+            pytest.param(kind, marks=pytest.mark.long)
+            for kind in (FaultKind.THROTTLED, FaultKind.ERROR_500, FaultKind.RESET)
+        ),
+    ],
+)
+def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing, kind):
+    short = replace(timing, retries=replace(timing.retries, attempts=2))
+    kaggle.faults = FaultSchedule([Fault("ListKernelSessionOutput", 0, kind)])
+
+    with pytest.raises(
+        errors.NetworkError, match=r"cannot be listed.*kernelkit resume tester/blossom-train/1"
+    ) as caught:
+        repository.push("files=1", timing=short)
+
+    assert caught.value.exit_code == 8
+    assert "fetched" not in repository.message
+    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
+    kaggle.faults = FaultSchedule()
+    folder = repository.push("files=1")  # not refused as identical
+    assert folder.name.endswith("-v2")
+    assert "whose outputs did not all come home" in repository.message
+    assert (repository.push(resume="tester/blossom-train/1") / "0.bin").is_file()
+    first, second = Ledger(repository.runs / "pushes.jsonl").pushes()
+    assert (first.state, second.state) == ("complete", "complete")
+
+
+def test_resume_completes_what_could_not_be_fetched(repository, kaggle):
+    kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.TRUNCATED)])
+    with pytest.raises(errors.OutputsError):
+        repository.push()
+    kaggle.faults = FaultSchedule()
+
+    folder = repository.push(resume="last")
+
+    for name, data in expected(3).items():
+        assert (folder / name).read_bytes() == data
+
+
+def test_a_rehearsal_begun_anew_shows_its_own_results(repository):
+    """Numbering begins anew with a new Kaggle: the folder of version 1 is another's."""
+    first = repository.push("files=1", local=True)
+    (first / "0.bin").write_bytes(b"?")  # of the same length as the new one
+    shutil.rmtree(repository.runs / "local_kaggle")
+    repository.package.joinpath("petals.py").write_text("F1 = 0.25\n")
+
+    second = repository.push("files=4", local=True)
+
+    assert second == first
+    assert "macro F1 0.250" in repository.message
+    assert "set aside" in repository.message
+    for name, data in expected(4).items():
+        assert (second / name).read_bytes() == data
+    assert (first.with_name(f"{first.name}-earlier-1") / "0.bin").read_bytes() == b"?"
+
+
+def test_the_same_rehearsed_anew_is_another_session(repository):
+    first = repository.push("files=2", local=True)
+    (first / "of-before.txt").write_text("old")
+    shutil.rmtree(repository.runs / "local_kaggle")
+    assert repository.push("files=2", local=True, force=True) == first
+    assert not (first / "of-before.txt").exists()
+
+
+def test_a_folder_marked_by_version_alone_is_fetched_again(repository, kaggle):
+    folder = repository.push("files=2")
+    for path in (folder / ".kernelkit").iterdir():
+        path.unlink()
+    (folder / ".kernelkit").rmdir()
+    marker = {"kernel": "tester/blossom-train", "version": 1}
+    (folder / "push.json").write_text(json.dumps(marker))
+    (folder / "0.bin").write_bytes(b"?")
+
+    again = repository.push(resume="last")
+
+    assert again == folder
+    assert (folder / "0.bin").read_bytes() == b"\0"
+    assert not (folder / "push.json").exists()
+
+
+COLLIDING = """\
+import pathlib
+names = ["push.json", "log.txt", "log.json", "run.ipynb", "report.html", "model.h5",
+         "model.h5.part", ".kernelkit/push.json", ".kernelkit/log.txt", ".KernelKit/x"]
+for name in names:
+    path = pathlib.Path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("the run's own " + name)
+"""
+
+
+def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle, notebook_code):
+    repository.cells(notebook_code(COLLIDING))
+    repository.describe(enable_tpu=False, machine_shape=None)
+
+    folder = repository.push()
+
+    for name in (
+        "push.json",
+        "log.txt",
+        "log.json",
+        "run.ipynb",
+        "report.html",
+        "model.h5",
+        "model.h5.part",
+    ):
+        assert (folder / name).read_text() == f"the run's own {name}"
+    aside = folder / ".kernelkit" / "outputs"
+    for name in (".kernelkit/push.json", ".kernelkit/log.txt", ".KernelKit/x"):
+        assert (aside / name).read_text() == f"the run's own {name}"
+    assert json.loads((folder / ".kernelkit" / "push.json").read_text())["version"] == 1
+
+
+def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repository, kaggle):
+    in_the_way = repository.runs / "rehearsal-blossom-train-v1"
+    in_the_way.mkdir(parents=True)
+    (in_the_way / "thesis.txt").write_text("precious")
+    folder = repository.push("files=1")
+    assert folder.name == "rehearsal-blossom-train-v1-2"
+    assert repository.push(resume="last") == folder
+    assert [p.name for p in in_the_way.iterdir()] == ["thesis.txt"]
+
+
+@pytest.fixture
+def cut_off(monkeypatch):
+    """Sends whose command is killed before the answer is noted, and of which none arrives."""
+    send_once = send.save_once
+
+    def cut(*arguments, arrives=True):
+        if arrives:
+            send_once(*arguments)
+        raise SystemExit
+
+    def arm(arrives=True):
+        monkeypatch.setattr(send, "save_once", lambda *a: cut(*a, arrives=arrives))
+
+    arm.off = lambda: monkeypatch.setattr(send, "save_once", send_once)
+    return arm
+
+
+@pytest.mark.parametrize("how", ["resume", "push"])
+def test_a_push_that_was_cut_off_is_found(repository, tmp_path, cut_off, how):
+    limits = ServerLimits(queue_seconds=1.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        cut_off()
+        with pytest.raises(SystemExit):
+            repository.push("files=1")
+        cut_off.off()
+        if how == "push":
+            with pytest.raises(
+                errors.PreflightError, match="kernelkit resume tester/blossom-train/1"
+            ):
+                repository.push("files=2")
+        folder = repository.push(resume="last")
+    assert (folder / "0.bin").is_file()
+    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["complete"]
+
+
+def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_off):
+    cut_off(arrives=False)
+    with pytest.raises(SystemExit):
+        repository.push("files=1")
+    cut_off.off()
+    with pytest.raises(errors.ParameterError, match="no push in"):
+        repository.push(resume="last")
+    assert "made no version: push again" in repository.message
+    assert repository.push("files=1").name.endswith("-v1")
+
+
+def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle):
+    repository.push("files=1")
+    ledger = Ledger(repository.runs / "pushes.jsonl")
+    repository.push("files=1", force=True)  # stands for one that was sent and came late
+    ledger.update(ledger.pushes()[0], resent_after=0)
+    repository.push(resume="tester/blossom-train/1")
+    assert "version 2 is this push too" in repository.message
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (403, errors.RefusedError),
+        (404, errors.RefusedError),
+        (400, errors.RefusedError),
+        (401, errors.CredentialsError),
+    ],
+)
+def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch, code, kind):
+    from local_kaggle.execution.sessions import Sessions
+    from local_kaggle.services.wire import ApiError
+
+    def refuse(self, version):
+        raise ApiError(code, "no")
+
+    repository.push("files=1", wait=False)
+    with monkeypatch.context() as patch, pytest.raises(kind) as caught:
+        patch.setattr(Sessions, "of", refuse)
+        repository.push(resume="last")
+    assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
+    assert "at Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
+    assert (repository.push(resume="last") / "0.bin").is_file()
+
+
+def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
+    repository.push("files=9", wait=False)
+    context = PushContext(repository.runs, Reporter(io.StringIO(), rehearsal=True), timing)
+    (push,) = context.ledger.pushes()
+    client = Kaggle(open_connection(timing.timeouts), timing.retries)
+    text = client.stored(Kernel("tester", "blossom-train"), 1).text
+    with ThreadPoolExecutor(2) as pool:
+        both = [
+            pool.submit(follow, context, client, push, None, text, None, None) for _ in range(2)
+        ]
+        folders = [one.result() for one in both]
+    assert folders[0] == folders[1]
+    for name, data in expected(9).items():
+        assert (folders[0] / name).read_bytes() == data
+    assert kaggle.faults.calls["Download"] == 9 + 2
+
+
+def test_an_output_that_cannot_be_made_is_found_before_the_push(repository, kaggle, tmp_path):
+    (tmp_path / "file").write_text("")
+    for output in (tmp_path / "file" / "home", "/proc/nowhere/home"):
+        with pytest.raises(errors.StorageError, match="--output") as caught:
+            repository.push(output=Path(output))
+        assert caught.value.exit_code == 12
+    assert "SaveKernel" not in kaggle.faults.calls
+
+
+def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):
+    repository.push("files=1")
+
+    folder = repository.push(resume="tester/blossom-train/1", runs=tmp_path / "elsewhere")
+
+    assert (folder / "0.bin").is_file()
+
+
+GOES_ON = """\
+import os, pathlib
+kept = sorted(pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"]).rglob("step.txt"))
+step = 1 + int(kept[-1].read_text()) if kept else 1
+pathlib.Path("step.txt").write_text(str(step))
+stopped = "time limit" if step < 3 else ""
+pathlib.Path("metrics.json").write_text('{"device": {"kind": "cpu"}, "stopped": "%s"}' % stopped)
+"""
+
+
+def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, notebook_code):
+    repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    assert (repository.push() / "step.txt").read_text() == "1"
+    assert "kernelkit push --continue" in repository.message
+
+    for step in ("2", "3"):  # the third is the second's push once more, and no mistake
+        assert (repository.push(continues=True) / "step.txt").read_text() == step
+
+    assert "last complete version of tester/blossom-train" in repository.message
+    assert "ran out of time" not in repository.message
+    again = repository.push(continues=True, dry_run=True)
+    assert again is None
+    assert "kernel_data_sources = ['tester/blossom-train']" in repository.message
+
+
+def test_there_must_be_a_version_to_continue(repository, kaggle):
+    with pytest.raises(errors.PreflightError, match="no version to go on from"):
+        repository.push(continues=True)
+    assert "SaveKernel" not in kaggle.faults.calls
+    with pytest.raises(errors.ParameterError, match="choose one"):
+        repository.push(continues=True, resume="last")
+
+
+def test_a_continued_push_beside_itself_is_refused(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.push(wait=False)
+        with pytest.raises(errors.PreflightError, match="still queued"):
+            repository.push(continues=True)
+
+
+@pytest.mark.parametrize("reference", ["blossom", "tester/blossom-train", "a/b/c"])
+def test_resume_wants_a_whole_reference(repository, kaggle, reference):
+    with pytest.raises(errors.ParameterError, match="OWNER/SLUG/N"):
+        repository.push(resume=reference)
+
+
+def test_another_accelerator_than_asked_for_has_its_own_code(repository, kaggle, notebook_code):
+    repository.cells(
+        notebook_code('accelerator = "auto"  # auto | tpu: machine', ["parameters"]),
+        notebook_code(
+            'import json\nopen("metrics.json", "w").write(json.dumps({"device": {"kind": "cpu"}}))'
+        ),
+    )
+    with pytest.raises(errors.AcceleratorMismatchError, match="TPU and had CPU") as caught:
+        repository.push()
+    assert caught.value.exit_code == 10
+
+
+@pytest.mark.long
+def test_a_notebook_that_misses_its_accelerator_under_papermill(repository, kaggle, notebook_code):
+    repository.cells(
+        notebook_code('accelerator = "auto"  # auto | tpu: machine', ["parameters"]),
+        notebook_code(
+            "class AcceleratorError(Exception):\n"
+            "    def _render_traceback_(self):\n"
+            '        return [f"AcceleratorError: {self}"]\n'
+            'raise AcceleratorError("a TPU was asked for and none is here")'
+        ),
+    )
+    with pytest.raises(errors.AcceleratorMismatchError, match="none is here") as caught:
+        repository.push()
+    assert caught.value.exit_code == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("DataError", 11), ("WeightsError", 11), ("SettingError", 2), ("BudError", 6)],
+)
+def test_a_run_says_by_an_exceptions_name_why_it_ended(
+    repository, kaggle, notebook_code, name, code
+):
+    repository.cells(notebook_code(f"class {name}(Exception): pass\nraise {name}('no photos')"))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    with pytest.raises(errors.KernelkitError) as caught:
+        repository.push()
+    assert caught.value.exit_code == code
+    assert "no photos" in repository.message
+    assert "no photos" in str(caught.value)
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_push(repository, kaggle):
+    with pytest.raises(errors.StorageError, match="cannot make the folder"):
+        repository.push(output=Path("/proc/nothing/run"))
+    assert not kaggle.faults.calls
+
+
+def test_interrupting_leaves_the_run_and_says_how_to_come_back(repository, tmp_path):
+    # A shell has what it starts in the background ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        timer = threading.Timer(1.5, lambda: signal.raise_signal(signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            repository.push()
+    assert "kernelkit resume tester/blossom-train/1" in repository.message
+
+
+def test_a_dry_run_sends_nothing(repository, kaggle):
+    assert repository.push(dry_run=True, timeout=30) is None
+
+    assert "SaveKernel" not in kaggle.faults.calls
+    assert "session_timeout_seconds = 1800" in repository.message
+    assert not (repository.runs / "pushes.jsonl").exists()
+
+
+def test_a_file_that_is_no_notebook_is_said_to_be_none(repository):
+    with pytest.raises(errors.NotebookError, match=r"pyproject\.toml is not a notebook"):
+        push_kernel(repository.root / "pyproject.toml", dry_run=True, local=True)
+
+
+def test_a_code_file_beside_its_own_metadata_is_corrected(repository):
+    values = repository.values | {"code_file": "notebooks/second.ipynb"}
+    second = repository.notebook.with_name("second.ipynb")
+    shutil.copy(repository.notebook, second)
+    second.with_name("second.kernel-metadata.json").write_text(json.dumps(values))
+    with pytest.raises(errors.PreflightError, match=r'write "code_file": "second\.ipynb"'):
+        push_kernel(second, dry_run=True, local=True)
+
+
+def test_a_short_limit_is_told_in_minutes(repository, kaggle):
+    repository.push(dry_run=True, timeout=1)
+    assert "for at most 1 min" in repository.message
+    assert "no git commit" in repository.message
+
+
+def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):
+    repository.describe(title="Something else")
+    with pytest.raises(errors.PreflightError, match="something-else"):
+        repository.push(dry_run=True)
+    assert "no Kaggle credentials" in repository.message
+
+
+def test_a_submission_gets_its_score(repository, kaggle, open_competition):
+    open_competition(kaggle)
+    repository.describe(competition_sources=["garden"])
+
+    repository.push(submit="first")
+
+    (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
+    assert float(push.score) == 1.0
+    assert "1.0" in repository.message
+
+
+def test_json_gives_one_object_a_line(repository, kaggle):
+    repository.push("files=1", as_json=True)
+
+    events = [json.loads(line) for line in repository.message.splitlines()]
+
+    names = [event["event"] for event in events]
+    assert names[0] == "bundle"
+    assert {"pushed", "state", "log", "fetched", "metrics"} <= set(names)
+    assert all(event["rehearsal"] for event in events if event["event"] == "fetched")
+
+
+@pytest.mark.parametrize("where", ["cell", "tag", "attachment", "carried", "metadata", "parameter"])
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_ones_own_key_does_not_leave_the_desk(repository, kaggle, notebook_code, where, dry_run):
+    key, given = kaggle.key(), ()
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "words"}
+    if where == "cell":
+        cell["source"] = f"as I said: {key}"
+    if where == "tag":
+        cell["metadata"] = {"tags": [f"x{key}"]}
+    if where == "attachment":
+        data = base64.b64encode(f"a picture of {key}".encode()).decode()
+        cell["attachments"] = {"photo.png": {"image/png": data}}
+    if where == "carried":
+        repository.package.joinpath("petals.py").write_text(f"F1 = 0.5  # {key}\n")
+    if where == "metadata":
+        repository.describe(keywords=[key])
+    if where == "parameter":
+        given = ("accelerator=auto", f"note={key}")
+    use = notebook_code("from blossom import petals\n")
+    parameters = 'accelerator = "auto"  # auto | tpu: machine\nnote = ""'
+    repository.cells(notebook_code(parameters, ["parameters"]), use, cell)
+
+    with pytest.raises(errors.PreflightError, match="your own Kaggle key") as caught:
+        repository.push(*given, dry_run=dry_run)
+
+    assert key not in str(caught.value) + repository.message
+    assert "SaveKernel" not in kaggle.faults.calls
+    assert not any(key.encode() in p.read_bytes() for p in repository.runs.rglob("*.jsonl"))
+
+
+def test_no_secret_is_printed_or_kept(repository, kaggle, capfd):
+    key = kaggle.key()
+    repository.cells(
+        {
+            "cell_type": "code",
+            "id": "a",
+            "metadata": {},
+            "outputs": [],
+            "source": f"print('{key[:16]}' + '{key[16:]}')",
+        }
+    )
+    repository.describe(enable_tpu=False, machine_shape=None)
+    folder = repository.push(as_json=True)
+
+    assert key not in repository.message + "".join(capfd.readouterr())
+    kept = [p for p in repository.runs.rglob("*") if p.is_file()]
+    assert "[secret]" in (folder / ".kernelkit" / "log.txt").read_text()
+    assert not any(key.encode() in p.read_bytes() for p in kept)
+
+
+def test_local_starts_a_kaggle_of_its_own_and_cannot_be_left(repository):
+    folder = repository.push("files=2", local=True)
+    assert (folder / "0.bin").is_file()
+    assert (repository.runs / "local_kaggle").is_dir()
+
+    with pytest.raises(errors.ParameterError, match="--no-wait"):
+        repository.push("files=2", local=True, wait=False)
+
+
+def test_an_output_folder_in_use_is_refused_before_the_push(repository, kaggle, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    with pytest.raises(errors.ParameterError, match="not empty"):
+        repository.push(output=tmp_path / "mine")
+    assert not kaggle.faults.calls
+
+
+def test_the_caps_are_those_of_the_documentation():
+    assert [machines.LIMITS[kind].sessions for kind in ("tpu", "gpu", "cpu")] == [1, 2, 5]

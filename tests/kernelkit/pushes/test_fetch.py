@@ -1,0 +1,178 @@
+"""Files come home whole or not at all."""
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel, Output, Outputs
+from kernelkit.pushes import existing
+from kernelkit.pushes import fetch as fetch_module
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+KERNEL = Kernel("tester", "blossom-train")
+FILES = 30
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Where a local Kaggle keeps one finished run; each test serves it anew."""
+    return tmp_path_factory.mktemp("kaggle")
+
+
+@pytest.fixture
+def server(root, quick_sessions, repository):
+    limits = ServerLimits(page_size=7, max_page_size=7)
+    with LocalKaggle(root, limits=limits) as server, server.attach():
+        if not (root / "finished").exists():
+            repository.push(f"files={FILES}")
+            (root / "finished").touch()
+        yield server
+
+
+@pytest.fixture
+def fetch(server, tmp_path, timing):
+    kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+
+    def fetch(*faults, **options):
+        server.faults = FaultSchedule(faults)
+        return fetch_module.fetch(kaggle, KERNEL, 1, tmp_path / "home", **options)
+
+    fetch.kaggle = kaggle
+    return fetch
+
+
+def right(folder):
+    return all(
+        (folder / ("deep" if n % 2 else ".") / f"{n}.bin").read_bytes()
+        == bytes([n]) * (500 * n + 1)
+        for n in range(FILES)
+    )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FaultKind.TRUNCATED,
+        FaultKind.STALLED,
+        FaultKind.WRONG_LENGTH,
+        FaultKind.EXPIRED_LINK,
+        FaultKind.RESET,
+        FaultKind.HANG,
+        FaultKind.THROTTLED,
+        FaultKind.ERROR_503,
+    ],
+)
+def test_a_download_that_goes_wrong_is_made_again(server, fetch, tmp_path, kind):
+    faults = [
+        Fault("Download", n, kind, 3.0 if kind is FaultKind.STALLED else 0.2) for n in (1, 5, 6, 20)
+    ]
+    fetched = fetch(*faults)
+    assert len(server.faults.fired) == 4
+    assert right(tmp_path / "home")
+    assert len(fetched.files) == FILES + 2
+    assert not list((tmp_path / "home").rglob("*.part"))
+
+
+def test_links_that_expire_all_at_once_are_renewed_once(server, fetch, tmp_path, timing):
+    listed = fetch.kaggle.outputs(KERNEL, 1)
+    broken = Outputs(
+        tuple(Output(f.name, f.url.replace("ignature=", "ignature=0")) for f in listed.files),
+        listed.log,
+    )
+    fetch(outputs=broken)
+    assert right(tmp_path / "home")
+    assert server.faults.calls["ListKernelSessionOutput"] <= 6
+
+
+def test_pages_that_repeat_lose_no_file(fetch, tmp_path):
+    fetch(
+        Fault("ListKernelSessionOutput", 2, FaultKind.REPEATED_PAGE),
+        Fault("ListKernelSessionOutput", 4, FaultKind.REPEATED_PAGE),
+        Fault("ListKernelFiles", 3, FaultKind.REPEATED_PAGE),
+    )
+    assert right(tmp_path / "home")
+
+
+def test_pages_in_a_circle_come_to_an_end(fetch):
+    with pytest.raises(errors.OutputsError, match="circle"):
+        fetch(Fault("ListKernelSessionOutput", 0, FaultKind.REPEATED_PAGE))
+
+
+def test_files_that_are_home_are_not_fetched_again(server, fetch):
+    fetch()
+    fetch()
+    assert server.faults.calls["Download"] == 0
+
+
+def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(server, fetch, tmp_path):
+    home = tmp_path / "home"
+    (home / "deep").mkdir(parents=True)
+    (home / "2.bin").write_bytes(b"?" * 1001)
+    fetch()
+    assert right(home)
+    (home / "4.bin").write_bytes(b"?" * 2001)  # changed since
+    fetch()
+    assert server.faults.calls["Download"] == 1
+    assert right(home)
+
+
+def test_another_sessions_files_are_not_kept(server, fetch, tmp_path):
+    listed = fetch.kaggle.outputs(KERNEL, 1)
+    fetch(outputs=Outputs(listed.files, listed.log.replace("0", "1")))
+    fetch()
+    assert server.faults.calls["Download"] == FILES + 2
+    fetch(outputs=Outputs(listed.files, ""))  # a session without a log cannot be told
+    assert server.faults.calls["Download"] == FILES + 2
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "", "a\\b", "a\0b"])
+def test_a_name_never_leads_out_of_the_folder(tmp_path, name):
+    with pytest.raises(Failure, match="out of the folder"):
+        fetch_module._place(tmp_path, name)
+
+
+def test_errors_never_repeat_a_signed_link(fetch):
+    with pytest.raises(errors.OutputsError) as caught:
+        fetch(Fault("Download", 0, FaultKind.RESET))
+    assert "http" not in str(caught.value)
+    assert str(FILES + 2) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("n" * 300 + ".bin", "longer than a disk takes"),
+        ("🌸" * 64, "longer than a disk takes"),
+        ("deep/" * 700 + "x.bin", "longer than a disk takes"),
+        ("half \ud83c.bin", "not Unicode"),
+    ],
+)
+def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, message):
+    listed = fetch.kaggle.outputs(KERNEL, 1)
+    odd = Outputs((*listed.files, Output(name, listed.files[0].url)), listed.log)
+    with pytest.raises(errors.OutputsError, match=f"1 of {FILES + 3} .*\n.*{message}"):
+        fetch(outputs=odd)
+    assert right(tmp_path / "home")
+
+
+def test_what_stays_is_told_and_not_downloaded(server, fetch, tmp_path):
+    home = fetch(stays=["deep/*"])
+    assert {name.partition("/")[0] for name in home.stayed} == {"deep"}
+    assert sum(home.stayed.values()) == sum(500 * n + 1 for n in range(FILES) if n % 2)
+    assert not (tmp_path / "home" / "deep").exists()
+    assert not [name for name in home.files if name.startswith("deep/")]
+
+
+def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, repository, tmp_path):
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        folder = repository.push("files=4", stays=["deep/*"])
+        assert (folder / "2.bin").is_file()
+        assert not (folder / "deep").exists()
+        assert repository.push(resume="last") == folder
+        assert not (folder / "deep").exists()
+        existing.fetch_push(only=["deep/*"], runs=folder.parent)
+        assert sorted(path.name for path in (folder / "deep").iterdir()) == ["1.bin", "3.bin"]

@@ -1,0 +1,148 @@
+"""One push is one version, whatever becomes of the answer."""
+
+import pytest
+
+from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.retries import Clock, Retries
+from kernelkit.kaggle_api.types import Kernel, Saved, Stored
+from kernelkit.pushes import plan
+from kernelkit.pushes.save import save_once, twins
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+KERNEL = Kernel("tester", "blossom-train")
+
+
+@pytest.fixture
+def server(tmp_path, quick_sessions):
+    with LocalKaggle(tmp_path / "kaggle", limits=ServerLimits(queue_seconds=60)) as server:
+        yield server
+
+
+@pytest.fixture
+def save(server, repository, timing):
+    with server.attach():
+        kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+        planned = plan.make(None, (), repository.metadata, "cpu", None).owned_by("tester")
+
+        def save(*faults):
+            server.faults = FaultSchedule(faults)
+            return save_once(kaggle, KERNEL, planned.save_fields, timing.saving)
+
+        save.latest = lambda: kaggle.stored(KERNEL)
+        yield save
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FaultKind.LOST_ANSWER,
+        FaultKind.RESET,
+        FaultKind.HANG,
+        FaultKind.HTML,
+        FaultKind.ERROR_500,
+        FaultKind.ERROR_502,
+        FaultKind.ERROR_503,
+        FaultKind.THROTTLED,
+        FaultKind.THROTTLED_RETRY_AFTER,
+    ],
+)
+def test_one_failure_makes_one_version(server, save, kind):
+    save()
+    saved = save(Fault("SaveKernel", 1, kind))
+
+    assert server.faults.fired
+    assert saved.version == 2
+    assert save.latest().version == 2
+
+
+def test_a_lost_answer_to_the_first_push_is_found(server, save):
+    saved = save(Fault("SaveKernel", 1, FaultKind.LOST_ANSWER))
+    assert saved.recovered
+    assert saved.version == save.latest().version == 1
+    assert server.faults.calls["SaveKernel"] == 1
+
+
+def test_it_does_not_wait_for_a_day_because_it_is_told_to(server, save):
+    with pytest.raises(Failure) as caught:
+        save(Fault("SaveKernel", 0, FaultKind.THROTTLED_RETRY_AFTER, 86400))
+    assert caught.value.retry_after == 86400
+    assert server.faults.calls["SaveKernel"] == 1
+
+
+def test_it_gives_up_after_a_few_sends(server, save):
+    with pytest.raises(Failure) as caught:
+        save(Fault("SaveKernel", 0, FaultKind.ERROR_500))
+    assert caught.value.kind is FailureKind.SERVER
+    assert server.faults.calls["SaveKernel"] == 3
+
+
+def test_it_is_not_sent_again_while_kaggle_cannot_be_asked(server, save):
+    with pytest.raises(Failure):
+        save(
+            Fault("SaveKernel", 1, FaultKind.LOST_ANSWER),
+            *(Fault("GetKernel", n, FaultKind.ERROR_503) for n in range(2, 40)),
+        )
+    assert server.faults.calls["SaveKernel"] == 1
+    server.faults = FaultSchedule()
+    assert save.latest().version == 1
+
+
+def test_a_refusal_is_final(server, save):
+    for _ in range(5):
+        save()
+    with pytest.raises(Failure) as caught:
+        save()
+    assert caught.value.kind is FailureKind.CAPACITY
+    assert server.faults.calls["SaveKernel"] == 1
+
+
+class Late:
+    """A Kaggle at which the first send arrives after the looks, before or after the second."""
+
+    def __init__(self, arrives, refuses=False):
+        self.arrives, self.refuses = arrives, refuses
+        self.texts, self.sent = [], 0
+        self.retries = Retries(clock=Clock(speed=1e6))
+
+    def save(self, fields):
+        self.sent += 1
+        if self.sent == 1:
+            raise Failure(FailureKind.NETWORK, "SaveKernel", "no answer in time")
+        if self.arrives == "before":
+            self.texts.append(fields["text"])
+        if self.refuses:
+            raise Failure(
+                FailureKind.CAPACITY, "SaveKernel", "Maximum batch TPU session count of 1"
+            )
+        self.texts.append(fields["text"])
+        return Saved(len(self.texts), "url")
+
+    def stored(self, kernel, version=None):
+        if version is None:
+            return Stored(len(self.texts), self.texts[-1]) if self.texts else None
+        return Stored(len(self.texts), self.texts[version - 1])
+
+
+FIELDS = {"text": "{}"} | {f"{kind}_data_sources": [] for kind in SOURCES}
+
+
+def test_a_version_that_arrives_after_the_looks_is_told():
+    saved = save_once(Late("before"), KERNEL, FIELDS)
+    assert (saved.version, saved.resent_after, saved.twins) == (2, 0, (1,))
+
+
+def test_one_that_arrives_later_still_is_found_by_the_next_look():
+    kaggle = Late("after")
+    saved = save_once(kaggle, KERNEL, FIELDS)
+    assert (saved.version, saved.resent_after, saved.twins) == (1, 0, ())
+    kaggle.texts.append(FIELDS["text"])
+    assert twins(kaggle, KERNEL, FIELDS["text"], 0, 1) == (2,)
+
+
+def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
+    saved = save_once(Late("before", refuses=True), KERNEL, FIELDS)
+    assert (saved.version, saved.recovered) == (1, True)

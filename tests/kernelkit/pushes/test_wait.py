@@ -1,0 +1,222 @@
+"""A wait ends: with the run, at a deadline, or with the session gone."""
+
+from dataclasses import replace
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.types import Kernel, Outputs, Status
+from kernelkit.pushes import wait as wait_module
+from kernelkit.pushes.timing import PollPolicy
+from kernelkit.pushes.wait import Wait
+
+KERNEL = Kernel("me", "blossom")
+DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")
+LOG = '[{"data": "done"}]'
+
+
+class Time:
+    speed = 1.0
+
+    def __init__(self):
+        self.time, self.pauses = 0.0, []
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.pauses.append(seconds)
+        self.time += seconds
+
+    def wall(self, seconds):
+        return seconds
+
+
+class Told:
+    """A Kaggle that tells what it is told to, the last answer for ever."""
+
+    username = "me"
+
+    def __init__(self, statuses, log=LOG):
+        self.statuses, self.log = list(statuses), list(log) if isinstance(log, list) else [log]
+        self.retries = Retries(clock=Time())
+
+    def status(self, kernel, version, until):
+        assert (kernel, version) == (KERNEL, 7)
+        answer = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        if isinstance(answer, Failure):
+            raise answer
+        return Status(answer) if answer else None
+
+    def outputs(self, kernel, version, until):
+        log = self.log.pop(0) if len(self.log) > 1 else self.log[0]
+        if isinstance(log, Failure):
+            raise log
+        return Outputs((), log)
+
+
+class NoLog:
+    def __init__(self, *_):
+        pass
+
+    def start(self):
+        pass
+
+    def finish(self, log=""):
+        pass
+
+
+@pytest.fixture
+def wait(monkeypatch):
+    monkeypatch.setattr(wait_module, "LiveLog", NoLog)
+
+    def wait(*statuses, log=LOG, timeout=None, outlives=True, **patience):
+        kaggle = Told(statuses, log)
+        message = []
+        wait.message, wait.clock = message, kaggle.retries.clock
+        return Wait(
+            kaggle,
+            KERNEL,
+            7,
+            accelerator="tpu",
+            emit=lambda event, text="", **facts: message.append((event, text)),
+            resume="Come back.",
+            outlives=outlives,
+            timeout_minutes=timeout,
+            patience=replace(PollPolicy(), **patience),
+        ).run()
+
+    return wait
+
+
+@pytest.mark.parametrize(
+    ("outlives", "told"), [(True, "the run goes on at Kaggle. Come back."), (False, "Come back.")]
+)
+def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch, outlives, told):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Time, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wait("queued", outlives=outlives)
+    assert wait.message[-1] == ("interrupted", told)
+
+
+def test_queued_and_running_times_are_told_apart(wait):
+    ended = wait("queued", "queued", "running", "running", "running", "complete")
+    assert ended.complete
+    assert (ended.queued, ended.run) == (30, 45)
+    assert ("state", "running") in wait.message
+
+
+@pytest.mark.parametrize(
+    ("timeout", "told"), [(None, "running for 15 s"), (90, "running for 15 s, 90 min until its ")]
+)
+def test_a_limit_that_nobody_asked_for_is_told_of_when_it_is_near(wait, timeout, told):
+    wait("queued", "running", "running", "complete", timeout=timeout)
+    shown = [text for event, text in wait.message if event == "progress"]
+    assert shown[-1].startswith(told)
+    assert ("limit" in shown[-1]) == (timeout is not None)
+    wait(*["running"] * 530, "complete")
+    shown = [text for event, text in wait.message if event == "progress"]
+    assert shown[-1].endswith(" min until its time limit")
+
+
+def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):
+    wait(*["queued"] * 100, *["running"] * 200, "complete")
+    assert min(wait.clock.pauses) >= 15
+    assert max(wait.clock.pauses) == 60
+
+
+def test_a_queue_has_a_deadline(wait):
+    with pytest.raises(errors.DeadlineError, match=r"still queued after 2 h 00 min\. Come back"):
+        wait("queued", queue=7200.0)
+    assert wait.clock.time < 7300
+
+
+def test_a_run_has_a_deadline_past_its_time_limit(wait):
+    with pytest.raises(errors.DeadlineError, match="past its time limit"):
+        wait("running", timeout=60)
+    assert 3600 + 900 < wait.clock.time < 3600 + 900 + 120
+
+
+def test_a_failure_that_passes_is_waited_out(wait):
+    assert wait("running", DOWN, DOWN, "running", "complete").complete
+
+
+def test_silence_has_a_limit(wait):
+    with pytest.raises(errors.NetworkError, match=r"goes on there\. Come back"):
+        wait("running", DOWN)
+    assert wait.clock.time < 2000
+
+
+def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
+    throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=100.0)
+    assert wait("running", throttle, DOWN, DOWN, DOWN, "running", "complete").complete
+    assert wait.clock.pauses == [15, 100, 30, 60, 120, 15]
+
+
+def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(wait):
+    throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=86400.0)
+    with pytest.raises(errors.NetworkError, match="goes on there"):
+        wait("running", throttle)
+    assert wait.clock.time < 2000
+    assert any(
+        "though Kaggle says 24 h" in text for event, text in wait.message if event == "retrying"
+    )
+    with pytest.raises(errors.DeadlineError):
+        wait("queued", throttle, queue=600.0)
+    assert wait.clock.time < 700
+
+
+def test_credentials_that_end_meanwhile_end_the_wait(wait):
+    with pytest.raises(errors.CredentialsError, match=r"goes on at Kaggle\. Come back"):
+        wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
+    with pytest.raises(errors.CredentialsError, match="Come back"):
+        wait("complete", log=Failure(FailureKind.CREDENTIALS, "ListKernelSessionOutput", "no"))
+
+
+def test_a_session_that_kaggle_no_longer_shows_may_still_run(wait):
+    """403, 400 and 404 come of a deleted kernel, and of a Kaggle that refuses for a while."""
+    assert wait("running", None, "running", None, None, "complete").complete
+    with pytest.raises(errors.RefusedError, match=r"either it was deleted, or .*Come back"):
+        wait("running", None)
+
+
+UNLISTED = Failure(FailureKind.SERVER, "ListKernelSessionOutput", "HTTP 500")
+
+
+def test_outputs_that_cannot_be_listed_are_not_an_empty_list(wait):
+    assert wait("complete", log=[UNLISTED, UNLISTED, LOG]).outputs.log == LOG
+    refused = Failure(FailureKind.REFUSED, "ListKernelSessionOutput", "HTTP 403")
+    for failure in (UNLISTED, refused):
+        ended = wait("running", "complete", log=failure)
+        assert ended.complete
+        assert ended.outputs is None
+        assert failure.message in ended.unlisted
+
+
+def test_a_list_without_files_and_log_is_no_answer_of_a_run_that_reached_its_end(wait):
+    ended = wait("running", "complete", log="")
+    assert ended.outputs is None
+    assert "neither a file nor a log" in ended.unlisted
+
+
+def test_an_end_without_a_log_is_asked_for_again(wait):
+    """As when the status told is that of the version before."""
+    ended = wait("complete", "running", "error", log="")
+    assert ended.state == "error"
+    assert ("state", "running") in wait.message
+
+
+def test_a_killed_run_ends_without_a_log(wait):
+    ended = wait("running", "error", log="")
+    assert not ended.complete
+    assert ended.outputs.log == ""
+
+
+def test_a_wait_taken_up_late_knows_the_time_from_the_log(wait):
+    ended = wait("complete", log='[{"time": 3.5, "data": "a"}, {"time": 1800.0, "data": "b"}]')
+    assert ended.run == 1800

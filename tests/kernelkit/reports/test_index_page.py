@@ -1,0 +1,248 @@
+"""The page over all runs, as text and as a browser shows it."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from kernelkit.reports import index_page, shell, trail
+from kernelkit.shown import duration
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-sync", "--disable-background-networking", "--disable-component-update"),
+]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Three runs, each made an hour after the one before."""
+    for hour, (name, score, device) in enumerate(
+        [("a", 0.8, "TPU v5e"), ("b <odd> & new", 0.9, "CPU"), ("c", None, "CPU")]
+    ):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        metrics = {
+            "macro_f1": score,
+            "seconds": 1234.5 + hour,
+            "device": {"name": device, "replicas": 8 if "TPU" in device else 1},
+            "parameters": {"backbone": "VGG16"},
+            "data": {"source": "folder /x/flowers", "val": 50},
+        }
+        (folder / "metrics.json").write_text(json.dumps(metrics))
+        os.utime(folder / "metrics.json", (1e9 + 3600 * hour,) * 2)
+        (folder / "report.html").write_text("<p>report</p>")
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def page(runs):
+    return index_page.write(index_page.runs_under([runs]), runs / "index.html")
+
+
+def told(page):
+    """What the page's script is told."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+
+
+def test_runs_are_told_with_links_and_no_network(page):
+    text, data = page.read_text(), told(page)
+    runs = {run["name"]: run for run in data["runs"]}
+    assert set(runs) == {"a", "b <odd> & new", "c"}
+    assert runs["b <odd> & new"]["report"] == "b%20%3Codd%3E%20%26%20new/report.html"
+    assert "<odd>" not in text
+    assert "{{" not in text
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", text)
+    assert runs["a"]["device"] == "TPU v5e × 8"
+    assert runs["a"]["parameters"]["backbone"] == "VGG16"
+    assert runs["a"]["data"] == "flowers (50 val)"
+    assert runs["a"]["metrics"] == {"macro_f1": 0.8, "seconds": 1234.5}
+    assert data["labels"]["macro_f1"] == "macro F1"
+
+
+def test_nothing_but_the_kits_own_script_may_run(page):
+    text = page.read_text()
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert len(scripts) == 2
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert re.findall("'sha256-([^']*)'", policy) == hashes
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2]
+
+
+@pytest.fixture
+def sweep(runs):
+    """A sweep of four runs whose folders are called by hashes."""
+    folder = runs / "shapes"
+    planned = []
+    for number, (shape, seed) in enumerate([("up", 0), ("up", 1), ("down", 0), ("down", 1)]):
+        own = folder / f"{number:012x}"
+        own.mkdir(parents=True)
+        parameters = {"shape": shape, "seed": seed, "size": 3, "output": str(own)}
+        metrics = {"macro_f1": 0.5 + number / 100, "parameters": parameters}
+        (own / "metrics.json").write_text(json.dumps(metrics))
+        planned.append({"id": own.name, "parameters": {"shape": shape, "seed": seed}})
+    (folder / "sweep.json").write_text("{}")
+    (folder / "results.json").write_text(json.dumps({"runs": planned}))
+    back = shell.page("shapes", "<main></main>", (), {})
+    (folder / "index.html").write_text(back)
+    (folder / f"{3:012x}" / "report.html").write_text(back)
+    return folder
+
+
+def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    own = [run for run in told(page)["runs"] if run["group"] == "shapes"]
+    assert [run["name"] for run in own] == [
+        "shape=up seed=0",
+        "shape=up seed=1",
+        "shape=down seed=0",
+        "shape=down seed=1",
+    ]
+    assert {run["setting"] for run in own} == {"shape=up", "shape=down"}
+    assert told(page)["sweeps"] == [{"name": "shapes", "href": "shapes/index.html", "count": 4}]
+
+
+def test_a_name_that_the_kit_made_up_gives_way_to_what_differs(runs):
+    for name, dropout in (("02_train-1122-031200", 0.25), ("02_train-1122-041200-2", 0.5)):
+        (runs / name).mkdir()
+        metrics = {"parameters": {"backbone": "VGG16", "dropout": dropout, "output": name}}
+        (runs / name / "metrics.json").write_text(json.dumps(metrics))
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    names = {run["folder"]: run["name"] for run in told(page)["runs"]}
+    assert names["02_train-1122-031200"] == "dropout=0.25"
+    assert names["a"] == "a"
+
+
+def test_sweeps_and_reports_lead_back(runs, sweep):
+    report = sweep / f"{3:012x}" / "report.html"
+    os.utime(report, (1e9, 1e9))
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    assert '<a href="../index.html">← all runs</a></nav>' in (sweep / "index.html").read_text()
+    assert (
+        '<a href="../../index.html">← all runs</a> · <a href="../index.html">← shapes</a></nav>'
+        in report.read_text()
+    )
+    assert report.stat().st_mtime == 1e9  # it is no newer than its run for that
+    assert trail.way_back(report.parent) == trail.way_back(report.parent, page)
+
+
+def test_a_rehearsals_own_files_are_no_runs(runs):
+    deep = runs / "local_kaggle" / "sessions" / "1" / "working"
+    deep.mkdir(parents=True)
+    (deep / "metrics.json").write_text("{}")
+    assert [folder.name for folder in index_page.runs_under([runs])] == ["a", "b <odd> & new", "c"]
+    assert index_page.runs_under([runs / "a"]) == [runs / "a"]
+
+
+def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
+    (tmp_path / "metrics.json").write_text('{"macro_f1": "high", "device": "TPU", "data": [1]}')
+    (run,) = told(index_page.write([tmp_path], tmp_path / "index.html"))["runs"]
+    assert run["name"] == tmp_path.name
+    assert run["metrics"] == {}
+    assert run["device"] == ""
+
+
+def in_browser(page, steps, tmp_path):
+    """The page's document after steps of a script that sets its title."""
+    if not BROWSER:
+        pytest.skip("no Chromium on this machine")
+    text = re.sub("<meta http-equiv[^>]*>", "", page.read_text())  # it would stop the steps
+    tried = tmp_path / "tried.html"
+    tried.write_text(text + f"<script>{steps}</script>")
+    command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'browser'}", "--dump-dom"]
+    done = subprocess.run(
+        [*command, tried.as_uri()], capture_output=True, text=True, timeout=60, check=True
+    )
+    return re.search(r"<title>(.*)</title>", done.stdout)[1]
+
+
+ORDER = """
+  const order = () => [...byId("rows").rows].map(r => r.cells[1].textContent[0]).join("");
+  const sort = name => [...document.querySelectorAll("th")]
+    .find(h => h.textContent === name).firstElementChild.click();
+  const type = text => { byId("filter").value = text;
+    byId("filter").dispatchEvent(new Event("input")); };
+"""
+
+
+def test_it_sorts_and_filters_in_a_browser(page, tmp_path):
+    steps = """
+      const said = [order()];
+      for (const name of ["macro F1", "macro F1", "run"]) { sort(name); said.push(order()); }
+      type("tpu vgg"); said.push(order(), byId("count").textContent);
+      document.title = said.join(" ");
+    """
+    # newest first; runs without a score stay last whichever way
+    assert in_browser(page, ORDER + steps, tmp_path) == "cba bac abc abc a 1 of 3"
+
+
+def test_the_best_is_marked_among_those_on_the_same_data(runs, page, tmp_path):
+    steps = "document.title = [...document.querySelectorAll('.best')].length;"
+    assert in_browser(page, steps, tmp_path) == "1"
+    metrics = json.loads((runs / "a" / "metrics.json").read_text())
+    metrics["data"]["val"] = 60
+    (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
+    index_page.write(index_page.runs_under([runs]), page)
+    assert in_browser(page, steps, tmp_path) == "2"
+
+
+def test_columns_that_nothing_fills_are_left_out(page, tmp_path):
+    steps = "document.title = [...document.querySelectorAll('th')].map(h => h.textContent);"
+    heads = in_browser(page, steps, tmp_path).split(",")
+    assert "device" in heads
+    assert "image size" not in heads
+
+
+def test_a_run_ended_when_it_says_so(runs):
+    metrics = json.loads((runs / "a" / "metrics.json").read_text())
+    metrics["ended"] = "2026-11-22T03:00:00+00:00"
+    (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
+    data = told(index_page.write(index_page.runs_under([runs]), runs / "index.html"))
+    assert {run["name"]: run["when"] for run in data["runs"]}["a"] == 1795316400.0
+
+
+def test_what_every_run_has_alike_is_said_once(page, tmp_path):
+    steps = """const heads = [...document.querySelectorAll('th')].map(h => h.textContent);
+      view.filter = 'vgg16';
+      document.title = [heads.join(), byId('base').textContent, shown().length].join('|');"""
+    heads, alike, matching = in_browser(page, steps, tmp_path).split("|")
+    assert "backbone" not in heads
+    assert "validated on" not in heads
+    assert alike == "backbone=VGG16validated on=flowers (50 val)"
+    assert matching == "3"  # the filter knows it still
+
+
+def test_times_are_the_same_in_script_and_text(page, tmp_path):
+    times = [0, 0.04, 8.21, 9.96, 88.4, 119.6, 166, 1234.5, 3599.6, 3900, 86400]
+    steps = f"document.title = {times}.map(duration).join('|');"
+    assert in_browser(page, steps, tmp_path).split("|") == [duration(time) for time in times]
+
+
+def test_a_word_when_nothing_matches(page, tmp_path):
+    steps = """type("zebra"); const said = byId("rows").textContent;
+      byId("rows").querySelector("button").click(); document.title = said + order();"""
+    said = in_browser(page, ORDER + steps, tmp_path)
+    assert said == "No run matches “zebra”. Clear the filtercba"
+
+
+def test_the_lists_say_what_the_filter_says_after_a_reload(runs, tmp_path):
+    metrics = json.loads((runs / "a" / "metrics.json").read_text())
+    metrics["parameters"]["backbone"] = "Small Net"
+    (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    steps = """
+      const list = byId("choices").firstChild; list.value = "Small Net";
+      list.dispatchEvent(new Event("change")); const said = [view.filter, order()];
+      list.value = ""; view.filter = ""; read(); refresh();
+      document.title = [...said, list.value, view.filter, order()].join("|");"""
+    assert in_browser(page, ORDER + steps, tmp_path) == (
+        'backbone="Small Net"|a|Small Net|backbone="Small Net"|a'
+    )

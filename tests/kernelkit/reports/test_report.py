@@ -1,0 +1,179 @@
+"""Reports on what is there already."""
+
+import json
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kernelkit.errors import NotebookError, ParameterError, StorageError
+from kernelkit.reports.report import report
+
+
+def executed(title="Tulips"):
+    notebook = nbformat.v4.new_notebook()
+    output = nbformat.v4.new_output("stream", text="macro F1 0.9\n")
+    notebook.cells = [
+        nbformat.v4.new_markdown_cell(f"# {title}"),
+        nbformat.v4.new_code_cell("print(score)", outputs=[output]),
+    ]
+    return nbformat.writes(notebook)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def write(name, **metrics):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        (folder / "run.ipynb").write_text(executed(name))
+        (folder / "metrics.json").write_text(json.dumps({"macro_f1": 0.9} | metrics))
+        return folder
+
+    return write
+
+
+def test_a_notebook_has_its_page_beside_it(tmp_path):
+    (tmp_path / "look.ipynb").write_text(executed())
+    assert report([tmp_path / "look.ipynb"]) == [tmp_path / "look.html"]
+    text = (tmp_path / "look.html").read_text()
+    assert "<h1>Tulips</h1>" in text
+    assert "macro F1 0.9" in text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["look.html", "look.ipynb"]
+
+
+def test_run_folders_have_theirs_inside(run):
+    folders = [run("a"), run("b")]
+    assert report(folders) == [folder / "report.html" for folder in folders]
+    assert "0.9" in (folders[0] / "report.html").read_text()
+
+
+def test_the_page_goes_where_it_is_asked_to(run, tmp_path):
+    page = tmp_path / "there" / "page.html"
+    assert report([run("a")], output=page) == [page]
+    assert page.is_file()
+    with pytest.raises(ParameterError, match="one page"):
+        report([tmp_path, tmp_path], output=page)
+
+
+@pytest.mark.parametrize("place", ["/proc/page.html", "/proc/nothing/page.html"])
+def test_a_page_that_cannot_be_there_is_said(run, place):
+    with pytest.raises(StorageError, match="choose another"):
+        report([run("a")], output=Path(place))
+
+
+def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
+    folder = run("from-kaggle")
+    (folder / "run.ipynb").unlink()
+    assert report([folder]) == [folder / "report.html"]
+    assert "macro F1" in (folder / "report.html").read_text()
+
+
+def test_a_path_that_is_no_run_is_an_error(tmp_path, run):
+    with pytest.raises(ParameterError, match="nothing at"):
+        report([tmp_path / "nowhere"])
+    run("a")
+    with pytest.raises(ParameterError, match="--index"):
+        report([tmp_path / "runs"])
+    (tmp_path / "broken.ipynb").write_text("{")
+    with pytest.raises(NotebookError, match=r"broken\.ipynb"):
+        report([tmp_path / "broken.ipynb"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ParameterError, match="no run folder"):
+        report([tmp_path / "empty"], index=True)
+
+
+def test_a_folder_without_a_run_costs_the_others_nothing(run, tmp_path):
+    """As `runs/*/` names them: runs, a sweep that was cut off, and folders of the kit's own."""
+    one = run("a")
+    sweep = tmp_path / "runs" / "sweep"
+    ended = run("sweep/0123456789ab")
+    (sweep / "sweep.json").write_text("{}")
+    (sweep / "ba9876543210").mkdir()
+    (sweep / "ba9876543210" / "state.json").write_text("{}")
+    planned = [{"id": path.name, "parameters": {}} for path in sweep.iterdir() if path.is_dir()]
+    (sweep / "results.json").write_text(json.dumps({"runs": planned}))
+    empty = tmp_path / "runs" / "local_kaggle"
+    empty.mkdir()
+    cut_off = tmp_path / "runs" / "02_train-1122-093000"
+    (cut_off / ".kernelkit").mkdir(parents=True)
+    (cut_off / ".kernelkit" / "run.json").write_text("{}")
+    told = {}
+    pages = report([one, sweep, empty, cut_off], left_out=told.__setitem__)
+    assert pages == [one / "report.html", ended / "report.html"]
+    assert list(told) == [sweep, empty, cut_off]
+    assert "1 of its 2 runs have ended" in told[sweep]
+    assert "no run folder" in told[empty]
+    assert "was cut off" in told[cut_off]
+    with pytest.raises(ParameterError, match=r"no run folder(.|\n)*was cut off"):
+        report([empty, cut_off])
+
+
+def test_a_sweep_that_left_nothing_says_so(tmp_path):
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(ParameterError, match="none of its runs have ended"):
+        report([tmp_path])
+
+
+def test_a_broken_notebook_costs_no_other_report(run):
+    bad, good = run("a"), run("b")
+    (bad / "run.ipynb").write_text("{")
+    with pytest.raises(NotebookError, match=r"run\.ipynb"):
+        report([bad, good])
+    assert (good / "report.html").is_file()
+
+
+def test_an_index_makes_the_reports_that_are_missing_or_old(run, tmp_path):
+    first, second = run("a"), run("sweep/b")
+    report([second])
+    kept = (second / "report.html").stat().st_mtime_ns
+    page = tmp_path / "runs" / "index.html"
+    assert report([tmp_path / "runs"], index=True) == [page]
+    assert (first / "report.html").is_file()
+    assert (second / "report.html").stat().st_mtime_ns == kept
+    later = (second / "report.html").stat().st_mtime + 60
+    os.utime(second / "metrics.json", (later, later))
+    report([tmp_path / "runs"], index=True)
+    assert (second / "report.html").stat().st_mtime_ns != kept
+
+
+def test_a_damaged_run_does_not_cost_the_page(run, tmp_path):
+    run("good")
+    (run("bad-notebook") / "run.ipynb").write_text("{")
+    bad = run("bad-metrics")
+    (bad / "metrics.json").write_text("{")
+    (bad / "run.ipynb").unlink()
+    page = report([tmp_path / "runs"], index=True)[0].read_text()
+    assert '"report": "good/report.html"' in page
+    assert '"report": "bad-notebook' not in page
+    assert "metrics.json cannot be read" in page
+    assert not (bad / "report.html").exists()
+
+
+def test_long_outputs_are_shown_from_both_ends(tmp_path):
+    notebook = nbformat.v4.new_notebook()
+    long = "a" * 3_000_000 + "b"
+    outputs = [
+        nbformat.v4.new_output("stream", text=long),
+        nbformat.v4.new_output("display_data", data={"text/plain": long}),
+        nbformat.v4.new_output("display_data", data={"image/png": "A" * 20_000_000}),
+        nbformat.v4.new_output("error", ename="E", evalue=long, traceback=[long]),
+        nbformat.v4.new_output("stream", text="\x1b[31mx\x1b[0m" * 50_000),
+    ]
+    notebook.cells = [nbformat.v4.new_code_cell("1", outputs=outputs)]
+    nbformat.write(notebook, tmp_path / "run.ipynb")
+    (page,) = report([tmp_path / "run.ipynb"])
+    text = page.read_text()
+    assert len(text) < 3_000_000
+    assert text.count("characters are left out here: the executed notebook has all of it") == 3
+    assert "a picture of 15 MB, too large for a report" in text
+
+
+def test_colours_stay_and_other_sequences_go(tmp_path):
+    notebook = nbformat.v4.new_notebook()
+    output = nbformat.v4.new_output("stream", text="\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b5n\r")
+    notebook.cells = [nbformat.v4.new_code_cell("1", outputs=[output])]
+    nbformat.write(notebook, tmp_path / "run.ipynb")
+    text = report([tmp_path / "run.ipynb"])[0].read_text()
+    assert 'class="ansi-red-fg">red' in text
+    assert not [c for c in text if (c < " " and c != "\n" and c != "\t") or "\x7f" <= c <= "\x9f"]

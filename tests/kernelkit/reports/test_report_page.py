@@ -1,0 +1,134 @@
+"""What a report shows first, and what it is called."""
+
+import json
+import re
+
+import nbformat
+import pytest
+
+from kernelkit.reports import report_page, shell
+from kernelkit.shown import Section, Shown
+
+SHOWN = Shown(
+    "f1",
+    ("model",),
+    {"f1": "F1", "seconds": "seconds", "accuracy": "accuracy"},
+    (Section("Score of each class", "f.csv", "bars"),),
+)
+METRICS = {
+    "f1": 0.91,
+    "seconds": 851.0,
+    "accuracy": 0.9,
+    "ended": "2026-11-22T03:00:00+00:00",
+    "device": {"name": "v5e TPU", "replicas": 8},
+    "data": {"source": "folder x/flowers", "image_size": 64, "train": 2492, "val": 520},
+    "versions": {"python": "3.12"},
+    "git": {"sha": "0" * 40, "dirty": True},
+}
+
+
+@pytest.fixture
+def notebook():
+    made = nbformat.v4.new_notebook()
+    told = 'model = "small"  # a | b: x\ndropout = 0.3\nseed = 0\noutput = ""'
+    made.cells = [
+        nbformat.v4.new_markdown_cell("# Train it"),
+        nbformat.v4.new_code_cell(told, metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(
+            'dropout = 0.5\nmodel = "b"\noutput = "here"',
+            metadata={"tags": ["injected-parameters"]},
+        ),
+        nbformat.v4.new_code_cell("1"),
+    ]
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run = tmp_path / "runs" / "02_train-1122-031200"
+    run.mkdir(parents=True)
+    (run / "f.csv").write_text("class,F1\nrose,0.9\niris,0.25\n")
+    (run / "history.csv").write_text(
+        "phase,loss,val_loss,val_f1\nhead,2,2,0.5\nhead,1,1.5,0.75\ntune,1,1.7,0.7\n"
+    )
+    return run
+
+
+def told(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_the_first_screen(notebook, folder):
+    page = report_page.render(notebook, METRICS, SHOWN, folder, ended=1.7955e9)
+    assert "<h1>model=b dropout=0.5</h1>" in page  # what tells it from the defaults
+    assert "Train it · 02_train-1122-031200" in page
+    assert "flowers: 2,492 train, 520 val · v5e TPU × 8" in page
+    cards = re.findall(r"<b>([^<]*)</b><span>([^<]*)</span>", page)
+    assert cards == [
+        ("0.9100", "F1"),
+        ("14 min 11 s", "time"),
+        ("0.9000", "accuracy"),
+        ("v5e TPU × 8", "device"),
+    ]
+    assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
+    assert "<li>seed=0</li>" in page.partition("<details>")[2]
+    assert re.findall('<section id="([^"]*)"', page) == [
+        "curves",
+        "settings",
+        "part-score-of-each-class",
+        "notebook",
+    ]
+    assert "<details open>" not in page
+
+
+def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folder):
+    curves = told(report_page.render(notebook, METRICS, SHOWN, folder))["curves"]
+    assert [curve["label"] for curve in curves] == [
+        "F1: highest 0.7500, epoch 2",
+        "Loss: lowest 1.5000, epoch 2",
+    ]
+    assert curves[1]["series"] == [
+        {"label": "validation", "values": [2, 1.5, 1.7]},
+        {"label": "training", "values": [2, 1, 1]},
+    ]
+    assert curves[0]["phases"] == [{"at": 2, "label": "tune"}]
+
+
+def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, folder):
+    sweep = folder.parent
+    (sweep / "sweep.json").write_text("{}")
+    runs = [{"id": folder.name, "parameters": {"dropout": 0.5, "seed": 0}}]
+    (sweep / "results.json").write_text(json.dumps({"runs": runs}))
+    nbformat.write(notebook, folder / "run.ipynb")
+    page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
+    assert "<h1>dropout=0.5 seed=0</h1>" in page
+    assert '<a href="../index.html">← runs</a>' in page
+
+
+def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder):
+    output = nbformat.v4.new_output("error", ename="ValueError", evalue="<b>", traceback=["x"])
+    notebook.cells[-1].outputs = [output]
+    (folder / "log.txt").write_text("what it said")
+    page = report_page.render(notebook, {}, SHOWN, folder)
+    banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
+    assert "ValueError: &lt;b&gt;" in banner
+    assert '<a href="log.txt">' in banner
+    assert 'href="#failed"' in banner
+    assert 'id="failed"' in page
+    assert "<details open>" in page
+
+
+def test_a_notebook_without_a_run_is_open(notebook):
+    page = report_page.render(notebook, {}, Shown())
+    assert "<details open>" in page
+    assert "<h1>model=b dropout=0.5</h1>" in page or "<h1>dropout=0.5 model=b</h1>" in page
+
+
+def test_links_back_are_put_into_a_page_once():
+    page = shell.page("a <title>", "<main></main>", (), {"x": "</script>"}, {"up": "../up.html"})
+    assert "&lt;title&gt;" in page
+    assert page.count("</script>") == 1
+    moved = shell.with_way_back(page, {"all runs": "../../index.html"})
+    assert "../up.html" not in moved
+    assert '<a href="../../index.html">← all runs</a></nav>' in moved
+    assert shell.with_way_back("<p>another page</p>", {"a": "b"}) == "<p>another page</p>"

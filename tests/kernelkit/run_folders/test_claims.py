@@ -1,0 +1,105 @@
+"""A run folder belongs to one push and one session; what may be another's is set aside."""
+
+import json
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.run_folders import claims
+from kernelkit.run_folders.claims import Claim
+
+MINE = Claim("me/blossom", 3, source="abc", pushed="today")
+
+
+def claim(folder, mine=MINE, chosen=False):
+    return claims.claim(folder, mine, chosen=chosen)
+
+
+def test_a_folder_is_taken_again_by_the_same_push(tmp_path):
+    assert claim(tmp_path / "run") == (tmp_path / "run", None)
+    (tmp_path / "run" / "metrics.json").write_text("{}")
+    assert claim(tmp_path / "run") == (tmp_path / "run", None)
+    from_elsewhere = Claim("me/blossom", 3, source="abc")
+    assert claim(tmp_path / "run", from_elsewhere) == (tmp_path / "run", None)
+    assert claim(tmp_path / "run") == (tmp_path / "run", None)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Claim("me/blossom", 3, source="other", pushed="today"),
+        Claim("me/blossom", 3, source="abc", pushed="tomorrow"),
+        Claim("me/blossom", 3, source="", pushed="today"),
+    ],
+)
+@pytest.mark.parametrize("chosen", [True, False])
+def test_another_push_of_the_same_number_sets_it_aside(tmp_path, other, chosen):
+    claim(tmp_path / "run")
+    (tmp_path / "run" / "metrics.json").write_text("old")
+    folder, aside = claim(tmp_path / "run", other, chosen)
+    assert folder == tmp_path / "run"
+    assert aside == tmp_path / "run-earlier-1"
+    assert (aside / "metrics.json").read_text() == "old"
+    assert not (folder / "metrics.json").exists()
+
+
+def test_a_marker_that_knows_no_more_than_the_version_is_not_trusted(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "push.json").write_text('{"kernel": "me/blossom", "version": 3}')
+    (tmp_path / "run" / "metrics.json").write_text("old")
+    assert claims.was_pushed(tmp_path / "run")
+    folder, aside = claim(tmp_path / "run", chosen=True)
+    assert (folder, aside) == (tmp_path / "run", tmp_path / "run-earlier-1")
+    assert not (folder / "metrics.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"version": "3"}', '{"kernel": null}'])
+def test_a_marker_that_cannot_be_read_is_no_claim(tmp_path, text):
+    (tmp_path / "run" / ".kernelkit").mkdir(parents=True)
+    (tmp_path / "run" / ".kernelkit" / "push.json").write_text(text)
+    assert claim(tmp_path / "run")[0] == tmp_path / "run-2"
+
+
+def test_a_folder_with_other_things_is_not_taken(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    with pytest.raises(errors.ParameterError, match="--output"):
+        claim(tmp_path / "mine", chosen=True)
+    assert claim(tmp_path / "mine") == (tmp_path / "mine-2", None)
+    assert claim(tmp_path / "mine") == (tmp_path / "mine-2", None)
+    assert claim(tmp_path / "mine", Claim("me/blossom", 4))[0] == tmp_path / "mine-3"
+
+
+def test_a_session_takes_the_folder_it_filled_and_no_other(tmp_path):
+    first = Claim("me/blossom", 3, source="abc", session="one")
+    second = Claim("me/blossom", 3, source="abc", session="two")
+    folder, _ = claim(tmp_path / "run", first)
+    assert claims.settle(folder, first) is None
+    assert claims.settle(folder, first) is None
+    (folder / "metrics.json").write_text("old")
+    assert claims.settle(folder, second) == tmp_path / "run-earlier-1"
+    assert not (folder / "metrics.json").exists()
+    assert json.loads((folder / ".kernelkit" / "push.json").read_text())["session"] == "two"
+
+
+def test_a_source_is_known_however_its_json_is_written():
+    cells = [{"cell_type": "code", "metadata": {}, "source": "a = 1\nb = 2"}]
+    split = [{"cell_type": "code", "metadata": {"tags": []}, "source": ["a = 1\n", "b = 2"]}]
+    text, other = (
+        json.dumps({"cells": c, "metadata": {}}, indent=n) for c, n in ((cells, None), (split, 2))
+    )
+    assert claims.source_of(text) == claims.source_of(other)
+    assert claims.source_of(text) != claims.source_of(text.replace("b = 2", "b = 3"))
+    assert claims.source_of("no notebook") != claims.source_of("another")
+
+
+def test_a_folder_is_free_where_a_new_one_can_be_made(tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(errors.ParameterError, match="not empty"):
+        claims.check_free(tmp_path)
+    with pytest.raises(errors.ParameterError, match="not empty"):
+        claims.check_free(tmp_path / "thesis.txt")
+    with pytest.raises(errors.StorageError, match="--output"):
+        claims.check_free(tmp_path / "thesis.txt" / "below")
+    claims.check_free(tmp_path / "new" / "and" / "below")
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]

@@ -1,0 +1,179 @@
+"""The same command goes on where it was cut off, and never over what is done."""
+
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.run_folders.unfinished import folder_for
+from kernelkit.running.run_notebook import run_notebook
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning:(zmq|jupyter_client|papermill|nbclient)",
+)
+
+NOTEBOOK = """# %% tags=["parameters"]
+scale = 2  # >= 0: what to multiply with
+output = ""  # the run's folder
+
+# %%
+import json
+import time
+from pathlib import Path
+
+kept = Path(output, "kept.txt")
+if scale and not kept.exists():
+    kept.write_text("half of it")
+    print("cut me off", flush=True)
+    time.sleep(60 if scale > 1 else 0)
+    raise ValueError("not at once")
+Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10}))
+"""
+STUDY = Path("study.py")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    STUDY.write_text(NOTEBOOK)
+    return tmp_path
+
+
+def cut_off(folder_of: int = 1, **parameters) -> Path:
+    with pytest.raises(KeyboardInterrupt), folder_for(STUDY, {"n": folder_of, **parameters}) as at:
+        raise KeyboardInterrupt
+    return at
+
+
+@pytest.mark.long
+def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
+    command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), "study.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert any("cut me off" in line for line in process.stdout)
+        os.kill(process.pid, signal.SIGKILL)
+    (folder,) = Path("runs").glob("study-*")
+    (folder / ".run.ipynb.part.ipynb").write_text("{")  # as papermill leaves it
+    (folder / ".report.html.k3x.part").write_text("<")
+    run = run_notebook(STUDY, quiet=True, report=False)
+    assert run.folder == folder
+    assert run.metrics == {"macro_f1": 0.2}
+    assert capsys.readouterr().out == (
+        f"going on in {folder}, where the same run was cut off; --fresh begins a new one\n"
+    )
+    assert sorted(p.name for p in folder.iterdir()) == [
+        ".kernelkit",
+        "kept.txt",
+        "metrics.json",
+        "run.ipynb",
+    ]
+
+
+def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
+    with pytest.raises(RunFailedError):
+        run_notebook(STUDY, {"scale": 1}, quiet=True, report=False)
+    (first,) = Path("runs").glob("study-*")
+    assert run_notebook(STUDY, {"scale": 1}, quiet=True, report=False).folder == first
+    with folder_for(STUDY, {"scale": 1, "output": ""}) as folder:
+        assert folder != first
+
+
+def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
+    folder = cut_off()
+    others = [cut_off(2), cut_off(1, more=True)]
+    with folder_for(Path("other.py"), {"n": 1}) as other:
+        others.append(other)
+    with folder_for(STUDY, {"n": 1}, fresh=True) as fresh:
+        others.append(fresh)
+    assert len({folder, *others}) == 5
+    assert capsys.readouterr().out == ""
+    assert cut_off() == folder
+    assert f"going on in {folder}" in capsys.readouterr().out
+
+
+def test_a_run_that_ran_out_of_time_goes_on():
+    with folder_for(STUDY, {"n": 1}) as first:
+        (first / "metrics.json").write_text(json.dumps({"stopped": "time limit"}))
+    with folder_for(STUDY, {"n": 1}) as second:
+        (second / "metrics.json").write_text("{}")
+    with folder_for(STUDY, {"n": 1}) as third:
+        assert (first == second, second == third) == (True, False)
+
+
+def test_from_a_subfolder_of_the_project_the_same_run_is_found(place, monkeypatch):
+    (place / "pyproject.toml").touch()
+    cut = cut_off()
+    (place / "deep").mkdir()
+    monkeypatch.chdir(place / "deep")
+    with folder_for(place / STUDY, {"n": 1}) as again:
+        assert again.resolve() == (place / cut).resolve()
+    with folder_for(place / STUDY, {"n": 1}, name="mine") as named:
+        assert named.resolve() == place / "runs/mine"
+    assert list(Path().iterdir()) == []
+
+
+def test_two_at_once_share_no_folder():
+    cut = cut_off()
+    held = """
+import sys
+from pathlib import Path
+from kernelkit.run_folders.unfinished import folder_for
+with folder_for(Path("study.py"), {"n": 1}) as folder:
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", held]
+    with subprocess.Popen(command, **pipes) as one:
+        assert "going on" in one.stdout.readline()
+        assert one.stdout.readline() == f"{cut}\n"
+        with folder_for(STUDY, {"n": 1}) as two:
+            assert two != cut
+            with subprocess.Popen(command, **pipes) as three:
+                assert three.stdout.readline().strip() not in ("", str(cut), str(two))
+                three.communicate("")
+        one.communicate("")
+
+
+def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time():
+    with folder_for(STUDY, {}, name="mine") as folder:
+        assert folder == Path("runs/mine")
+        with (
+            pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
+            folder_for(STUDY, {}, name="mine"),
+        ):
+            pass
+    with folder_for(STUDY, {}, name="mine"):
+        pass
+
+
+@pytest.mark.parametrize("state", ["", "[]", "\x00", '{"over": false}'])
+def test_a_damaged_state_begins_anew(state):
+    folder = cut_off()
+    (folder / ".kernelkit" / "run.json").write_text(state)
+    assert cut_off() != folder
+
+
+@pytest.mark.parametrize("option", ["--name", "--output"])
+def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
+    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
+    done = CliRunner().invoke(tool, ["study.py", "--fresh", option, "here"])
+    assert done.exit_code == 2
+    assert done.output == f"error: --fresh chooses a new folder itself: leave out {option}\n"
+
+
+def test_help_says_how_to_begin_anew():
+    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
+    text = re.sub(r"\s+", " ", CliRunner().invoke(tool, ["--help"]).output)
+    assert "the command goes on in that run's folder. --fresh begins anew" in text

@@ -1,0 +1,304 @@
+"""Whole runs of tiny notebooks: what they leave, in success and in failure."""
+
+import io
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kernelkit.errors import KernelkitError, NotebookError, ParameterError, RunFailedError
+from kernelkit.notebooks import document
+from kernelkit.reports import notebook_html
+from kernelkit.running.run_notebook import run_notebook
+from kernelkit.terminal.events import Reporter
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.filterwarnings(
+    # pyzmq and jupyter_client close their sockets and loops after the test is over
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning:(zmq|jupyter_client|papermill|nbclient)",
+)
+
+NOTEBOOK = """# %% [markdown]
+# # A small study
+# ## The only part
+
+# %% tags=["parameters"]
+scale = 2  # >= 0: what to multiply with
+output = ""  # the run's folder
+
+# %%
+import json
+import os
+import signal
+from pathlib import Path
+
+print("scaled", 21 * scale)
+if scale == 13:
+    raise ValueError("thirteen is not for us")
+Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10, "seconds": 1.0}))
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.py").write_text(NOTEBOOK)
+    return tmp_path / "study.py"
+
+
+def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook, capfd):
+    """C++ libraries write past Jupyter, to the stderr that the notebook's process was given."""
+    note = "I0000 00:00:1795343838.200378   12920 port.cc:153] oneDNN operations are on"
+    child = f"import os; os.write(2, b'{note}\\nout of memory\\n')"
+    cell = f"# %%\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"
+    notebook.write_text(NOTEBOOK + cell)
+    run_notebook(notebook, [], name="noted", report=False)
+    time.sleep(0.2)  # a thread passes on what the process wrote
+    shown = "".join(capfd.readouterr())
+    assert "oneDNN" not in shown
+    assert "out of memory" in shown
+
+
+def test_a_run_leaves_its_folder(notebook, capsys):
+    run = run_notebook(notebook, ["scale=3"], name="first")
+    assert run.folder == Path("runs/first")
+    assert "scaled 63" in capsys.readouterr().out
+    assert sorted(p.name for p in run.folder.iterdir()) == [
+        "metrics.json",
+        "report.html",
+        "run.ipynb",
+    ]
+    assert run.metrics["macro_f1"] == 0.3
+    assert run.summary.startswith("macro F1 0.3000, ")
+    page = run.report.read_text()
+    assert "A small study" in page
+    assert "scaled 63" in page
+    executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
+    assert str(notebook) not in json.dumps(executed)
+
+
+def test_in_a_terminal_steps_are_one_line_and_libraries_are_quiet(notebook, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    told = """print("level", os.environ["TF_CPP_MIN_LOG_LEVEL"])
+for n in range(1, 4):
+    print(f"  reading {n} of 3  0:0{3 - n} left")
+"""
+    notebook.write_text(NOTEBOOK + told)
+    out, err = Terminal(), Terminal()
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
+    run = run_notebook(notebook, name="first", report=False)
+    assert err.getvalue() == ""
+    assert out.getvalue() == (
+        "scaled 42\nlevel 3\n"
+        "  reading 1 of 3  0:02 left\r\x1b[K  reading 2 of 3  0:01 left\r\x1b[K"
+        "  reading 3 of 3  0:00 left\n"
+    )
+    assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
+    assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
+    shown = io.StringIO()
+    run.tell(Reporter(shown))
+    assert (
+        shown.getvalue().splitlines()[-1] == "next      kernelkit report runs --index  # all runs"
+    )
+
+
+def test_wrong_parameters_run_nothing(notebook):
+    with pytest.raises(ParameterError, match="did you mean scale"):
+        run_notebook(notebook, ["scal=3"], name="first")
+    assert not Path("runs").exists()
+
+
+def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
+    Path("runs/first").mkdir(parents=True)
+    Path("runs/first/metrics.json").write_text('{"macro_f1": 0.99}')
+    with pytest.raises(RunFailedError) as error:
+        run_notebook(notebook, ["scale=13"], name="first")
+    assert "ValueError: thirteen is not for us" in str(error.value)
+    assert "cell 4 (import json)" in str(error.value)
+    folder = Path("runs/first")
+    assert sorted(p.name for p in folder.iterdir()) == ["report.html", "run.ipynb"]
+    assert "The run did not reach its end" in (folder / "report.html").read_text()
+
+
+def test_no_report_when_none_is_wanted(notebook):
+    run = run_notebook(notebook, {"scale": 1}, output=Path("here"), report=False, quiet=True)
+    assert not run.report.exists()
+    assert (run.folder / "run.ipynb").is_file()
+    shown = io.StringIO()
+    run.tell(Reporter(shown))
+    assert "report    here\n" in shown.getvalue()
+
+
+def test_a_process_that_dies_is_a_failed_run(notebook):
+    notebook.write_text(NOTEBOOK.replace('print("scaled"', 'import os; os._exit(1)\nprint("sc"'))
+    with pytest.raises(RunFailedError, match="process died"):
+        run_notebook(notebook, name="dead", quiet=True)
+
+
+@pytest.mark.long
+def test_the_tool_ends_with_the_documented_codes(notebook):
+    def tool(*arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    misspelt = tool(str(notebook), "-p", "scal=3")
+    assert misspelt.returncode == 2
+    assert misspelt.stderr == "error: the notebook has no parameter 'scal': did you mean scale?\n"
+    missing = tool("nowhere.py")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "no notebook at nowhere.py" in missing.stderr
+    failed = tool(str(notebook), "-p", "scale=13", "--name", "t")
+    assert failed.returncode == 6
+    assert "thirteen is not for us" in failed.stderr
+    assert "Traceback" not in failed.stderr.replace("Traceback (most recent call last)", "", 1)
+    Path("file").write_text("")
+    assert tool(str(notebook), "--output", "file/run").returncode == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("DataError", 11), ("WeightsError", 11), ("SettingError", 2), ("Surprise", 6)],
+)
+def test_a_notebook_says_by_an_exceptions_name_why_it_ended(notebook, name, code):
+    raising = f"class {name}(Exception): pass\nraise {name}('no photos at nowhere')"
+    notebook.write_text(f"{NOTEBOOK}\n# %%\n{raising}\n")
+    with pytest.raises(KernelkitError, match="no photos at nowhere") as error:
+        run_notebook(notebook, name="first", report=False, quiet=True)
+    assert error.value.exit_code == code
+    assert "cell 5" in str(error.value)
+
+
+def test_an_output_that_cannot_be_is_said_before_anything_runs(notebook, monkeypatch):
+    from click.testing import CliRunner
+
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
+    for place in ("/proc/nothing/run", "x" * 300):
+        message = CliRunner().invoke(tool, [str(notebook), "--output", place])
+        assert message.exit_code == 12, message.output
+        assert message.output.startswith("error: cannot make the folder")
+        assert len(message.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["study.txt", "broken.ipynb"])
+def test_a_file_that_is_no_notebook_is_an_error(notebook, name):
+    Path(name).write_text("{")
+    with pytest.raises(NotebookError, match=name):
+        document.read(Path(name))
+
+
+def test_a_notebook_without_parameters_runs_as_it_is(notebook):
+    notebook.write_text("# %%\nprint(1)\n")
+    with pytest.raises(ParameterError, match="no cell tagged 'parameters'"):
+        run_notebook(notebook, ["a=1"])
+    run = run_notebook(notebook, quiet=True)
+    ran = nbformat.read(run.folder / "run.ipynb", as_version=4).cells
+    assert [cell.source for cell in ran] == ["print(1)"]
+    assert run.report.is_file()
+
+
+def test_a_notebook_has_one_parameters_cell_at_most(notebook):
+    notebook.write_text('# %% tags=["parameters"]\na = 1\n# %% tags=["parameters"]\nb = 1\n')
+    with pytest.raises(NotebookError, match="2 cells tagged"):
+        run_notebook(notebook)
+
+
+def test_reports_fold_code_and_need_no_network(notebook):
+    run = run_notebook(notebook, {"scale": 3}, name="first", quiet=True)
+    page = run.report.read_text()
+    assert page.count('<details class="code">') == 1  # the parameters are shown by themselves
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
+    assert notebook_html.parameters_of(executed) == {
+        "scale": 3,
+        "output": str((Path.cwd() / "runs/first").resolve()),
+    }
+
+
+@pytest.mark.parametrize(
+    "whole_group",
+    [pytest.param(True, id="terminal"), pytest.param(False, id="kill", marks=pytest.mark.long)],
+)
+def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c, whole_group):
+    notebook.write_text(
+        NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [*hearing_ctrl_c, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for line in process.stdout:
+        if "asleep" in line:
+            break
+    send = os.killpg if whole_group else os.kill
+    send(process.pid, signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130, message
+    assert message.strip().splitlines()[-1] == "interrupted"
+    folder = Path("runs/cut")
+    assert sorted(p.name for p in folder.iterdir()) == ["metrics.json", "report.html", "run.ipynb"]
+    assert "scaled 42" in (folder / "run.ipynb").read_text()
+
+
+def test_parameters_of_an_earlier_run_do_not_count(notebook):
+    earlier = '\n# %% tags=["injected-parameters"]\nscale = 9\n'
+    notebook.write_text(NOTEBOOK.replace("\n# %%\nimport json", earlier + "\n# %%\nimport json"))
+    assert run_notebook(notebook, name="fresh", quiet=True).metrics["macro_f1"] == 0.2
+
+
+def test_tags_that_are_null_are_none(notebook):
+    content = document.read(notebook)
+    content.cells[0].metadata["tags"] = None
+    content.cells[-1].metadata["tags"] = None
+    odd = notebook.with_name("odd.ipynb")
+    odd.write_text(json.dumps(content))
+    assert run_notebook(odd, name="odd", quiet=True).metrics["macro_f1"] == 0.2
+
+
+def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, monkeypatch):
+    for place in ("src/blossom_in_src", "blossom_at_root", "elsewhere"):
+        (tmp_path / "other" / place).mkdir(parents=True)
+        (tmp_path / "other" / place / "__init__.py").write_text("F1 = 0.75\n")
+    (tmp_path / "other" / "src" / "alone.py").write_text("F1 = 0.75\n")
+    (tmp_path / "other" / "pyproject.toml").write_text(
+        '[tool.kernelkit]\npackages = ["blossom_in_src", "blossom_at_root", "gone"]\n'
+    )
+    notebook = tmp_path / "other" / "elsewhere" / "study.py"
+    imports = "import alone, blossom_in_src, blossom_at_root, subprocess, sys\n"
+    again = "subprocess.run([sys.executable, '-c', 'import alone'], check=True)\n"
+    notebook.write_text(NOTEBOOK.replace("import json\n", f"{imports}import json\n{again}", 1))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert run_notebook(notebook, name="other", quiet=True).metrics["macro_f1"] == 0.2
+    assert "PYTHONPATH" not in os.environ
+
+
+def test_a_report_that_the_run_left_stays_the_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(
+        '# %% tags=["parameters"]\noutput = "."  # the run folder\n\n'
+        "# %%\nimport pathlib\npathlib.Path(output, 'report.html').write_text('mine')\n"
+    )
+    for _ in range(2):  # the second takes the folder of the first, whose report is not its own
+        run = run_notebook(tmp_path / "own.py", output=tmp_path / "run", quiet=True)
+        assert (tmp_path / "run/report.html").read_text() == "mine"
+        assert run.report.parent.name == ".kernelkit"
+        assert "<html" in run.report.read_text()

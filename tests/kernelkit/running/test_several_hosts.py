@@ -1,0 +1,121 @@
+"""A tiny notebook as two hosts of this machine: who writes where, and what ends the others."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.run_folders.unfinished import own_folder
+from kernelkit.running import several_hosts
+from kernelkit.running.several_hosts import run_on_hosts
+
+NOTEBOOK = """# %% [markdown]
+# # Two of us
+
+# %% tags=["parameters"]
+fails = -1  # >= -1: the host that fails
+output = ""  # the run's folder
+
+# %%
+import json
+import os
+from pathlib import Path
+
+index, count = int(os.environ["JAX_PROCESS_ID"]), int(os.environ["JAX_NUM_PROCESSES"])
+print("this is host", index, "of", count, flush=True)
+if index == fails:
+    raise ValueError("not today")
+Path(output, "metrics.json").write_text(json.dumps({"macro_f1": index / 10}))
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(several_hosts, "GRACE", 1.0)
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    monkeypatch.setenv("JUPYTER_PATH", f"{sys.prefix}/share/jupyter")
+    (tmp_path / "two.py").write_text(NOTEBOOK)
+    return tmp_path / "two.py"
+
+
+@pytest.mark.long
+def test_host_0_leaves_the_run_and_the_other_a_folder_below_it(notebook, capfd):
+    run = run_on_hosts(2, notebook, name="both", report=False)
+    assert run.folder == Path("runs/both")
+    assert run.metrics == {"macro_f1": 0.0}
+    assert sorted(p.name for p in run.folder.iterdir()) == ["host-1", "metrics.json", "run.ipynb"]
+    log = (run.folder / "host-1" / "log.txt").read_text()
+    assert "this is host 1 of 2" in log
+    shown = capfd.readouterr().out
+    assert "this is host 0 of 2" in shown
+    assert "this is host 1" not in shown
+
+
+@pytest.mark.long
+def test_a_host_that_fails_ends_the_run_and_is_named(notebook):
+    with pytest.raises(RunFailedError) as failed:
+        run_on_hosts(2, notebook, ["fails=1"], name="cut", report=False)
+    assert str(failed.value) == (
+        "host 1 ended with exit code 6, so the others were ended; runs/cut/host-1/log.txt holds "
+        "its last words. The same command goes on from the last checkpoint"
+    )
+    assert "ValueError: not today" in Path("runs/cut/host-1/log.txt").read_text()
+
+
+def test_the_others_are_ended_with_one_that_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(several_hosts, "GRACE", 0.5)
+    program = (
+        "import os, signal, subprocess, sys, time\n"
+        "if os.environ['JAX_PROCESS_ID'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(600)\n"
+    )
+    begun = time.monotonic()
+    with pytest.raises(RunFailedError, match=r"host 1 was killed \(SIGKILL\)"):
+        several_hosts._start(2, [sys.executable, "-c", program], tmp_path)
+    assert time.monotonic() - begun < 60
+    if (tmp_path / "child").is_file():  # it had begun: the notebook's process goes with its host
+        pid = int((tmp_path / "child").read_text())
+        for _ in range(100):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return
+            if "Z" in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:4]:
+                return
+            time.sleep(0.1)
+        os.kill(pid, signal.SIGKILL)
+        pytest.fail("a process outlived its host")
+
+
+def test_a_wrong_start_is_refused_before_any_host_starts(notebook, monkeypatch):
+    with pytest.raises(ParameterError, match="--hosts 1: two or more"):
+        run_on_hosts(1, notebook)
+    with pytest.raises(ParameterError, match="no parameter 'fail'"):
+        run_on_hosts(2, notebook, ["fail=1"])
+    monkeypatch.setenv("JAX_NUM_PROCESSES", "2")
+    with pytest.raises(ParameterError, match="one of several already"):
+        run_on_hosts(2, notebook)
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    "environ, below",
+    [
+        ({}, ""),
+        ({"JAX_PROCESS_ID": "0"}, ""),
+        ({"JAX_PROCESS_ID": "3"}, "host-3"),
+        ({"TPU_WORKER_ID": "1"}, "host-1"),
+        ({"TF_CONFIG": json.dumps({"task": {"index": 2}})}, "host-2"),
+        ({"TF_CONFIG": "{nonsense"}, ""),
+    ],
+)
+def test_hosts_that_share_a_disk_do_not_share_a_folder(environ, below):
+    assert own_folder(Path("runs/x"), environ) == Path("runs/x") / below

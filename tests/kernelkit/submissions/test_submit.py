@@ -1,0 +1,98 @@
+"""A result is entered once and comes back with its score."""
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.types import Kernel
+from kernelkit.submissions import submit as submission
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+
+@pytest.fixture
+def server(tmp_path, open_competition):
+    limits = ServerLimits(score_seconds=0.2, submissions_a_day=2)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        open_competition(server)
+        yield server
+
+
+@pytest.fixture
+def submit(server, tmp_path, timing):
+    kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
+
+    def submit(*faults, competition="garden"):
+        server.faults = FaultSchedule(faults)
+        return submission.submit(
+            kaggle,
+            competition,
+            "a message",
+            folder=tmp_path,
+            kernel=Kernel("tester", "blossom-train"),
+            version=1,
+            seconds=600,
+        )
+
+    submit.entered = lambda: submission._references(kaggle, "garden")
+    return submit
+
+
+def test_a_submission_is_scored(submit):
+    assert float(submit().public) == 1.0
+
+
+def test_a_lost_answer_enters_nothing_twice(submit):
+    score = submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
+    assert submit.entered() == {score.reference}
+
+
+@pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML])
+def test_an_answer_that_says_nothing_enters_nothing(submit, kind):
+    with pytest.raises(errors.NetworkError):
+        submit(Fault("CreateSubmission", 1, kind))
+    assert not submit.entered()
+
+
+def test_an_upload_that_breaks_is_repeated(submit):
+    assert float(submit(Fault("Upload", 1, FaultKind.RESET)).public) == 1.0
+
+
+def test_the_days_submissions_can_be_used_up(submit):
+    submit()
+    submit()
+    with pytest.raises(errors.RefusedError):
+        submit()
+
+
+def test_a_submission_that_cannot_be_scored_says_why(submit, tmp_path):
+    (tmp_path / "submission.csv").write_text("id,label\nz,0\n")
+    with pytest.raises(errors.RefusedError, match="cannot score"):
+        submit()
+
+
+def test_without_a_file_there_is_nothing_to_submit(submit, tmp_path):
+    (tmp_path / "submission.csv").unlink()
+    with pytest.raises(errors.OutputsError, match="nothing to submit"):
+        submit()
+
+
+def test_an_unknown_competition_is_refused(submit):
+    with pytest.raises(errors.RefusedError):
+        submit(competition="desert")
+
+
+def test_a_kernels_version_can_be_entered_in_its_place(server, repository, timing, quick_sessions):
+    repository.push("files=0")
+    kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+
+    def create():
+        return submission._send_version(
+            kaggle, "garden", "by version", Kernel("tester", "blossom-train"), 1
+        )
+
+    reference = submission._once(kaggle, "garden", "by version", set(), create)
+    assert float(submission._wait(kaggle, reference, 600, 15.0).public) == 1.0

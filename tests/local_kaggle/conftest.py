@@ -1,0 +1,188 @@
+"""A served local Kaggle, what to push to it, and no way to real credentials."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+KEY = "k3y-that-must-never-show"
+DEADLINE = 60.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        for name in [n for n in os.environ if n.startswith("KAGGLE_")]:
+            patch.delenv(name)
+        yield
+
+
+class Desk:
+    """The desk's side of the tests: calls by JSON, by the genuine CLI, and waiting."""
+
+    def __init__(self, kaggle: LocalKaggle, folder: Path) -> None:
+        self.kaggle = kaggle
+        self.folder = folder
+
+    def post(self, method: str, /, **fields: Any) -> requests.Response:
+        """One API call as `tester`, by the short name of its method."""
+        service = next(s for s, names in SERVICES.items() if method in names)
+        url = f"{self.kaggle.url}/api/v1/{service}/{method}"
+        return requests.post(url, json=fields, auth=("tester", self.kaggle.key()), timeout=20)
+
+    def call(self, method: str, /, **fields: Any) -> dict[str, Any]:
+        """The answer of a call that must succeed."""
+        response = self.post(method, **fields)
+        assert response.status_code == 200, response.text
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    def save(self, slug: str, text: str, **fields: Any) -> dict[str, Any]:
+        """SaveKernel of a Python script, unless told otherwise."""
+        request = {
+            "slug": f"tester/{slug}",
+            "newTitle": slug,
+            "text": text,
+            "language": "python",
+            "kernelType": "script",
+            "isPrivate": True,
+            **fields,
+        }
+        return self.call("SaveKernel", **request)
+
+    def status(self, slug: str, version: int | None = None) -> str:
+        label = {"versionLabel": f"v{version}"} if version else {}
+        answer = self.call("GetKernelSessionStatus", userName="tester", kernelSlug=slug, **label)
+        return str(answer.get("status", "QUEUED"))
+
+    def finish(self, slug: str, version: int = 1) -> str:
+        """The status of a version once it is over."""
+        self.wait_for(lambda: self.status(slug, version) not in ("QUEUED", "RUNNING"))
+        return self.status(slug, version)
+
+    def wait_for(self, condition: Callable[[], Any]) -> None:
+        end = time.monotonic() + DEADLINE
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.05)
+
+    def output(self, slug: str, version: int = 1, **fields: Any) -> dict[str, Any]:
+        return self.call(
+            "ListKernelSessionOutput",
+            userName="tester",
+            kernelSlug=slug,
+            versionLabel=f"v{version}",
+            **fields,
+        )
+
+    def log(self, slug: str, version: int = 1) -> str:
+        """What the run said; a kernel that is slow to end says besides that it was interrupted."""
+        events = json.loads(self.output(slug, version).get("log") or "[]")
+        lines = "".join(event["data"] for event in events).splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("[IPKernelApp]"))
+
+    def cli(self, *words: str, user: str = "tester") -> subprocess.CompletedProcess[str]:
+        """Run the genuine command line, unmodified, as a subprocess."""
+        command = [sys.executable, "-m", "kaggle", *words]
+        environment = self.kaggle.client_environment(user=user)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, cwd=self.folder
+        )
+
+
+SERVICES = {
+    "kernels.KernelsApiService": {
+        "SaveKernel",
+        "GetKernel",
+        "ListKernels",
+        "DeleteKernel",
+        "GetKernelSessionStatus",
+        "ListKernelSessionOutput",
+        "ListKernelFiles",
+        "DownloadKernelOutput",
+        "GetAcceleratorQuotaStatistics",
+        "GetKernelSessionLogsStream",
+    },
+    "blobs.BlobApiService": {"StartBlobUpload"},
+    "datasets.DatasetApiService": {
+        "GetDatasetStatus",
+        "CreateDataset",
+        "CreateDatasetVersion",
+        "ListDatasetFiles",
+        "GetDataset",
+        "DeleteDataset",
+        "ListDatasets",
+        "DownloadDataset",
+        "GetDatasetMetadata",
+    },
+    "competitions.CompetitionApiService": {
+        "ListDataFiles",
+        "DownloadDataFile",
+        "DownloadDataFiles",
+        "StartSubmissionUpload",
+        "CreateSubmission",
+        "CreateCodeSubmission",
+        "GetSubmission",
+        "ListSubmissions",
+        "GetSubmissionLimits",
+        "GetLeaderboard",
+        "DownloadLeaderboard",
+    },
+    "security.OAuthService": {"IntrospectToken"},
+}
+
+
+def notebook(*cells: str, **metadata: Any) -> str:
+    """The JSON of a notebook with a kernelspec, unless the metadata say otherwise."""
+    spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return json.dumps(
+        {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "id": f"cell-{n}",
+                    "source": cell,
+                    "metadata": {},
+                    "outputs": [],
+                    "execution_count": None,
+                }
+                for n, cell in enumerate(cells)
+            ],
+            "metadata": spec | metadata,
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def limits() -> ServerLimits:
+    """Kaggle's figures without its delays; a module may override this."""
+    return ServerLimits(lag_seconds=0, dataset_seconds=0, score_seconds=0, page_size=3)
+
+
+@pytest.fixture(scope="module")
+def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    root = tmp_path_factory.mktemp("local")
+    accounts = {"tester": KEY, "other": "another-key"}
+    tokens = {"KGAT_token": "tester"}
+    with LocalKaggle(root / "kaggle", limits=limits, accounts=accounts, tokens=tokens) as kaggle:
+        yield Desk(kaggle, root)
+
+
+@pytest.fixture(scope="session")
+def make_notebook() -> Callable[..., str]:
+    return notebook

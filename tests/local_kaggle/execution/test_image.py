@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from local_kaggle.execution.image import build_image
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    return build_image(tmp_path_factory.mktemp("image") / "image")
+
+
+def outcome(python, code: str) -> str:
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr
+
+
+def test_what_is_installed_is_there(python):
+    code = "import numpy, sklearn, sys; print('here', 'image' in numpy.__file__, sys.prefix)"
+    assert outcome(python, code).startswith("here True")
+
+
+@pytest.mark.parametrize("name", ["petals", "kernelkit"])
+def test_the_projects_own_packages_are_not(python, name):
+    assert f"No module named '{name}'" in outcome(python, f"import {name}")
+
+
+def test_no_entry_leads_elsewhere(python):
+    site = next((python.parent.parent / "lib").glob("python*/site-packages"))
+    names = {path.name for path in site.iterdir()}
+    assert not {
+        n
+        for n in names
+        if (n.endswith(".pth") and n != "_kaggle_paths.pth") or n.startswith("__editable__")
+    }
+    assert not {n for n in names if n.startswith("kaggle_tpu_kit")}
+
+
+def test_a_package_of_ones_own_still_imports(python, tmp_path):
+    (tmp_path / "petals.py").write_text("bundled = True")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import petals; print(petals.bundled)"
+    )
+    assert outcome(python, code) == "True\n"
+
+
+def test_a_notebook_is_converted_there_as_at_the_desk(python):
+    code = (
+        "import nbformat, nbconvert; "
+        "print(nbconvert.HTMLExporter(template_name='basic').from_notebook_node("
+        "nbformat.v4.new_notebook())[0] is not None)"
+    )
+    folder = python.parent.parent / "share" / "jupyter"
+    assert (folder / "nbconvert" / "templates" / "basic").is_dir()
+    assert outcome(python, code).endswith("True\n")

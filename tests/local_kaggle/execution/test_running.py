@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from local_kaggle.limits import ServerLimits
+
+LOOK = """
+import os, subprocess, sys
+from pathlib import Path
+root = os.environ["KERNELKIT_INPUT_ROOT"]
+print("input", sorted(p.as_posix() for p in Path(root).rglob("*.csv")))
+print("walked", [f for _, _, files in os.walk(root) for f in files])
+print("home", sorted(p.name for p in Path.home().iterdir() if not p.name.startswith(".")))
+child = subprocess.run([sys.executable, "-c", "import kernelkit"], capture_output=True, text=True)
+print("child", child.stderr.splitlines()[-1])
+print("rehearsal", os.environ.get("KAGGLE_REHEARSAL"), os.environ.get("XLA_FLAGS"))
+print("batch", os.environ["KAGGLE_KERNEL_RUN_TYPE"], Path.cwd().name)
+print("secrets", [n for n in os.environ if "KEY" in n or "TOKEN" in n])
+Path("sub").mkdir(); Path("sub/out.txt").write_text("out")
+"""
+
+
+@pytest.fixture(scope="module")
+def limits() -> ServerLimits:
+    return ServerLimits(lag_seconds=0)
+
+
+@pytest.fixture(scope="module")
+def looked(context, make_notebook) -> str:
+    """The log of one TPU run that looks around."""
+    data = context.kaggle.catalogue / "competitions" / "flowers" / "deep"
+    data.mkdir(parents=True)
+    (data / "train.csv").write_text("id\n")
+    text = make_notebook(LOOK, "import petals")
+    answer = context.save(
+        "looks-around",
+        text,
+        kernelType="notebook",
+        machineShape="TpuV38",
+        competitionDataSources=["flowers"],
+    )
+    assert answer["versionNumber"] == 1
+    context.finish("looks-around")
+    return context.log("looks-around")
+
+
+def test_the_repository_is_not_visible_though_its_install_is_editable(context, looked):
+    assert context.status("looks-around", 1) == "ERROR"
+    assert "ModuleNotFoundError: No module named 'petals'" in looked
+    assert "child ModuleNotFoundError: No module named 'kernelkit'" in looked
+
+
+def test_inputs_are_mounted_as_kaggle_does_and_can_be_walked(looked):
+    assert "/competitions/flowers/deep/train.csv']" in looked
+    assert "walked ['train.csv']" in looked
+
+
+def test_a_tpu_session_says_that_it_is_a_rehearsal(looked):
+    assert looked.startswith("rehearsal: this TPU session is eight CPU devices")
+    assert "rehearsal tpu --xla_force_host_platform_device_count=8" in looked
+
+
+def test_the_run_has_kaggles_surroundings_and_nothing_of_the_desks(looked):
+    assert "home []" in looked
+    assert "batch Batch working" in looked
+    assert "secrets []" in looked
+
+
+def test_outputs_of_a_failed_run_are_kept(context, looked):
+    files = context.output("looks-around")["files"]
+    assert [file["fileName"] for file in files] == ["sub/out.txt"]
+
+
+def test_the_retired_shape_was_substituted(context, looked):
+    kernel = context.call("GetKernel", userName="tester", kernelSlug="looks-around")
+    assert kernel["metadata"]["machineShape"] == "TpuV5E8"
+
+
+def test_a_notebook_without_a_kernelspec_dies_at_once(context, make_notebook):
+    text = make_notebook("print(1)", kernelspec={})
+    context.save("no-kernelspec", text, kernelType="notebook")
+    assert context.finish("no-kernelspec") == "ERROR"
+    assert "No kernel name found in notebook" in context.log("no-kernelspec")
+
+
+@pytest.mark.parametrize(
+    ("slug", "metadata", "fields"),
+    [
+        ("own-metadata", {"kaggle": {"accelerator": "tpu"}}, {}),
+        ("pinned-image", {}, {"dockerImage": "gcr.io/kaggle-images/python"}),
+    ],
+)
+def test_a_tpu_push_with_an_image_of_its_own_sees_no_tpu(
+    context, make_notebook, slug, metadata, fields
+):
+    cell = "import os; print('is', os.environ.get('KAGGLE_REHEARSAL'))"
+    text = make_notebook(cell, **metadata)
+    context.save(slug, text, kernelType="notebook", enableTpu=True, **fields)
+    assert context.finish(slug) == "COMPLETE"
+    assert context.log(slug) == "is None\n"
+
+
+def test_past_its_limit_a_run_is_killed_with_its_children_and_its_log_is_lost(context, tmp_path):
+    beat = tmp_path / "beat"
+    # A session of its own, as the kernel of a notebook has: a signal to the group misses it.
+    text = f"""
+import subprocess, sys, time
+child = "import time\\nwhile True: open({str(beat)!r}, 'a').write('.'); time.sleep(.05)"
+print("begun", flush=True)
+open("partial.txt", "w").write("half")
+subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
+time.sleep(60)
+"""
+    context.save("runs-on", text, sessionTimeoutSeconds=4)
+    assert context.finish("runs-on") == "ERROR"
+    last = beat.stat().st_size
+    answer = context.call(
+        "GetKernelSessionStatus", userName="tester", kernelSlug="runs-on", versionLabel="v1"
+    )
+    assert "past 4 seconds" in answer["failureMessage"]
+    output = context.output("runs-on")
+    assert not output.get("log")
+    assert not output.get("files")
+    time.sleep(0.3)
+    assert beat.stat().st_size == last
+
+
+def test_outputs_of_one_kernel_are_inputs_of_another_and_a_dead_proxy_stands_for_no_internet(
+    context,
+):
+    context.save("gives-data", "open('data.txt', 'w').write('petal')")
+    assert context.finish("gives-data") == "COMPLETE"
+    text = """
+import os, urllib.request
+from pathlib import Path
+root = Path(os.environ["KERNELKIT_INPUT_ROOT"])
+print((root / "notebooks/tester/gives-data/data.txt").read_text())
+try:
+    urllib.request.urlopen("http://example.invalid", timeout=5)
+except OSError as error:
+    print("offline", error)
+"""
+    context.save("takes-data", text, kernelDataSources=["tester/gives-data"], enableInternet=False)
+    assert context.finish("takes-data") == "COMPLETE", context.log("takes-data")
+    assert context.log("takes-data").startswith("petal\noffline")
+
+
+def test_a_log_is_an_array_of_timed_lines(context):
+    context.save("logs-lines", "import sys; print('out'); print('err', file=sys.stderr)")
+    context.finish("logs-lines")
+    events = json.loads(context.output("logs-lines")["log"])
+    assert {(e["stream_name"], e["data"]) for e in events} == {
+        ("stdout", "out\n"),
+        ("stderr", "err\n"),
+    }
+    assert all(e["time"] >= 0 for e in events)

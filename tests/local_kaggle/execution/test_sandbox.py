@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from local_kaggle.execution.sandbox import Sandbox
+
+
+@pytest.fixture
+def box(tmp_path):
+    made = Sandbox.make(tmp_path / "session")
+    yield made
+    made.discard()
+
+
+@pytest.mark.parametrize(
+    ("kind", "marker", "devices"),
+    [
+        ("cpu", None, None),
+        ("gpu", "gpu", None),
+        ("tpu", "tpu", "--xla_force_host_platform_device_count=8"),
+    ],
+)
+def test_a_session_is_told_what_it_rehearses(box, tmp_path, kind, marker, devices):
+    environment = box.environment(tmp_path / "image", kind, internet=True)
+    assert environment.get("KAGGLE_REHEARSAL") == marker
+    assert environment.get("XLA_FLAGS") == devices
+    assert ("CUDA_VISIBLE_DEVICES" in environment) == (kind != "gpu")
+    assert environment["KAGGLE_KERNEL_RUN_TYPE"] == "Batch"
+
+
+def test_nothing_of_the_desk_gets_in(box, tmp_path, monkeypatch):
+    for name in ("KAGGLE_KEY", "PYTHONPATH", "HTTP_PROXY", "JUPYTER_CONFIG_DIR"):
+        monkeypatch.setenv(name, "from-the-desk")
+    environment = box.environment(tmp_path / "image", "cpu", internet=True)
+    assert not [name for name, value in environment.items() if "from-the-desk" in value]
+    assert environment["KERNELKIT_INPUT_ROOT"] == str(tmp_path / "session" / "input")
+
+
+def test_home_and_temporary_files_are_gone_afterwards(box):
+    assert (box.scratch / "home").is_dir()
+    box.discard()
+    assert not box.scratch.exists()
+    assert box.working.is_dir()

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kernelkit.errors import KernelkitError
+from local_kaggle import standalone
+from local_kaggle.catalogue import Catalogue, fill_catalogue
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    for name in ("competitions/flowers", "datasets/me/weights", "models/me/net/keras/b0/1"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "secret").mkdir()
+    return Catalogue(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference"),
+    [("competitions", "flowers"), ("datasets", "me/weights"), ("models", "me/net/keras/b0/1")],
+)
+def test_what_is_there_is_found(catalogue, kind, reference):
+    assert catalogue.find(kind, reference) == catalogue.folder / kind / reference
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference"),
+    [
+        ("competitions", "weeds"),
+        ("competitions", "c/flowers"),
+        ("competitions", ".."),
+        ("datasets", "me"),
+        ("datasets", "../secret"),
+        ("datasets", "datasets/me/weights"),
+        ("models", "me/net"),
+    ],
+)
+def test_what_is_not_there_or_not_a_reference_is_not(catalogue, kind, reference):
+    assert catalogue.find(kind, reference) is None
+
+
+def test_a_command_fills_it(tmp_path):
+    code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a')"
+    fill_catalogue(tmp_path / "new", f'{sys.executable} -c "{code}" {{catalogue}}')
+    assert Catalogue(tmp_path / "new").competitions() == ["a"]
+    with pytest.raises(KernelkitError, match="could not be filled"):
+        fill_catalogue(tmp_path / "new", "no-such-command")
+
+
+def test_what_the_command_writes_is_handed_on_and_not_printed(tmp_path, capfd):
+    code = "import sys; print('one'); print('two', file=sys.stderr, flush=True); sys.exit({})"
+    lines = []
+    fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(0)}"', tell=lines.append)
+    assert sorted(lines) == ["one", "two"]
+    with pytest.raises(KernelkitError, match=r"(?s)ended with exit code 3\n.*    two"):
+        fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(3)}"')
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_command_runs_in_its_projects_folder(tmp_path):
+    (tmp_path / "fill.py").write_text(
+        "import os, sys; os.makedirs(sys.argv[1] + '/competitions/b')"
+    )
+    fill_catalogue(tmp_path / "new", f"{sys.executable} fill.py {{catalogue}}", tmp_path)
+    assert Catalogue(tmp_path / "new").competitions() == ["b"]
+
+
+def test_an_empty_catalogue_is_filled_by_the_project_from_any_of_its_folders(tmp_path, monkeypatch):
+    below = tmp_path / "project" / "notebooks"
+    below.mkdir(parents=True)
+    (tmp_path / "project" / "fill.py").write_text(
+        "import pathlib, sys; pathlib.Path(sys.argv[1], 'competitions').mkdir()"
+    )
+    file = tmp_path / "project" / "pyproject.toml"
+    file.write_text('[tool.kernelkit]\ncatalogue = "python fill.py {catalogue}"\n')
+    monkeypatch.chdir(below)
+    standalone._fill_by_project(tmp_path / "empty")
+    assert (tmp_path / "empty" / "competitions").is_dir()
+
+    file.write_text('[tool.kernelkit]\ncatalogue = "python fill.py {catalogue} {size}"\n')
+    standalone._fill_by_project(tmp_path / "other")  # a push alone knows the size
+    assert not (tmp_path / "other").exists()

@@ -1,0 +1,213 @@
+"""The genuine `kaggle` command line, unmodified, as a subprocess against the local Kaggle."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import time
+
+import pytest
+
+from local_kaggle.limits import ServerLimits
+
+
+@pytest.fixture(scope="module")
+def limits() -> ServerLimits:
+    return ServerLimits(lag_seconds=0, dataset_seconds=2, score_seconds=0, page_size=3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _catalogue(context):
+    competition = context.kaggle.catalogue / "competitions" / "flowers"
+    (competition / "train").mkdir(parents=True)
+    (competition / "train" / "00.tfrec").write_bytes(bytes(range(256)) * 40)
+    (competition / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
+    solutions = context.kaggle.catalogue / "solutions"
+    solutions.mkdir()
+    (solutions / "flowers.csv").write_text("id,label\na,0\nb,1\nc,1\n")
+    (solutions / "flowers.toml").write_text('metric = "f1_macro"\n')
+
+
+@pytest.fixture(scope="module")
+def pushed(context, make_notebook):
+    """The folder of a kernel that was pushed by the CLI and ran."""
+    folder = context.folder / "kernel"
+    folder.mkdir()
+    cell = """
+from pathlib import Path
+for n in range(25):
+    Path(f"file-{n:02}.bin").write_bytes(bytes([n]) * (n * 1000))
+Path("submission.csv").write_text("id,label\\na,0\\nb,1\\nc,0\\n")
+print("made the files")
+"""
+    (folder / "work.ipynb").write_text(make_notebook(cell))
+    metadata = {
+        "id": "tester/pushed-kernel",
+        "title": "Pushed Kernel",
+        "code_file": "work.ipynb",
+        "language": "python",
+        "kernel_type": "notebook",
+        "enable_internet": False,
+        "competition_sources": ["flowers", "c/flowers"],
+    }
+    (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
+    done = context.cli("kernels", "push", "-p", str(folder), "-t", "120")
+    assert "Kernel version 1 successfully pushed" in done.stdout, done.stderr
+    assert "not valid competition sources" in done.stdout
+    assert "['c/flowers']" in done.stdout
+    return folder
+
+
+def test_follow_the_log_to_its_end_then_ask_for_the_status(context, pushed):
+    done = context.cli("kernels", "logs", "--follow", "tester/pushed-kernel")
+    assert "made the files" in done.stdout
+    assert context.finish("pushed-kernel") == "COMPLETE"
+    assert "COMPLETE" in context.cli("kernels", "status", "tester/pushed-kernel").stdout
+
+
+def test_the_log_afterwards_is_a_json_array(context, pushed):
+    context.finish("pushed-kernel")
+    done = context.cli("kernels", "logs", "tester/pushed-kernel")
+    assert json.loads(done.stdout)[0]["data"] == "made the files\n"
+
+
+def test_output_over_several_pages(context, pushed):
+    context.finish("pushed-kernel")
+    target = context.folder / "output"
+    done = context.cli("kernels", "output", "tester/pushed-kernel", "-p", str(target))
+    assert done.returncode == 0, done.stderr
+    for n in range(25):
+        assert (target / f"file-{n:02}.bin").read_bytes() == bytes([n]) * (n * 1000)
+    assert "made the files" in (target / "pushed-kernel.log").read_text()
+
+
+def test_files_and_their_sizes(context, pushed):
+    context.finish("pushed-kernel")
+    done = context.cli("kernels", "files", "tester/pushed-kernel", "-v", "--page-size", "100")
+    sizes = {row["name"]: int(row["size"]) for row in csv.DictReader(done.stdout.splitlines())}
+    assert sizes["file-07.bin"] == 7000
+
+
+def test_pull_gives_what_was_pushed_and_writes_a_pinned_image(context, pushed):
+    target = context.folder / "pulled"
+    done = context.cli("kernels", "pull", "-m", "tester/pushed-kernel", "-p", str(target))
+    assert done.returncode == 0, done.stderr
+    source = json.loads((target / "pushed-kernel.ipynb").read_text())
+    assert source == json.loads((pushed / "work.ipynb").read_text())
+    assert json.loads((target / "kernel-metadata.json").read_text())["docker_image"]
+
+
+def test_list_and_quota(context, pushed):
+    assert "tester/pushed-kernel" in context.cli("kernels", "list", "--mine").stdout
+    quota = context.cli("quota", "-v")
+    rows = {row["resource"]: row for row in csv.DictReader(quota.stdout.splitlines())}
+    assert rows["GPU"]["total"] == "30.00h"
+    assert rows["TPU"]["total"] == "20.00h"
+
+
+def test_push_says_nothing_in_its_exit_code_when_it_is_refused(context, pushed):
+    folder = context.folder / "refused"
+    shutil.copytree(pushed, folder)
+    metadata = json.loads((folder / "kernel-metadata.json").read_text())
+    metadata |= {"id": "tester/too-large", "title": "Too Large"}
+    (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
+    source = json.loads((folder / "work.ipynb").read_text())
+    source["cells"][0]["source"] = "#" * 1_000_000
+    (folder / "work.ipynb").write_text(json.dumps(source))
+    done = context.cli("kernels", "push", "-p", str(folder))
+    assert done.returncode == 0
+    assert "Kernel push error" in done.stdout
+    assert "must be less than 1 megabytes" in done.stdout
+
+
+def test_delete_stops_a_run_and_takes_it_away(context):
+    context.save("to-delete", "import time; time.sleep(60)")
+    done = context.cli("kernels", "delete", "-y", "tester/to-delete")
+    assert "deleted successfully" in done.stdout
+    assert context.cli("kernels", "status", "tester/to-delete").returncode == 1
+
+
+@pytest.mark.long
+def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context):
+    folder = context.folder / "dataset"
+    (folder / "shards").mkdir(parents=True)
+    (folder / "labels.csv").write_text("a,b\n")
+    (folder / "shards" / "0.bin").write_bytes(b"\0\1\2")
+    metadata = {
+        "id": "tester/own-flowers",
+        "title": "Own flowers",
+        "licenses": [{"name": "CC0-1.0"}],
+    }
+    (folder / "dataset-metadata.json").write_text(json.dumps(metadata))
+    assert context.cli("datasets", "status", "tester/own-flowers").returncode == 1
+    done = context.cli("datasets", "create", "-p", str(folder), "--dir-mode", "zip")
+    assert "is being created" in done.stdout, done.stdout + done.stderr
+    assert "ready" not in context.cli("datasets", "status", "tester/own-flowers").stdout
+    time.sleep(2)
+    assert context.cli("datasets", "status", "tester/own-flowers").stdout.strip() == "ready"
+    (folder / "labels.csv").write_text("a,b,c\n")
+    done = context.cli("datasets", "version", "-p", str(folder), "-m", "more", "--dir-mode", "zip")
+    assert "version is being created" in done.stdout, done.stdout + done.stderr
+    time.sleep(2)
+    files = context.cli("datasets", "files", "tester/own-flowers", "-v").stdout
+    assert "labels.csv,6," in files
+    assert "shards/0.bin,3," in files
+
+
+def test_competition_files_and_downloads(context):
+    assert "train/00.tfrec" in context.cli("competitions", "files", "flowers").stdout
+    target = context.folder / "downloads"
+    done = context.cli(
+        "competitions", "download", "flowers", "-f", "sample_submission.csv", "-p", str(target)
+    )
+    assert done.returncode == 0, done.stderr
+    assert (target / "sample_submission.csv").read_text().startswith("id,label")
+    context.cli("competitions", "download", "flowers", "-p", str(target))
+    shutil.unpack_archive(target / "flowers.zip", target / "all")
+    assert (target / "all" / "train" / "00.tfrec").stat().st_size == 10240
+
+
+def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
+    context.finish("pushed-kernel")
+    file = context.folder / "mine.csv"
+    file.write_text("id,label\na,0\nb,1\nc,1\n")
+    done = context.cli("competitions", "submit", "flowers", "-f", str(file), "-m", "by file")
+    assert "Successfully submitted" in done.stdout, done.stderr
+    assert "4 submissions remaining today" in done.stdout
+    done = context.cli(
+        "competitions",
+        "submit",
+        "flowers",
+        "-f",
+        "submission.csv",
+        "-k",
+        "tester/pushed-kernel",
+        "-v",
+        "1",
+        "-m",
+        "by kernel",
+    )
+    assert "Successfully submitted" in done.stdout, done.stderr
+    done = context.cli("competitions", "submissions", "flowers", "-v")
+    scores = {r["description"]: r["publicScore"] for r in csv.DictReader(done.stdout.splitlines())}
+    assert scores == {"by file": "1.00000", "by kernel": "0.66667"}
+
+
+def test_wrong_credentials_are_not_accepted(context, monkeypatch):
+    before = context.kaggle.environment
+    wrong = {"KAGGLE_KEY": "wrong"}
+    monkeypatch.setattr(context.kaggle, "environment", lambda *user: before(*user) | wrong)
+    done = context.cli("kernels", "list", "--mine")
+    assert done.returncode == 1
+    assert "Authentication required" in done.stdout
+
+
+def test_an_access_token_is_accepted(context, monkeypatch):
+    before = context.kaggle.environment
+
+    def with_token(*user: str) -> dict[str, str]:
+        return {**before(*user), "KAGGLE_API_TOKEN": "KGAT_token", "KAGGLE_KEY": "wrong"}
+
+    monkeypatch.setattr(context.kaggle, "environment", with_token)
+    assert context.cli("kernels", "list", "--mine").returncode == 0

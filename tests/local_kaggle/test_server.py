@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+import psutil
+import pytest
+import requests
+
+from kernelkit.errors import KernelkitError
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+
+
+def test_the_sdk_is_attached_and_let_go_again(context, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with context.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        with api.build_kaggle_client() as client:
+            quota = client.kernels.kernels_api_client.get_accelerator_quota_statistics()
+        assert quota.gpu_quota.total_time_allowed.total_seconds() == 30 * 3600
+    from kagglesdk import kaggle_env
+
+    assert kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] == "http://localhost"
+    assert KaggleApi.args == []
+
+
+def test_a_clients_environment_leads_nowhere_else(context):
+    base = dict.fromkeys(UNSET_FOR_CLIENT, "astray") | {"PATH": "/bin", "HOME": "/root"}
+    environment = context.kaggle.client_environment(base)
+    assert "astray" not in environment.values()
+    assert environment["http_proxy"] == context.kaggle.url
+    assert environment["KAGGLE_API_ENVIRONMENT"] == "LOCALHOST"
+    assert environment["HOME"].startswith(str(context.folder))
+    assert environment["PATH"] == "/bin"
+
+
+def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
+    limits = ServerLimits(lag_seconds=0)
+    with LocalKaggle(tmp_path, limits=limits) as first:
+        url, key = first.url, first.key()
+        save = {
+            "slug": "tester/long-one",
+            "newTitle": "long one",
+            "language": "python",
+            "kernelType": "script",
+            "text": "import time; time.sleep(60)",
+        }
+        post(url, key, "SaveKernel", **save)
+        while post(url, key, "GetKernelSessionStatus", **LONG_ONE).get("status") != "RUNNING":
+            pass
+        while not scripts():
+            time.sleep(0.02)
+    assert not scripts()
+    with LocalKaggle(tmp_path, limits=limits) as second:
+        assert second.key() == key
+        answer = post(second.url, key, "GetKernelSessionStatus", **LONG_ONE)
+    assert answer["status"] == "ERROR"
+    assert "local Kaggle was stopped" in answer["failureMessage"]
+
+
+def scripts() -> list[psutil.Process]:
+    """The processes of this one that run a kernel's script."""
+    children = psutil.Process().children(recursive=True)
+    return [p for p in children if "script.py" in " ".join(p.cmdline())]
+
+
+LONG_ONE = {"userName": "tester", "kernelSlug": "long-one"}
+
+
+def post(url: str, key: str, method: str, **fields: object) -> dict:
+    path = f"{url}/api/v1/kernels.KernelsApiService/{method}"
+    return requests.post(path, json=fields, auth=("tester", key), timeout=10).json()
+
+
+def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(KernelkitError, match="take another"):
+            LocalKaggle(tmp_path, port=other.getsockname()[1]).start()
+
+
+def test_before_it_serves_it_has_no_keys(tmp_path):
+    with pytest.raises(KernelkitError, match="start it first"):
+        LocalKaggle(tmp_path).environment()
+
+
+def test_an_unknown_user_is_an_error(context):
+    with pytest.raises(KernelkitError, match="no user"):
+        context.kaggle.key("nobody")
+
+
+def test_two_servers_do_not_share_a_root(context):
+    with pytest.raises(KernelkitError, match="another local Kaggle serves"):
+        LocalKaggle(context.kaggle.root).start()
+
+
+def test_a_server_that_another_thread_stopped_leaves_its_root_to_the_next(tmp_path):
+    first = LocalKaggle(tmp_path).start()
+    stopper = threading.Thread(target=first.stop)
+    stopper.start()
+    stopper.join()
+
+    with LocalKaggle(tmp_path):
+        pass
