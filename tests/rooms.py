@@ -91,8 +91,12 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep.config "
             "sweep.store sweep.workers sweep.report sweep.search wheels.session",
             "sweep.search": f"{_tools} reports sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} pushes submissions datasets queue running reports start tpu "
-            "sweep.command",
+            "commands.options": "",
+            "commands.start": f"{_tools} commands.options start",
+            "commands.run": f"{_tools} commands.options running tpu",
+            "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
+            "commands.compare": f"{_tools} commands.options reports sweep.command",
+            "commands": f"{_tools} commands.start commands.run commands.kaggle commands.compare",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from kernelkit.commands import options, push
+from kernelkit.commands import options
+from kernelkit.commands.kaggle import push
 from kernelkit.terminal.cli import reports_errors
 
 NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing at a rehearsal
