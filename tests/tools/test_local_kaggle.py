@@ -25,7 +25,7 @@ def test_help_is_quick(environment):
         start = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
         times.append(time.monotonic() - start)
-        assert "--faults SEED" in done.stdout
+        assert "--faults" in done.stdout
     assert min(times) < 0.5
 
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kernelkit import processes
-from kernelkit.files import write_text
-from kernelkit.machines import Kind
+from local_kaggle.execution import processes
 from local_kaggle.execution.logs import LogWriter
 from local_kaggle.execution.mounts import MountedSource, mount
-from local_kaggle.execution.orphans import ended_with_this_process
 from local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
+from local_kaggle.limits import Kind
 
 Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
 
@@ -60,7 +58,7 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
             log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
             return "ERROR", None
         image = python.parent.parent
-        with ended_with_this_process(box.tmp):
+        with processes.ended_with_this_process(box.tmp):
             process = subprocess.Popen(
                 command(python, plan.kernel_type, plan.language),
                 cwd=box.working,
@@ -109,4 +107,5 @@ def _lose_everything(folder: Path) -> None:
 
 def _write_source(plan: SessionPlan) -> None:
     name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-    write_text(plan.folder / name, plan.text)
+    # Half a character, as JSON may hold it, is written as its escape.
+    (plan.folder / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))

@@ -9,9 +9,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit.machines import Kind
 from local_kaggle.execution import kaggle_paths
 from local_kaggle.execution.mounts import unmount
+from local_kaggle.limits import Kind
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 
