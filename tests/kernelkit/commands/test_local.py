@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +21,7 @@ def started(monkeypatch, tmp_path):
     def start(catalogue, *options):
         calls = []
         (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\ncatalogue = '{catalogue}'\n")
-        monkeypatch.setattr(os, "execv", lambda _, words: calls.append((os.getcwd(), words)))
+        monkeypatch.setattr(os, "execv", lambda _, words: calls.append((str(Path.cwd()), words)))
         result = CliRunner().invoke(command, list(options))
         assert result.exit_code == 0, result.output
         ((folder, words),) = calls

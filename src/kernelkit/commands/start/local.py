@@ -16,7 +16,7 @@ import click
 
 from kernelkit import project
 from kernelkit.errors import NoLocalKaggleError
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("local", help=__doc__, context_settings={"ignore_unknown_options": True})
@@ -28,7 +28,7 @@ from kernelkit.terminal.cli import reports_errors
     help="Folder for kernels, sessions, datasets and submissions.",
 )
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-@reports_errors
+@exits_with_code
 def command(root: Path, options: tuple[str, ...]) -> None:
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
