@@ -41,6 +41,8 @@ class ServerLimits:
 
     sessions          batch sessions alive at once (queued ones counted), per accelerator
     session_seconds   the longest session, per accelerator; past it the run is killed
+    memory_bytes      of all processes of a session, per accelerator; past it the run is killed
+    working_bytes     of all files in /kaggle/working, likewise
     weekly_seconds    accelerator time a week (it starts on Saturday, 00:00 UTC)
     source_bytes      a notebook of this size or more is refused
     page_size         entries a page where the request names none
@@ -62,6 +64,10 @@ class ServerLimits:
     session_seconds: Mapping[Kind, float] = field(
         default_factory=lambda: {"tpu": 9 * HOUR, "gpu": 12 * HOUR, "cpu": 12 * HOUR}
     )
+    memory_bytes: Mapping[Kind, float] = field(
+        default_factory=lambda: {"tpu": 405e9, "gpu": 30e9, "cpu": 30e9}
+    )
+    working_bytes: float = 20e9
     weekly_seconds: Mapping[Kind, float] = field(
         default_factory=lambda: {"tpu": 20 * HOUR, "gpu": 30 * HOUR}
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-VARIABLE = "TMPDIR"  # every session has its own, and its processes inherit it
+VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -38,23 +38,48 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def end_strays(tmp: str) -> None:
-    """Kill every process with `tmp` as its `TMPDIR`, save this one.
+def memory(pid: int, enough: float) -> float:
+    """Bytes of memory that a process and all below it hold, exact where they exceed `enough`.
+
+    The quick sum counts a shared page once for each process that shares it, which is only right
+    below the limit; past it each process is asked for its share, which takes milliseconds.
+    """
+    with suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        family = [root, *root.children(recursive=True)]
+        quick = sum(_share(member, exact=False) for member in family)
+        return quick if quick <= enough else sum(_share(member, exact=True) for member in family)
+    return 0.0
+
+
+def _share(process: psutil.Process, *, exact: bool) -> float:
+    with suppress(psutil.Error, OSError):
+        if exact and psutil.LINUX:
+            return float(process.memory_full_info().pss)
+        return float(process.memory_info().rss)
+    return 0.0
+
+
+def end_strays(session: str) -> None:
+    """Kill every process of a session, save this one.
 
     A daemon has no parent to be found by, but the environment that it was started in.
     """
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if process.pid != os.getpid() and process.environ().get(VARIABLE) == tmp:
+            if process.pid != os.getpid() and process.environ().get(VARIABLE) == session:
                 process.kill()
                 process.wait(timeout=5)
 
 
 @contextmanager
-def ended_with_this_process(tmp: Path) -> Iterator[None]:
-    """End every process with `tmp` as its `TMPDIR` at the end of the block or of this process."""
+def ended_with_this_process(session: Path) -> Iterator[None]:
+    """End every process of a session at the end of the block or of this process.
+
+    `session` is the value of `VARIABLE` in the environment of all of them.
+    """
     guard = subprocess.Popen(
-        [sys.executable, "-P", __file__, str(tmp)],
+        [sys.executable, "-P", __file__, str(session)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -65,7 +90,7 @@ def ended_with_this_process(tmp: Path) -> Iterator[None]:
     finally:
         guard.kill()
         guard.communicate()
-        end_strays(str(tmp))
+        end_strays(str(session))
 
 
 if __name__ == "__main__":
