@@ -105,7 +105,6 @@ ROOMS = {
     **_below(
         "local_kaggle",
         {
-            "": "catalogue errors faults.schedule limits server",
             "errors": "",
             "catalogue": "errors",
             "limits": "",
@@ -121,6 +120,7 @@ ROOMS = {
             "server": "app errors limits faults.schedule serving state",
             "command": "catalogue errors server faults.schedule",
             "__main__": "command",
+            "": "catalogue errors faults.schedule limits server",
         },
     ),
 }

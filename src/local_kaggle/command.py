@@ -42,6 +42,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
 @click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
 def command(
     root: Path,
     port: int,
@@ -49,19 +50,20 @@ def command(
     faults: int | None,
     fill: str | None,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     schedule = None if faults is None else FaultSchedule.seeded(faults)
     try:
         kaggle = LocalKaggle(root, port=port, catalogue=catalogue, faults=schedule)
         if fill:
             fill_catalogue(kaggle.catalogue, fill)
-        serve(kaggle, as_json=as_json)
+        serve(kaggle, as_json=as_json, quiet=quiet)
     except (LocalKaggleError, OSError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(getattr(error, "exit_code", CANNOT_WRITE))
 
 
-def serve(kaggle: LocalKaggle, *, as_json: bool) -> None:
+def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
     """Serve until a signal comes; `root/environment.sh` holds the shell lines meanwhile."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -76,7 +78,7 @@ def serve(kaggle: LocalKaggle, *, as_json: bool) -> None:
         try:
             if as_json:
                 click.echo(json.dumps(_as_event(kaggle, script)))
-            else:
+            elif not quiet:
                 click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
                 click.echo(lines, nl=False)
                 click.echo(f"# the same lines: . {shlex.quote(str(script))}")

@@ -1,7 +1,6 @@
 """Serve a Kaggle for rehearsals on this machine: `local-kaggle`, with this project's inputs.
 
-Prints how to point the official client at it. Takes the options of `local-kaggle` too: --port,
---catalogue, --faults, --fill and --json, which `local-kaggle --help` explains.
+Prints how to point the official client at it.
 """
 
 from __future__ import annotations
@@ -11,35 +10,48 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kernelkit import project
+from kernelkit.commands import options
 from kernelkit.errors import NoLocalKaggleError
 from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("local", help=__doc__, context_settings={"ignore_unknown_options": True})
+@click.command("local", help=__doc__, epilog=options.EXIT_CODES)
+@click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(
     "--root",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
     default=Path("runs/local_kaggle"),
-    show_default=True,
+    show_default="runs/local_kaggle",
     help="Folder for kernels, sessions, datasets and submissions.",
 )
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--catalogue",
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
+    show_default="ROOT/catalogue",
+    help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
+)
+@click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
+@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
+@options.as_json
+@options.quiet
 @exits_with_code
-def command(root: Path, options: tuple[str, ...]) -> None:
+def command(as_json: bool, quiet: bool, **values: Any) -> None:
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
-    root = root.absolute()
-    own = project.find_project(Path.cwd())
-    chosen = any(option.startswith(("--catalogue", "--fill")) for option in options)
-    if not chosen and _is_for(own.catalogue, root / "catalogue"):
-        os.chdir(own.root)
-        options = ("--fill", own.catalogue, *options)
-    words = [sys.executable, "-m", "local_kaggle", "--root", str(root), *options]
-    os.execv(sys.executable, words)  # noqa: S606 - our own arguments, and no shell
+    if not (values["fill"] or values["catalogue"]):
+        own = project.find_project(Path.cwd())
+        if _is_for(own.catalogue, values["root"] / "catalogue"):
+            os.chdir(own.root)
+            values["fill"] = own.catalogue
+    words = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    words += ["--json"] * as_json + ["--quiet"] * quiet
+    own_command = [sys.executable, "-m", "local_kaggle", *words]
+    os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell
 
 
 def _is_for(filling: str, catalogue: Path) -> bool:
