@@ -416,13 +416,13 @@ if head == "gradient" and head_rates:
 # The next cells draw augmented photos and the learning rate, then train.
 
 # %%
-from petals.data import augment as augmentation
+from petals.augment.augmentation import augmentation, augmented
 from petals.data import pipeline
 
 tuning = fine_tune != "none" and epochs and not stopped
 if tuning:
-    change = augmentation.augmentation(augment, mix)
-    look = augmentation.augmented(sample.images[:8], change, seed)
+    change = augmentation(augment, mix)
+    look = augmented(sample.images[:8], change, seed)
     display(run.figure(plots.augmentations(sample.images[:8], look), "augmentation"))
 
 # %% [markdown]
@@ -451,7 +451,7 @@ if tuning:
 # %%
 from functools import partial
 
-from petals.data.augment_layer import in_step
+from petals.augment.layer import in_step
 
 if tuning:
     on_device = in_step(classifier.model)  # where the photos are changed

@@ -41,11 +41,13 @@ ROOMS = {
             "settings": "errors",
             "kaggle": "",
             "accelerators": _ground,
-            "data": _ground,
+            "augment": _ground,
+            "data": f"{_ground} augment",
             "models": _ground,
-            "evaluation": f"{_ground} data accelerators",
-            "training": f"{_ground} data accelerators models evaluation",
-            "ahead_of_time": f"{_ground} settings data accelerators models evaluation training",
+            "evaluation": f"{_ground} augment data accelerators",
+            "training": f"{_ground} augment data accelerators models evaluation",
+            "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
+            "training",
             "comparison": f"{_ground} data evaluation",
             "plots": f"{_ground} data evaluation comparison",
             "run_folder": f"{_ground} versions data accelerators evaluation models plots",
@@ -89,8 +91,12 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep.config "
             "sweep.store sweep.workers sweep.report sweep.search wheels.session",
             "sweep.search": f"{_tools} reports sweep.config sweep.store sweep.workers sweep.report",
-            "commands": f"{_tools} pushes submissions datasets queue running reports start tpu "
-            "sweep.command",
+            "commands.options": "",
+            "commands.start": f"{_tools} commands.options start",
+            "commands.run": f"{_tools} commands.options running tpu",
+            "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
+            "commands.compare": f"{_tools} commands.options reports sweep.command",
+            "commands": f"{_tools} commands.start commands.run commands.kaggle commands.compare",
             "__main__": "commands",
             "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
             "sweep.backends sweep.search",

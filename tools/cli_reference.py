@@ -12,7 +12,7 @@ import click
 
 from kernelkit.commands import reference
 from kernelkit.commands.console import main as kernelkit
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 TOOLS = Path(__file__).resolve().parent
 
@@ -38,10 +38,10 @@ def _tools() -> dict[str, click.Command]:
 
 
 def _of_kernelkit(command: click.Command) -> str:
-    """`kernelkit NAME` of a command that stands in `kernelkit.commands.NAME`, or nothing."""
+    """`kernelkit NAME` of a command that stands in a room of `kernelkit.commands`, or nothing."""
     module = getattr(command.callback, "__module__", "")
     package, _, name = module.rpartition(".")
-    return f"kernelkit {name}" if package == "kernelkit.commands" else ""
+    return f"kernelkit {name}" if package.startswith("kernelkit.commands.") else ""
 
 
 @click.command(help=__doc__)
@@ -51,7 +51,7 @@ def _of_kernelkit(command: click.Command) -> str:
     default=TOOLS.parent / "docs" / "cli.md",
     help="The page (docs/cli.md).",
 )
-@reports_errors
+@exits_with_code
 def main(output: Path) -> None:
     from kernelkit.files import write_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.local import command as main
+from kernelkit.commands.start.local import command as main
 
 if __name__ == "__main__":
     main()

@@ -115,8 +115,8 @@ prepare_environment(chips)
 compiler = Compiler(chips)
 import jax
 from jax import ShapeDtypeStruct as Shape
-from petals.data.augment import augmentation
-from petals.data.augment_draws import COLUMNS
+from petals.augment.augmentation import augmentation
+from petals.augment.draws import COLUMNS
 change = augmentation(*sys.argv[2:])
 images = compiler._placed(Shape((128, 192, 192, 3), np.uint8), compiler._shared)
 changes = compiler._placed(Shape((128, len(COLUMNS)), np.float32), compiler._shared)

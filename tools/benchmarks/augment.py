@@ -64,11 +64,12 @@ def _training(classifier: Any, split: Any, num_classes: int, level: str) -> Any:
     """A function that trains for so many steps, compiled and with its buffers full."""
     import numpy as np
 
-    from petals.data import augment, pipeline
-    from petals.data.augment_layer import augmenting, in_step
+    from petals.augment.augmentation import augmentation
+    from petals.augment.layer import augmenting, in_step
+    from petals.data import pipeline
     from petals.training.compile import compile_model
 
-    change, on_device = augment.augmentation(level), in_step(classifier.model)
+    change, on_device = augmentation(level), in_step(classifier.model)
     model = augmenting(classifier.model, change) if change and on_device else classifier.model
     if model is classifier.model:  # compiled anew, it would trace its step again for each level
         from tensorflow import keras

@@ -43,8 +43,9 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     from tensorflow import keras
 
     from petals.accelerators.detect import detect
-    from petals.data import augment, pipeline, shards
-    from petals.data.augment_layer import in_step
+    from petals.augment.augmentation import augmentation
+    from petals.augment.layer import in_step
+    from petals.data import pipeline, shards
     from petals.evaluation.prediction import predict
     from petals.training.compile import set_seed
     from petals.training.fine_tune import fine_tune
@@ -60,7 +61,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     labels, ids = shards.labels_and_ids(held)
     pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
     plan.unfreeze()
-    change = augment.augmentation(plan.settings["augment"], plan.settings["mix"])
+    change = augmentation(plan.settings["augment"], plan.settings["mix"])
     on_device = in_step(network)
     history: list[dict[str, Any]] = []
     begun = time.process_time()

@@ -33,9 +33,10 @@ def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
 
 
 def _ratios(split: Any) -> dict[str, float]:
-    from petals.data import augment, pipeline
+    from petals.augment.augmentation import augmentation
+    from petals.data import pipeline
 
-    strong = augment.augmentation("strong")  # drawn by the host, done by the device
+    strong = augmentation("strong")  # drawn by the host, done by the device
     runs = {
         "decode": lambda: _decoding(split),
         "tutorial": lambda: tutorial(split),

@@ -1,5 +1,6 @@
-"""The commands of `kernelkit`, one a module; begin with `console`.
+"""The commands of `kernelkit`, one a module, in four rooms; begin with `console`.
 
-Each is a click command named `command`, which a tool of the repository may be as well. They
-import what they call when they are called, so that `--help` comes at once.
+Each module holds a click command named `command`, which may be a tool of the repository as well.
+It imports what it calls only when it is called, so that `--help` answers at once. A command may
+import `options` and what it calls, but no other room of commands.
 """

@@ -6,28 +6,29 @@ from importlib import import_module
 
 import click
 
-COMMANDS = (
-    "push",
-    "rehearse",
-    "resume",
-    "fetch",
-    "submit",
-    "status",
-    "quota",
-    "stop",
-    "queue",
-    "run",
-    "sweep",
-    "tpu",
-    "report",
-    "dataset",
-    "init",
-    "local",
-)
+# Each command's room, in the order in which the help shows the commands.
+COMMANDS = {
+    "push": "kaggle",
+    "rehearse": "kaggle",
+    "resume": "kaggle",
+    "fetch": "kaggle",
+    "submit": "kaggle",
+    "status": "kaggle",
+    "quota": "kaggle",
+    "stop": "kaggle",
+    "queue": "kaggle",
+    "run": "run",
+    "sweep": "compare",
+    "tpu": "run",
+    "report": "compare",
+    "dataset": "kaggle",
+    "init": "start",
+    "local": "start",
+}
 
 
 class Commands(click.Group):
-    """The commands, each of whose modules is imported when it is asked for."""
+    """The commands; the module of each is imported when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, in the order in which the help shows them."""
@@ -37,7 +38,9 @@ class Commands(click.Group):
         """The command of this name, None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"kernelkit.commands.{cmd_name}").command
+        command: click.Command = import_module(
+            f"kernelkit.commands.{COMMANDS[cmd_name]}.{cmd_name}"
+        ).command
         return command
 
 

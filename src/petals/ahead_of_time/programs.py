@@ -19,9 +19,9 @@ from tensorflow import keras
 
 from petals.accelerators import compilation, keras_backend
 from petals.accelerators.detect import POLICIES, Accelerator
-from petals.data.augment import augmentation
-from petals.data.augment_draws import COLUMNS
-from petals.data.augment_layer import CHANGES, IMAGE, augmenting
+from petals.augment.augmentation import CHANGES, IMAGE, augmentation
+from petals.augment.draws import COLUMNS
+from petals.augment.layer import augmenting
 from petals.data.classes import CLASSES
 from petals.data.source import find_source
 from petals.data.splits import Split

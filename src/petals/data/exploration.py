@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from petals.data import augment, inspection, pipeline, shards, tfrecords
+from petals.augment.augmentation import augmentation
+from petals.data import inspection, pipeline, shards, tfrecords
 from petals.data.splits import Split
 from petals.errors import DataError
 from petals.kaggle import cache_folder
@@ -118,7 +119,7 @@ def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> di
     is measured for about `seconds`.
     """
     batch_size = min(batch_size, split.count)
-    strong = augment.augmentation("strong")
+    strong = augmentation("strong")
 
     def training(on_device: bool = True, cache: bool = False) -> tf.data.Dataset:
         return pipeline.training(

@@ -17,9 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from petals.data.augment import Augmentation
-from petals.data.augment_layer import CHANGES, IMAGE
-from petals.data.augment_pixels import mirror
+from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
 from petals.data.shards import FEATURES
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
@@ -52,7 +50,7 @@ def training(
     keeps the decoded images in memory after the first pass; None = where they fit easily.
 
     With `augment`, the images are instead {"image": as they are, "changes": float32 (batch,
-    columns)}, for a model of `petals.data.augment_layer.augmenting`, and labels are mixed where it
+    columns)}, for a model of `petals.augment.layer.augmenting`, and labels are mixed where it
     mixes images; unless `on_device`, the images themselves are changed. What is drawn depends on
     the seed, the step and the image's number in the batch of all `hosts`, of which this pipeline
     gives part `host`.
@@ -224,8 +222,15 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
     """uint8 batches of a split in order, or their mirror images."""
     dataset = ordered(split, batch_size).map(lambda batch: batch["image"])
     if mirrored:
-        dataset = dataset.map(mirror, num_parallel_calls=AUTOTUNE)
+        dataset = dataset.map(_mirror, num_parallel_calls=AUTOTUNE)
     return dataset.prefetch(AUTOTUNE)
+
+
+def _mirror(images: tf.Tensor) -> tf.Tensor:
+    """Every image left to right; as rows of pixels, for which TensorFlow has a fast path."""
+    shape = tf.shape(images)
+    pixels = tf.reshape(images, [-1, shape[2], shape[3]])
+    return tf.reshape(tf.reverse(pixels, axis=[1]), shape)
 
 
 def views(

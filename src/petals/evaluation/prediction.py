@@ -10,8 +10,9 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import cluster, collectives, keras_backend
-from petals.data import augment, pipeline, shards
-from petals.data.augment_layer import augmenting, in_step
+from petals.augment.augmentation import Augmentation
+from petals.augment.layer import augmenting, in_step
+from petals.data import pipeline, shards
 from petals.data.splits import Split
 from petals.errors import SettingError
 
@@ -41,7 +42,7 @@ def predict(
     batch_size = split.batch_size(max(1, batch_size // here.count))
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
-    light, on_device = augment.Augmentation("light"), in_step(model)
+    light, on_device = Augmentation("light"), in_step(model)
     changing = augmenting(model, light) if tta > 2 and on_device else model
     for view in range(tta):
         if view < 2:
@@ -68,7 +69,7 @@ def predict_images(
     batch_size += -batch_size % keras_backend.replicas(model)
     missing = -len(images) % batch_size
     filled = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])
-    light, size = augment.Augmentation("light"), images.shape[1]
+    light, size = Augmentation("light"), images.shape[1]
     total: Any = 0.0
     for view in range(tta):
         seen = filled if view == 0 else filled[:, :, ::-1]

@@ -25,8 +25,9 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster, collectives
 from petals.accelerators.detect import Accelerator
-from petals.data import augment, pipeline, shards
-from petals.data.augment_layer import augmenting, in_step
+from petals.augment.augmentation import augmentation
+from petals.augment.layer import augmenting, in_step
+from petals.data import pipeline, shards
 from petals.data.splits import Split
 from petals.errors import StorageError
 from petals.kaggle import cache_folder, kept_folder
@@ -122,7 +123,7 @@ def _of_folder(
                 (run, pipeline.images(own, batch_size, mirrored=view == 1))
                 for view in range(min(views, 2))
             ]
-            if views > 2 and (change := augment.augmentation(level)):
+            if views > 2 and (change := augmentation(level)):
                 on_device = in_step(model) and not on_one_device
                 run = _predicting(augmenting(model, change)) if on_device else run
                 given += [

@@ -14,9 +14,9 @@ import numpy as np
 import tensorflow as tf
 
 from petals.accelerators import cluster, collectives, keras_backend
+from petals.augment.augmentation import Augmentation
+from petals.augment.layer import augmenting
 from petals.data import shards
-from petals.data.augment import Augmentation
-from petals.data.augment_layer import augmenting
 from petals.data.splits import Split
 from petals.errors import SettingError
 from petals.evaluation.prediction import predict

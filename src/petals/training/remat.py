@@ -17,7 +17,7 @@ from petals.accelerators import keras_backend
 
 # JAX operations whose results are kept where they are narrower than what goes in.
 NARROWING = ("conv_general_dilated", "dot_general", "reduce_window_max", "reduce_window_sum")
-NAMED = "name"  # the operation with which `petals.data.augment_layer` marks the augmented images
+NAMED = "name"  # the operation with which `petals.augment.layer` marks the augmented images
 
 
 def check_backend(backend: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.stop import command
+from kernelkit.commands.kaggle.stop import command
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel

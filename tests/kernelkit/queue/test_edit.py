@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.queue import command
+from kernelkit.commands.kaggle.queue import command
 from kernelkit.queue.edit import remove
 from kernelkit.queue.items import Queue
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.queue import command
+from kernelkit.commands.kaggle.queue import command
 from kernelkit.pushes.ledger import Ledger
 
 

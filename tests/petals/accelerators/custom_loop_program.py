@@ -46,7 +46,8 @@ def main(dataset: str, out: str) -> None:
     import tensorflow as tf
     from tensorflow import keras
 
-    from petals.data import augment, pipeline, shards
+    from petals.augment.augmentation import augmentation
+    from petals.data import pipeline, shards
     from petals.data.splits import Split
     from petals.models import backbones
     from petals.models.build import build, set_trainable
@@ -74,7 +75,7 @@ def main(dataset: str, out: str) -> None:
             train,
             BATCH,
             CLASSES,
-            augment=augment.augmentation("flip"),
+            augment=augmentation("flip"),
             on_device=False,
             seed=3,
             deterministic=True,

@@ -27,8 +27,9 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     import numpy as np
     from tensorflow import keras
 
-    from petals.data import augment, pipeline, shards
-    from petals.data.augment_layer import augmenting, in_step
+    from petals.augment.augmentation import augmentation
+    from petals.augment.layer import augmenting, in_step
+    from petals.data import pipeline, shards
     from petals.data.splits import Split
     from petals.evaluation.prediction import predict
     from petals.models import backbones, saved
@@ -53,7 +54,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     steps = train.count // BATCH
 
     def tune(model: Classifier, level: str = "none", **settings) -> dict:
-        change, on_device = augment.augmentation(level), in_step(model.model)
+        change, on_device = augmentation(level), in_step(model.model)
 
         def batches(step):
             return pipeline.training(
@@ -117,7 +118,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     def pictures(on_device: bool) -> np.ndarray:
         """What the models of three steps see."""
-        change = augment.augmentation("strong", "cutmix")
+        change = augmentation("strong", "cutmix")
         batches = (
             pipeline.training(
                 train,

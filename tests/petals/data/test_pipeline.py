@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from petals.data import augment, inspection, pipeline, shards, tfrecords
+from petals.augment.augmentation import augmentation
+from petals.data import inspection, pipeline, shards, tfrecords
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
 
@@ -32,7 +33,7 @@ def test_training_goes_on_for_ever_and_sees_every_image(splits):
 @pytest.mark.parametrize("limit", [0, 20])
 def test_the_same_seed_gives_the_same_batches(dataset, limit):
     split = Split.find(str(dataset), 32, "train", limit)
-    change = augment.augmentation("strong", "mixup")
+    change = augmentation("strong", "mixup")
 
     def batches(seed):
         made = pipeline.training(
@@ -116,7 +117,7 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
 
 @pytest.mark.parametrize("hosts", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hosts):
-    change = augment.augmentation("strong")
+    change = augmentation("strong")
 
     def drawn(seed=1, start=0, **part):
         made = pipeline.training(
@@ -141,7 +142,7 @@ def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hos
 
 
 def test_the_images_are_left_for_the_device_to_change(splits):
-    change = augment.augmentation("strong")
+    change = augmentation("strong")
     given = {"seed": 1, "deterministic": True}
     plain = pipeline.training(splits[0], 8, 3, **given)
     left = pipeline.training(splits[0], 8, 3, augment=change, **given)
@@ -151,7 +152,7 @@ def test_the_images_are_left_for_the_device_to_change(splits):
 
 def test_images_are_mixed_in_pairs(splits):
     with pytest.raises(SettingError, match=r"mix=cutmix with batches of 5: .* must be even"):
-        pipeline.training(splits[0], 5, 3, augment=augment.augmentation("none", "cutmix"))
+        pipeline.training(splits[0], 5, 3, augment=augmentation("none", "cutmix"))
 
 
 def test_settings_out_of_range(splits):

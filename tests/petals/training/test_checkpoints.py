@@ -9,7 +9,8 @@ import pytest
 from tensorflow import keras
 
 from petals import storage
-from petals.data import augment, pipeline, shards
+from petals.augment.augmentation import augmentation
+from petals.data import pipeline, shards
 from petals.errors import CheckpointError, StorageError
 from petals.models.build import build, set_trainable
 from petals.training import callbacks, schedules
@@ -47,7 +48,7 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **wat
     set_trainable(model, "all", freeze_batch_norm=False)
     kept = Checkpoints(run, {"seed": 0}, say=say)
     labels, _ = shards.labels_and_ids(splits[1])
-    change = augment.augmentation("light")
+    change = augmentation("light")
     watch = fine_tune(
         model,
         lambda start: pipeline.training(

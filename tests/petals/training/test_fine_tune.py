@@ -9,7 +9,8 @@ from tensorflow import keras
 
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import detect
-from petals.data import augment, pipeline, shards
+from petals.augment.augmentation import augmentation
+from petals.data import pipeline, shards
 from petals.data.folds import divided
 from petals.data.splits import Split
 from petals.errors import DataError, SettingError
@@ -242,7 +243,7 @@ def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False
             splits[0],
             10,
             3,
-            augment=augment.augmentation(level),
+            augment=augmentation(level),
             seed=1,
             on_device=False,
             deterministic=True,
@@ -351,7 +352,7 @@ def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch)
 @pytest.mark.long
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand):
-    change, histories = augment.augmentation("light", "mixup"), []
+    change, histories = augmentation("light", "mixup"), []
     for on_device in (False, True):
         set_seed(5)
         model = classifier()
@@ -378,7 +379,7 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
 
 
 def test_a_device_mixes_pairs(splits):
-    change = augment.augmentation("none", "cutmix")
+    change = augmentation("none", "cutmix")
     with pytest.raises(SettingError, match=r"5 images for each device: .* must be even"):
         tune(classifier(), splits, augment=change, batch_size=5)
 

@@ -18,8 +18,8 @@ from petals.accelerators import keras_backend
 keras_backend.choose("jax")
 import jax, numpy as np
 from tensorflow import keras
-from petals.data.augment import augmentation
-from petals.data.augment_layer import augmenting
+from petals.augment.augmentation import augmentation
+from petals.augment.layer import augmenting
 from petals.models.build import build, set_trainable
 from petals.training.compile import compile_model
 from petals.training.remat import rematerialising

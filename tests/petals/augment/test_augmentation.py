@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from petals.data import augment, resampling
-from petals.data.augment_draws import COLUMNS, Draw
-from petals.data.augment_levels import LEVELS, Strength
-from petals.data.augment_pixels import GREY
+from petals.augment import resampling
+from petals.augment.augmentation import GREY, augmentation
+from petals.augment.draws import COLUMNS, Draw
+from petals.augment.levels import LEVELS, Strength
 from petals.errors import SettingError
 
 KEY = tf.constant([3, 5], tf.int64)
@@ -29,14 +29,14 @@ def column(drawn, name):
 
 def changed(images, strength, monkeypatch, key=KEY, **given):
     monkeypatch.setitem(LEVELS, "test", strength)
-    change = augment.augmentation("test")
+    change = augmentation("test")
     drawn = change.draw(key, len(images), images.shape[1])
     return change.apply(tf.constant(images), drawn, **given).numpy(), drawn
 
 
 @pytest.mark.parametrize("level", ["flip", "crop", "light", "strong"])
 def test_levels_keep_shape_and_dtype_and_change_most_images(images, level):
-    change = augment.augmentation(level)
+    change = augmentation(level)
     out = change.apply(images, change.draw(KEY, 16, 48))
     assert (out.dtype, out.shape) == (tf.uint8, images.shape)
     moved = np.any(out.numpy() != images.numpy(), axis=(1, 2, 3)).mean()
@@ -44,7 +44,7 @@ def test_levels_keep_shape_and_dtype_and_change_most_images(images, level):
 
 
 def test_the_key_decides(images):
-    change = augment.augmentation("strong", "mixup")
+    change = augmentation("strong", "mixup")
     one, same, other = (change.draw(key, 16, 48).numpy() for key in (KEY, KEY, KEY + 1))
     assert (one == same).all()
     assert (one != other).any()
@@ -52,7 +52,7 @@ def test_the_key_decides(images):
 
 @pytest.mark.parametrize("names", NAMES)
 def test_each_way_gives_the_same_pictures(images, names):
-    change = augment.augmentation(*names)
+    change = augmentation(*names)
     drawn = change.draw(KEY, 16, 48)
     expected = change.apply(images, drawn).numpy().astype(int)
     dense, compiled = change.apply(images, drawn, dense=True), change.compiled()(images, drawn)
@@ -68,7 +68,7 @@ _ON_JAX = """
 import sys
 import jax, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from petals.data.augment import augmentation
+from petals.augment.augmentation import augmentation
 given = np.load(sys.argv[1])
 found, collectives = {}, ("all-gather", "all-reduce", "all-to-all", "collective-permute")
 for number, names in enumerate(%r):
@@ -89,7 +89,7 @@ np.savez(sys.argv[2], **found)
 
 @pytest.mark.long
 def test_jax_gives_tensorflows_pictures_on_any_number_of_devices(images, tmp_path):
-    changes = [augment.augmentation(*names) for names in NAMES]
+    changes = [augmentation(*names) for names in NAMES]
     drawn = {f"drawn{n}": c.draw(KEY, 16, 48).numpy() for n, c in enumerate(changes)}
     np.savez(tmp_path / "given.npz", images=images.numpy(), **drawn)
     flags = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
@@ -109,14 +109,14 @@ def test_jax_gives_tensorflows_pictures_on_any_number_of_devices(images, tmp_pat
 
 
 def test_none_is_nothing():
-    assert augment.augmentation("none") is None
+    assert augmentation("none") is None
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(SettingError, match="none, flip, crop, light, strong"):
-        augment.augmentation("lots")
+        augmentation("lots")
     with pytest.raises(SettingError, match="none, mixup, cutmix"):
-        augment.augmentation("none", "cut")
+        augmentation("none", "cut")
 
 
 def test_flip_mirrors(images, monkeypatch):
@@ -171,7 +171,7 @@ def test_no_draw_shifts_further_than_was_allowed_for(strength, monkeypatch):
     monkeypatch.setitem(LEVELS, "test", strength)
     size = 96
     half = (size - 1) / 2
-    drawn = augment.augmentation("test").draw(KEY, 20_000, size)
+    drawn = augmentation("test").draw(KEY, 20_000, size)
     for axis, bound in zip("xy", strength.shifted(size), strict=True):
         shift = np.abs(column(drawn, f"slope_{axis}")) * half
         assert shift.max() <= max(0, bound - 0.25)
@@ -219,7 +219,7 @@ def test_erasing_blanks_a_rectangle(images, monkeypatch):
 def test_labels_are_mixed_as_the_pixels_are(mix):
     values = np.arange(0, 256, 16, dtype=np.uint8)
     flat = tf.constant(np.broadcast_to(values[:, None, None, None], (16, 40, 40, 3)))
-    change = augment.augmentation("none", mix)
+    change = augmentation("none", mix)
     drawn = change.draw(KEY, 16, 40)
     images, labels = change.apply(flat, drawn), change.labels(tf.eye(16), drawn, 40).numpy()
     assert np.allclose(labels.sum(axis=1), 1, atol=1e-6)

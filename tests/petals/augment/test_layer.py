@@ -3,8 +3,8 @@ import pytest
 import tensorflow as tf
 from tensorflow import keras
 
-from petals.data import augment
-from petals.data.augment_layer import augmenting, in_step
+from petals.augment.augmentation import augmentation
+from petals.augment.layer import augmenting, in_step
 
 KEY = tf.constant([3, 5], tf.int64)
 
@@ -19,7 +19,7 @@ def seen():
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
 @pytest.mark.parametrize("dense", [False, True])
 def test_the_model_sees_what_augmentation_makes(seen, policy, dense):
-    change = augment.augmentation("strong", "mixup")
+    change = augmentation("strong", "mixup")
     images = np.random.default_rng(0).integers(0, 256, (6, 24, 24, 3)).astype(np.uint8)
     drawn = change.draw(KEY, 6, 24)
     expected = change.apply(tf.constant(images), drawn).numpy().astype(int)
@@ -37,7 +37,7 @@ def test_it_has_the_models_variables(seen):
     images = keras.Input((24, 24, 3), dtype="uint8")
     flat = keras.layers.Flatten()(keras.layers.Rescaling(1 / 255)(images))
     model = keras.Model(images, keras.layers.Dense(2)(flat))
-    found = augmenting(model, augment.augmentation("light"))
+    found = augmenting(model, augmentation("light"))
     assert [id(v) for v in found.weights] == [id(v) for v in model.weights]
     model.trainable = False
     assert not found.trainable_weights

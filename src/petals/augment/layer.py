@@ -8,10 +8,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow import keras
 
-from petals.data.augment import Augmentation
-from petals.data.augment_draws import COLUMNS
-
-IMAGE, CHANGES = "image", "changes"
+from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
+from petals.augment.draws import COLUMNS
 
 
 def augmenting(

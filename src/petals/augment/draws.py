@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from petals.data.augment_levels import SHAPES, Strength, affine
+from petals.augment.levels import SHAPES, Strength, affine
 
 ALPHA = 0.2  # of mixup's Beta distribution, as for ImageNet
-# What is drawn for an image. Slopes, scales and centres are those of `petals.data.resampling`;
+# What is drawn for an image. Slopes, scales and centres are those of `petals.augment.resampling`;
 # rectangles are (top, left, bottom, right) in pixels.
 COLUMNS = (
     "flip",

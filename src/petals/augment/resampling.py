@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from petals.data.array_ops import ArrayOps, of
+from petals.augment.arrays import ArrayOps, of
 
 PARTS = 4  # of a pixel, by which lines are shifted
 RADIX = 4  # choices of a step: each step moves the whole batch, and reads it once a choice

@@ -1,0 +1,1 @@
+"""Commands over many runs: `sweep` makes them, `report` shows them."""

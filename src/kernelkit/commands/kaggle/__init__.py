@@ -1,0 +1,1 @@
+"""Commands that push to Kaggle and bring results home; begin with `push`."""
