@@ -14,6 +14,7 @@ LOOK = """
 import os, subprocess, sys
 from pathlib import Path
 root = os.environ["KERNELKIT_INPUT_ROOT"]
+os.environ["PYTHON_COLORS"] = "0"  # Python 3.13 colours a child's traceback in a notebook
 print("input", sorted(p.as_posix() for p in Path(root).rglob("*.csv")))
 print("walked", [f for _, _, files in os.walk(root) for f in files])
 print("home", sorted(p.name for p in Path.home().iterdir() if not p.name.startswith(".")))
