@@ -26,7 +26,7 @@ from kernelkit.run_folders import kit_folder, run_folder
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
-Run = Mapping[str, Any]  # {"notebook": its path, "parameters": {name: value}}
+Run = Mapping[str, Any]  # {"notebook": its path, "parameters": {name: value}}, as JSON holds them
 
 
 @contextmanager
@@ -54,34 +54,39 @@ def chosen_folder(
         option = "--output" if output else "--name"
         raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
     runs = project.runs_here()
-    with ExitStack() as locks:
-        if output:
-            yield output
-        elif own_folder(runs) != runs:
-            # The first of several hosts holds the folder and sends the others the checkpoint.
-            yield runs / (name or _stamped(notebook))
-        elif name:
+    if output:
+        yield output
+    elif own_folder(runs) != runs:
+        # The first of several hosts holds the folder and sends the others the checkpoint.
+        yield runs / (name or _stamped(notebook))
+    elif name:
+        with ExitStack() as locks:
             if not _hold(runs / name, locks):
                 raise ParameterError(
                     f"another command runs in {runs / name}: wait for its end, or choose another "
                     "--name"
                 )
             yield runs / name
-        else:
-            run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
-            run = json.loads(json.dumps(run))  # as it will be read
-            folder = None if fresh else _cut_off(runs, run, locks)
-            if folder:
-                print(
-                    f"continuing in {folder}, where the same run was cut off; --fresh starts a "
-                    "new one",
-                    flush=True,
-                )
-            folder = folder or _new(runs / _stamped(notebook), locks)
-            _write(folder, run, over=False)
+    else:
+        run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
+        with _cut_off_or_new(runs, json.loads(json.dumps(run)), fresh=fresh) as folder:
             yield folder
-            metrics = run_folder.metrics(folder) or {}
-            _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+
+
+@contextmanager
+def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
+    with ExitStack() as locks:
+        folder = None if fresh else _cut_off(runs, run, locks)
+        if folder:
+            print(
+                f"continuing in {folder}, where the same run was cut off; --fresh starts a new one",
+                flush=True,
+            )
+        folder = folder or _new(runs / _stamped(run["notebook"]), locks)
+        _write(folder, run, over=False)
+        yield folder
+        metrics = run_folder.metrics(folder) or {}
+        _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
 
 
 def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
@@ -122,7 +127,7 @@ def _new(first: Path, locks: ExitStack) -> Path:
     raise AssertionError("itertools.count has no end")
 
 
-def _stamped(notebook: Path) -> str:
+def _stamped(notebook: Path | str) -> str:
     """A folder's name: the notebook's and the time."""
     return f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
 
