@@ -148,7 +148,7 @@ def timing():
 IN_ONE_PROCESS = """\
 import json, time
 names = {"__name__": "__main__"}
-for cell in json.load(open("../source.ipynb"))["cells"]:
+for cell in json.load(open("../src/source.ipynb"))["cells"]:
     if cell["cell_type"] == "code":
         exec(compile(cell["source"], "cell", "exec"), names)
 time.sleep(0.15)  # long enough to be seen running
