@@ -161,14 +161,14 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit.run_folders import run_folder
+    from kernelkit.reports import pushed
     from local_kaggle.execution import running
 
     def command(python, kernel_type, language):
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)
-    monkeypatch.setattr(run_folder, "report", lambda folder, *_: folder / "report.html")
+    monkeypatch.setattr(pushed, "report", lambda folder, *_: folder / "report.html")
 
 
 @pytest.fixture
