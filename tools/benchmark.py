@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 NAMES = (
     "pipeline",
@@ -52,7 +52,7 @@ ON_REQUEST = ("tpu",)  # takes hours
     default=sys.executable,
     help="For kernelkit: the Python that its wheel is installed for; this one by default.",
 )
-@reports_errors
+@exits_with_code
 def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, python: Path) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     given = {"photos": photos, "weights": weights, "python": python}

@@ -12,7 +12,7 @@ import click
 
 from kernelkit.commands import reference
 from kernelkit.commands.console import main as kernelkit
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 TOOLS = Path(__file__).resolve().parent
 
@@ -51,7 +51,7 @@ def _of_kernelkit(command: click.Command) -> str:
     default=TOOLS.parent / "docs" / "cli.md",
     help="The page (docs/cli.md).",
 )
-@reports_errors
+@exits_with_code
 def main(output: Path) -> None:
     from kernelkit.files import write_text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 DATA_PROBLEMS = 11
 
@@ -55,7 +55,7 @@ def main() -> None: ...
     help="Keep the middle square, or squeeze the whole photo into it.",
 )
 @click.option("--shards", default=0, help="Files a split; 0 = as many as suit the data.")
-@reports_errors
+@exits_with_code
 def write(
     photos: Path,
     output: Path,
@@ -95,7 +95,7 @@ def write(
 
 @main.command()
 @click.argument("root", type=click.Path(path_type=Path))
-@reports_errors
+@exits_with_code
 def inspect(root: Path) -> None:
     """Read every record under ROOT: counts, classes, sizes, and all that is wrong.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 from picturing.readme import draw
 
 
@@ -28,7 +28,7 @@ from picturing.readme import draw
 @click.option(
     "--into", type=click.Path(path_type=Path), default=Path("docs"), help="The pictures' folder."
 )
-@reports_errors
+@exits_with_code
 def main(command: tuple[str, ...], title: str, sweep: Path, into: Path) -> None:
     for path in draw(command, title, sweep, into):
         click.echo(f"{path}: {path.stat().st_size / 1000:.0f} kB")

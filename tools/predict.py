@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command(help=__doc__)
@@ -44,7 +44,7 @@ from kernelkit.terminal.cli import reports_errors
     type=click.Path(path_type=Path),
     help="A new folder for the model as a TensorFlow SavedModel.",
 )
-@reports_errors
+@exits_with_code
 def main(
     model: str,
     photos: tuple[str, ...],

@@ -36,7 +36,7 @@ class KernelkitError(Exception):
     """Base of all errors raised on purpose; the message names the next step."""
 
     exit_code = 1
-    reported = False  # whether an event has carried the message already
+    announced = False  # whether an event has carried the message already
 
 
 class ParameterError(KernelkitError):

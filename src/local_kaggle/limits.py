@@ -10,6 +10,7 @@ from kernelkit.machines import LIMITS as KAGGLE
 from kernelkit.machines import Kind
 
 HOUR = 3600.0
+MEMORY: Mapping[Kind, float] = {"cpu": 30e9, "gpu": 30e9, "tpu": 405e9}
 
 
 def _sessions() -> dict[Kind, int]:
@@ -34,6 +35,8 @@ class ServerLimits:
 
     sessions          batch sessions alive at once (queued ones counted), per accelerator
     session_seconds   the longest session, per accelerator; past it the run is killed
+    memory_bytes      of all processes of a session, per accelerator; past it the run is killed
+    working_bytes     of all files in /kaggle/working, likewise
     weekly_seconds    accelerator time a week (it starts on Saturday, 00:00 UTC)
     source_bytes      a notebook of this size or more is refused
     page_size         entries a page where the request names none
@@ -53,6 +56,8 @@ class ServerLimits:
 
     sessions: Mapping[Kind, int] = field(default_factory=_sessions)
     session_seconds: Mapping[Kind, float] = field(default_factory=_session_seconds)
+    memory_bytes: Mapping[Kind, float] = field(default_factory=lambda: dict(MEMORY))
+    working_bytes: float = 20e9
     weekly_seconds: Mapping[Kind, float] = field(default_factory=_weekly_seconds)
     source_bytes: int = 1_000_000
     page_size: int = 20

@@ -9,7 +9,7 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.project import find_project
-from kernelkit.terminal.events import Reporter, minutes
+from kernelkit.terminal.events import Events, minutes
 from kernelkit.tpu import check
 from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.figures import GIB, CompiledProgram
@@ -119,11 +119,11 @@ def compiled(backbone: str, size: int) -> dict[str, Any]:
         "augment": AUGMENT,
     }
     values = check.values_of(project, NOTEBOOK, asked)
-    machine, report = machine_named(MACHINE), Reporter()
+    machine, events = machine_named(MACHINE), Events()
     try:
-        found = check.compiled(project, values, machine, report, [check.TRAINING])
+        found = check.compiled(project, values, machine, events, [check.TRAINING])
     finally:
-        report.end()
+        events.end()
     if not found.programs:
         raise KernelkitError(f"{backbone} at {size} px has no training step")
     return {**found.programs[0].facts, "augment": AUGMENT}

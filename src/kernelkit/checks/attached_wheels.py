@@ -47,7 +47,7 @@ def find(context: PushContext, project: Project) -> WheelSet | None:
     """
     if not project.wheels:
         return None
-    target = ThisPython() if context.report.rehearsal else KagglesPython()
+    target = ThisPython() if context.events.rehearsal else KagglesPython()
     return find_wheels(project.wheels, target, context.runs)
 
 
@@ -63,16 +63,16 @@ def attach(
     found = find(context, project)
     if found is None:
         return planned, None
-    brought = found.modules | (_installed(project) if context.report.rehearsal else set())
+    brought = found.modules | (_installed(project) if context.events.rehearsal else set())
     new = tuple(preflight.lacking(planned.request, brought))
     for finding in new:
-        context.report(finding.level, finding.text)
+        context.events(finding.level, finding.text)
     planned = replace(planned, findings=(*planned.findings, *new))
     if not found.wheels:
-        context.report("wheels", f"{found.words} holds {', '.join(project.wheels)} already")
+        context.events("wheels", f"{found.words} holds {', '.join(project.wheels)} already")
         return planned, None
     reference = f"{kaggle.username}/{project.wheels_name}-{found.digest[:8]}"
-    context.report(
+    context.events(
         "wheels",
         f"{found} for {found.words}, {size_of(found.bytes)}: attached as {reference}",
         ref=reference,

@@ -37,16 +37,16 @@ def with_account(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
 
     At a rehearsal any owner is replaced by the local Kaggle's user.
     """
-    context.report.keep_secret(kaggle.connection.secrets)
+    context.events.keep_secret(kaggle.connection.secrets)
     if kaggle.connection.rehearses:
-        context.report.rehearsal = True
+        context.events.rehearsal = True
         planned = planned.owned_by(kaggle.username, anyone=True)
     planned = planned.owned_by(kaggle.username)
     secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
     known = set(planned.findings)
     new = tuple(f for f in preflight.leaking(planned.request, secrets) if f not in known)
     for finding in new:
-        context.report(finding.level, finding.text)
+        context.events(finding.level, finding.text)
     return replace(planned, findings=(*planned.findings, *new))
 
 
@@ -64,7 +64,7 @@ def account_status(
 ) -> AccountStatus:
     """The state of the account for this plan; raises what `check_room` raises."""
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    last = context.ledger.last(rehearsal=context.report.rehearsal, kernel=str(kernel))
+    last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
     return check_room(
         kaggle,
         kernel,
@@ -79,13 +79,13 @@ def account_status(
 def tell(context: PushContext, planned: Plan, found: AccountStatus) -> None:
     """Report the findings of the account's check, and the machine that the plan asks for."""
     for finding in found.findings:
-        context.report(finding.level, finding.text)
+        context.events(finding.level, finding.text)
     left = f", {found.quota.left:.1f} h of quota left" if found.quota else ""
     machine = planned.metadata.machine
     longest = hours(planned)
     time = f"{longest:.1f} h" if longest >= 1 else f"{60 * longest:.3g} min"
     words = f"{machine.words} for at most {time}{left}"
-    context.report("machine", words, shape=machine.shape)
+    context.events("machine", words, shape=machine.shape)
 
 
 def hours(planned: Plan) -> float:
@@ -103,7 +103,7 @@ def continuing(context: PushContext, planned: Plan, kaggle: Kaggle) -> Plan:
         raise failure.error() from None
     if last is None:
         raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
-    context.report("continues", f"with what the last complete version of {kernel} left")
+    context.events("continues", f"with what the last complete version of {kernel} left")
     return planned.continuing()
 
 

@@ -31,8 +31,8 @@ def look(context: PushContext, planned: Plan, asked: bool) -> Plan:
         return planned  # the runs that a notebook starts have notebooks and parameters of their own
     if asked or project.tpu.before_push:
         preflight.stop_on_errors(planned.findings)
-        found = check.compiled(project, planned.request.parameters, machine, context.report)
-        check.tell(found, context.report)
+        found = check.compiled(project, planned.request.parameters, machine, context.events)
+        check.tell(found, context.events)
         check.stop_where_it_does_not_fit(found)
         return planned
     if context.local:  # a rehearsal spends no quota
@@ -57,7 +57,7 @@ def _last_time(context: PushContext, planned: Plan, machine: TpuMachine) -> Plan
         found = kept.find(project, kept.last_key(values, machine), machine)
         since = ", before the sources changed"
     if found is None:
-        context.report(
+        context.events(
             "tpu",
             "this program was not checked with the TPU's compiler: "
             f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
@@ -66,7 +66,7 @@ def _last_time(context: PushContext, planned: Plan, machine: TpuMachine) -> Plan
     checked = f"checked with the TPU's compiler on {found.date}{since}"
     refused = next((program for program in found.programs if not program.fits), None)
     if refused is None:
-        context.report("tpu", f"{checked}: it fits a {machine.name}")
+        context.events("tpu", f"{checked}: it fits a {machine.name}")
         return planned
     finding = warning(f"{checked}: {refused.verdict}")
     return replace(planned, findings=(*planned.findings, finding))

@@ -63,7 +63,7 @@ def push_dataset(
             dataset_state.await_ready(context, kaggle, reference, minutes * 60)
         except Failure as failure:
             raise failure.error() from None
-    context.report(
+    context.events(
         "dataset", f'{reference} is ready: "dataset_sources": ["{reference}"]', ref=reference
     )
     return reference
@@ -123,7 +123,7 @@ def upload(context: PushContext, kaggle: Kaggle, slug: str, entries: list[Path],
         tokens = list(pool.map(lambda e: _send(context, kaggle, e, Path(scratch)), entries))
     make = _creation if before is None else _addition
     version = _once(kaggle, slug, before, make(kaggle, slug, tokens, notes))
-    context.report("uploaded", f"{reference} version {version}", version=version)
+    context.events("uploaded", f"{reference} version {version}", version=version)
     return reference
 
 
@@ -139,7 +139,7 @@ def _send(context: PushContext, kaggle: Kaggle, entry: Path, scratch: Path) -> s
         api = kaggle.connection.services.blobs.blob_api_client
         place = kaggle.repeated("StartBlobUpload", lambda: api.start_blob_upload(request))
         uploads.send(kaggle, place.create_url, file)
-        context.report("sent", f"{file.name}, {size_of(request.content_length)}")
+        context.events("sent", f"{file.name}, {size_of(request.content_length)}")
         return str(place.token)
 
 

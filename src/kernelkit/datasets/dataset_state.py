@@ -43,7 +43,7 @@ def await_ready(context: PushContext, kaggle: Kaggle, reference: str, seconds: f
             return
         if state in USELESS:
             raise RefusedError(f"Kaggle could not make {reference} usable: it is {state}")
-        context.report("progress", f"{reference}: {state.replace('_', ' ')}")
+        context.events("progress", f"{reference}: {state.replace('_', ' ')}")
         clock.sleep(context.timing.patience.poll)
     raise NetworkError(
         f"{reference} is not ready yet: see https://www.kaggle.com/datasets/{reference}"

@@ -107,17 +107,17 @@ def push_kernel(
     except KernelkitError as error:
         _end(context, error)
     finally:
-        context.report.end()
+        context.events.end()
 
 
 def _end(context: PushContext, error: KernelkitError) -> NoReturn:
     """Raise the same error without any secret in it; programs get the error as an event too."""
-    message = context.report.clear(str(error))
-    if context.report.as_json:
-        context.report("error", message, exit_code=error.exit_code)
-    message = f"[rehearsal] {message}" if context.report.rehearsal else message
+    message = context.events.clear(str(error))
+    if context.events.as_json:
+        context.events("error", message, exit_code=error.exit_code)
+    message = f"[rehearsal] {message}" if context.events.rehearsal else message
     cleared = type(error)(message)
-    cleared.reported = context.report.as_json
+    cleared.announced = context.events.as_json
     raise cleared from None
 
 
@@ -158,14 +158,14 @@ def _push(
                 if stays:
                     push = context.ledger.update(push, stays=list(stays))
             if not wait:
-                context.report("left", f"not waiting. {context.how_to_resume(push)}")
+                context.events("left", f"not waiting. {context.how_to_resume(push)}")
                 return None
             text = planned.request.bundle.text
             return follow.follow(context, kaggle, push, output, text, account.quota, submit)
     except (CredentialsError, NetworkError) as error:
         if not dry_run:
             raise
-        context.report("warning", f"the online checks were left out: {error}")
+        context.events("warning", f"the online checks were left out: {error}")
         _end_dry_run(context, planned)
         return None
 
@@ -177,7 +177,7 @@ def _report_bundle(context: PushContext, planned: Plan) -> None:
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
     size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
-    context.report(
+    context.events(
         "bundle",
         f"{planned.metadata.code_file.name}{carried}, {git}, {size}",
         bytes=bundle.size,
@@ -188,17 +188,17 @@ def _report_bundle(context: PushContext, planned: Plan) -> None:
     )
     if bundle.parameters:
         message = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
-        context.report("set", message)
+        context.events("set", message)
     for finding in planned.findings:
         if finding.level != "error":  # an error ends the push, and the exception carries its text
-            context.report(finding.level, finding.text)
+            context.events(finding.level, finding.text)
 
 
 def _end_dry_run(context: PushContext, planned: Plan) -> None:
     """End a dry run: report the request, then raise the errors that would have stopped it."""
     shown = {name: value for name, value in planned.save_fields.items() if name != "text"}
     lines = "\n".join(f"{name} = {value!r}" for name, value in shown.items())
-    context.report("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)
+    context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)
     preflight.stop_on_errors(planned.findings)
 
 

@@ -22,7 +22,7 @@ from kernelkit.pushes.ledger import Ledger, Push
 from kernelkit.pushes.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
-from kernelkit.terminal.events import Reporter, from_here, minutes, secrets_of_environment
+from kernelkit.terminal.events import Events, from_here, minutes, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
 LAST = "last"  # as a reference: the ledger's last push
@@ -36,7 +36,7 @@ class PushContext:
     """
 
     runs: Path
-    report: Reporter
+    events: Events
     timing: Timing
     local: Path | None = None
     catalogue: str = ""
@@ -54,7 +54,7 @@ class PushContext:
 
         Raises `ParameterError` before that where `reference` is "last" and all were rehearsals.
         """
-        real = self.report.rehearsal or self.ledger.of("", rehearsal=False)
+        real = self.events.rehearsal or self.ledger.of("", rehearsal=False)
         if reference == LAST and not real and self.ledger.pushes():
             raise ParameterError(
                 f"nothing was pushed to Kaggle: {from_here(self.ledger.path)} holds rehearsals "
@@ -62,16 +62,16 @@ class PushContext:
                 "elsewhere is named as OWNER/SLUG/N"
             )
         with self.connect() as kaggle:
-            self.report.keep_secret(kaggle.connection.secrets)
-            self.report.rehearsal = kaggle.connection.rehearses
+            self.events.keep_secret(kaggle.connection.secrets)
+            self.events.rehearsal = kaggle.connection.rehearses
             yield kaggle
 
     def _tell_filling(self, line: str) -> None:
         if live_line.is_step(line):
-            self.report("progress", f"making what the rehearsal reads, once: {line.strip()}")
+            self.events("progress", f"making what the rehearsal reads, once: {line.strip()}")
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
-        self.report(
+        self.events(
             "retrying",
             f"{failure.method} ({failure.kind.value}): asking again in {minutes(seconds)}",
         )
@@ -79,7 +79,7 @@ class PushContext:
     @property
     def ledger(self) -> Ledger:
         """The repository's ledger of pushes."""
-        return Ledger(self.runs / LEDGER, self.report.clear)
+        return Ledger(self.runs / LEDGER, self.events.clear)
 
     def folder(self, push: Push) -> Path:
         """The folder for a push's outputs when no other is named."""
@@ -108,7 +108,7 @@ class PushContext:
         key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
         def busy() -> None:
-            self.report("waiting", f"another command {doing}: going on when it is done")
+            self.events("waiting", f"another command {doing}: going on when it is done")
 
         return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
 
@@ -176,7 +176,7 @@ def in_project(
 ) -> PushContext:
     """The surroundings of a command in this project; the options are those of `CommandOptions`."""
     rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
-    report = Reporter(
+    events = Events(
         stream,
         as_json=as_json,
         quiet=quiet,
@@ -186,7 +186,7 @@ def in_project(
     folder = runs or project.root / RUNS
     server = folder / "local_kaggle" if local else None
     limits = timing or (REHEARSAL if rehearsal else KAGGLE)
-    return PushContext(folder, report, limits, server, root=project.root)
+    return PushContext(folder, events, limits, server, root=project.root)
 
 
 FILLED = ".filled"  # in the catalogue: the commands that were run, a line each, as `_filling`

@@ -61,11 +61,11 @@ def fetch_push(
         folder = folder or push_kernel(resume=title, output=output, **options)
     except KernelkitError as error:
         if summary:
-            markdown.append(summary, markdown.failure(title, context.report.clear(str(error))))
+            markdown.append(summary, markdown.failure(title, context.events.clear(str(error))))
         raise
     folder = folder or context.folder(push)
     if summary:
-        markdown.append(summary, context.report.clear(markdown.table(folder, title)))
+        markdown.append(summary, context.events.clear(markdown.table(folder, title)))
     return folder
 
 
@@ -153,16 +153,16 @@ def _some(
     with context.alone_in(named):
         folder, _ = claims.claim(named, mine, chosen=output is not None)
         claims.settle(folder, mine)
-        run_folder.keep(folder, outputs.log, stored.text, context.report.clear)
+        run_folder.keep(folder, outputs.log, stored.text, context.events.clear)
         until = begun + context.timing.fetch_seconds
         try:
             fetched = fetch(
                 kaggle, kernel, version, folder, outputs=outputs, until=until, only=only
             )
         except OutputsError as error:
-            raise OutputsError(context.report.clear(str(error))) from None
+            raise OutputsError(context.events.clear(str(error))) from None
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
-    context.report(
+    context.events(
         "fetched",
         f"{len(fetched.files)} of {len(outputs.files)} files, {size_of(fetched.bytes)} in {took}: "
         f"{from_here(folder)}",

@@ -78,7 +78,7 @@ def follow(
     with context.alone_in(folder):  # another command may wait for the same run
         mine = replace(mine, session=claims.session_of(ended.outputs.log))
         _tell_aside(context, folder, claims.settle(folder, mine))
-        run_folder.keep(folder, ended.outputs.log, text, context.report.clear)
+        run_folder.keep(folder, ended.outputs.log, text, context.events.clear)
         if not ended.complete:
             _failed(context, kaggle, push, folder, ended, ended.outputs, text)
         _fetch(context, kaggle, push, folder, ended.outputs)
@@ -88,7 +88,7 @@ def follow(
         _submit(context, kaggle, push, folder, submit, once=submit_once)
     else:
         following = context.what_next(push)
-        context.report("next", "\n".join(following), commands=following)
+        context.events("next", "\n".join(following), commands=following)
     return folder
 
 
@@ -98,7 +98,7 @@ def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None)
         kernel_of(push),
         push.version or 0,
         accelerator=machines.named(push.accelerator or "cpu").kind,
-        emit=context.report,
+        emit=context.events,
         resume=context.how_to_resume(push),
         outlives=not context.local,
         timeout_minutes=push.timeout_minutes,
@@ -116,7 +116,7 @@ def _wait(context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None)
 
 def _tell_aside(context: PushContext, folder: Path, aside: Path | None) -> None:
     if aside:
-        context.report(
+        context.events(
             "set aside",
             f"{from_here(folder)} held what may be another run's: it is now in {from_here(aside)}",
             folder=str(aside),
@@ -139,14 +139,14 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
     except OutputsError as error:
         raise OutputsError(f"{error}\n{context.how_to_fetch(push)}") from None
     took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
-    context.report(
+    context.events(
         "fetched",
         f"{len(fetched.files)} files, {size_of(fetched.bytes)} in {took}: {from_here(folder)}",
         files=dict(fetched.files),
         folder=str(folder),
     )
     if fetched.stayed:
-        context.report(
+        context.events(
             "stays",
             f"{len(fetched.stayed)} files, {size_of(sum(fetched.stayed.values()))}, are of use in "
             f"sessions only: {invocation.command('fetch')} {push.reference} --only "
@@ -171,10 +171,10 @@ def _failed(
     try:
         _fetch(context, kaggle, push, folder, listed)
     except OutputsError as error:  # the run's own failure is raised below
-        context.report("warning", str(error))
+        context.events("warning", str(error))
     failure = failure_in(listed.log, text)
     if failure:
-        context.report("failure", str(failure), cell=failure.cell, traceback=failure.traceback)
+        context.events("failure", str(failure), cell=failure.cell, traceback=failure.traceback)
     _report(context, push, folder, text)
     kind, message = of_traceback(failure.traceback) if failure else (RunFailedError, "")
     log = from_here(kit_folder.path(folder, kit_folder.LOG_TEXT))
@@ -189,17 +189,17 @@ def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
     """Show the measures, write the report, and compare the machine with the one asked for."""
     metrics = run_folder.metrics(folder)
     if metrics:
-        context.report(
+        context.events(
             "metrics", run_folder.summary(metrics, project.shown(folder)), metrics=metrics
         )
         if metrics.get("stopped") == run_folder.OUT_OF_TIME:
-            context.report("stopped", f"it ran out of time. {context.how_to_continue()}")
+            context.events("stopped", f"it ran out of time. {context.how_to_continue()}")
     _report(context, push, folder, text)
     if metrics and push.accelerator and run_folder.names_device(metrics):
         run_folder.check_accelerator(metrics, push.accelerator, rehearsal=push.rehearsal)
     elif push.accelerator not in ("", "cpu"):
         left = "names no device in" if metrics else "left no"
-        context.report(
+        context.events(
             "warning",
             f"the run {left} {run_folder.METRICS}: whether it had a {push.accelerator.upper()} "
             'cannot be checked. {"device": {"kind": "gpu"}}, or "tpu" or "cpu", as the run finds '
@@ -209,11 +209,11 @@ def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
 
 def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
     title = f"{push.kernel} version {push.version}" + (" (rehearsal)" if push.rehearsal else "")
-    path, why = run_folder.report_or_why(folder, title, text, context.report.clear)
+    path, why = run_folder.report_or_why(folder, title, text, context.events.clear)
     if path:
-        context.report("report", from_here(path), path=str(path))
+        context.events("report", from_here(path), path=str(path))
     else:
-        context.report("warning", f"no report: {why}")
+        context.events("warning", f"no report: {why}")
 
 
 def _submit(

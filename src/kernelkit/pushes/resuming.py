@@ -29,7 +29,7 @@ def resume(
     """
     with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
-        context.report("resumed", f"{push.kernel} version {push.version}")
+        context.events("resumed", f"{push.kernel} version {push.version}")
         owner, slug = push.kernel.split("/")
         try:
             stored = kaggle.stored(Kernel(owner, slug), push.version)
@@ -44,16 +44,16 @@ def resume(
 
 
 def _last(context: PushContext, kaggle: Kaggle) -> Push:
-    pushes = context.ledger.of("", rehearsal=context.report.rehearsal)
+    pushes = context.ledger.of("", rehearsal=context.events.rehearsal)
     if pushes and not pushes[-1].version:
         with context.alone_with(pushes[-1].kernel):
             look_after_cut_off(context, kaggle, kernel_of(pushes[-1]))
-        cut_off = context.ledger.of("", rehearsal=context.report.rehearsal)[-1]
+        cut_off = context.ledger.of("", rehearsal=context.events.rehearsal)[-1]
         if not cut_off.version:
-            context.report(
+            context.events(
                 "warning", f"the last push of {cut_off.kernel} made no version: push again"
             )
-    push = context.ledger.last(rehearsal=context.report.rehearsal)
+    push = context.ledger.last(rehearsal=context.events.rehearsal)
     if not push:
         raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
     return push
@@ -68,7 +68,7 @@ def earlier(
     kernel, version = named(reference)
     kind = machines.named(accelerator).kind if accelerator else ""
     known = context.ledger.find(kernel, version)
-    return known or Push(kernel, "", "", kind, version=version, rehearsal=context.report.rehearsal)
+    return known or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)
 
 
 def named(reference: str) -> tuple[str, int]:

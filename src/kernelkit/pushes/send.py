@@ -35,7 +35,7 @@ def send(
         parameters=dict(bundle.parameters),
         timeout_minutes=planned.request.timeout_minutes,
         competition=next(iter(planned.metadata.sources("competition")), None),
-        rehearsal=context.report.rehearsal,
+        rehearsal=context.events.rehearsal,
         bundle=bundle.content,
         queued=queued,
     )
@@ -60,7 +60,7 @@ def send(
     push = context.ledger.update(
         push, version=saved.version, state=ledgers.QUEUED, resent_after=saved.resent_after
     )
-    context.report(
+    context.events(
         "pushed",
         f"{kernel} version {saved.version}: {saved.url}",
         kernel=str(kernel),
@@ -75,7 +75,7 @@ def send(
 def tell_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:
     """Say that a push which was sent again runs more than once."""
     for version in twins:
-        context.report(
+        context.events(
             "warning",
             f"{push.kernel} version {version} is this push too: it arrived after it had been sent "
             f"again as version {push.version}. Both run and use quota; Kaggle stops a run only "
@@ -90,7 +90,7 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
     The caller holds `context.alone_with(kernel)`: another command's push that is just going out
     looks the same in the ledger. Raises what `Failure.error` gives.
     """
-    pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
+    pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
     for push in pushes:
         lost_last = push is pushes[-1] and push.state == ledgers.LOST
         if not push.version and (push.state == ledgers.SENDING or lost_last):
@@ -99,7 +99,7 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
 
 def _settle(context: PushContext, kaggle: Kaggle, kernel: Kernel, push: Push) -> None:
     """Record which version a push without an answer made, or that it made none."""
-    pushes = context.ledger.of(str(kernel), rehearsal=context.report.rehearsal)
+    pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
     try:
         version = _version_of(kaggle, kernel, pushes, push)
     except Failure as failure:
@@ -108,7 +108,7 @@ def _settle(context: PushContext, kaggle: Kaggle, kernel: Kernel, push: Push) ->
         context.ledger.update(push, state=ledgers.LOST)
         return
     push = context.ledger.update(push, version=version, state=ledgers.QUEUED)
-    context.report(
+    context.events(
         "found",
         f"{push.reference}: the push was cut off while it was sent, and arrived",
         version=version,
@@ -143,7 +143,7 @@ def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
             f"fetches that{home}, or push all the same with --force"
         )
     if earlier and earlier.content == push.content and earlier.state == ledgers.UNFETCHED:
-        context.report(
+        context.events(
             "warning",
             f"identical to {earlier.reference}, whose outputs did not all come home: "
             f"{context.resuming(earlier)} fetches them without another run",
@@ -152,14 +152,14 @@ def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
 
 def _check_sources(context: PushContext, push: Push, saved: Saved) -> None:
     if saved.recovered:
-        context.report("warning", "Kaggle's answer was lost on the way, but the version arrived")
+        context.events("warning", "Kaggle's answer was lost on the way, but the version arrived")
     if saved.refused_tags:
-        context.report("warning", f"Kaggle does not know the keywords {list(saved.refused_tags)}")
+        context.events("warning", f"Kaggle does not know the keywords {list(saved.refused_tags)}")
     if not saved.refused_sources:
         return
     refused = ", ".join(saved.refused_sources)
     if saved.recovered:  # Kaggle may write a source in another form than was sent
-        context.report("warning", f"Kaggle does not list these sources: {refused}")
+        context.events("warning", f"Kaggle does not list these sources: {refused}")
         return
     context.ledger.update(push, state=ledgers.REFUSED)
     if context.local is not None:

@@ -36,7 +36,7 @@ def tell_status(
     if status is None:
         raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
     why = f": {status.message}" if status.message else ""
-    context.report(
+    context.events(
         "status",
         f"{push.reference}: {status.state}{why}",
         kernel=push.kernel,
@@ -81,7 +81,7 @@ def tell_quota(
             if quota is None:
                 continue
             left[kind] = quota.left
-            context.report(
+            context.events(
                 "quota",
                 f"{kind.upper()}: {quota.left:.1f} of {quota.allowed:.0f} hours are left this week",
                 kind=kind,

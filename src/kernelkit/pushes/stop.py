@@ -44,7 +44,7 @@ def stop(
         if status is None or not status.alive:
             state = status.state if status else "without a session"
             over = f"its session is over ({state})" if status else "it has no session"
-            context.report(
+            context.events(
                 "status",
                 f"{push.reference}: {over}, and nothing was deleted",
                 kernel=push.kernel,
@@ -54,17 +54,17 @@ def stop(
             )
             return False
         if not confirm(_warning(push, stored, status)):
-            context.report("left", f"{push.reference} goes on, and nothing was deleted")
+            context.events("left", f"{push.reference} goes on, and nothing was deleted")
             return False
         _delete(kaggle, kernel)
         _note(context, push)
         if kaggle.stored(kernel) is not None:
-            context.report(
+            context.events(
                 "warning",
                 f"Kaggle still shows {kernel}: look at "
                 f"https://www.kaggle.com/code/{kernel} whether its session has ended",
             )
-        context.report(
+        context.events(
             "stopped",
             f"{kernel} is deleted, and its session ends with it",
             kernel=push.kernel,
@@ -102,6 +102,6 @@ def _delete(kaggle: Kaggle, kernel: Kernel) -> None:
 
 def _note(context: PushContext, stopped: Push) -> None:
     """The ledger says of every open push of the kernel that it was stopped."""
-    for push in context.ledger.of(stopped.kernel, rehearsal=context.report.rehearsal):
+    for push in context.ledger.of(stopped.kernel, rehearsal=context.events.rehearsal):
         if push.state in OPEN:
             context.ledger.update(push, state=ledgers.STOPPED)

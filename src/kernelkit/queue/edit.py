@@ -50,7 +50,7 @@ def add(
     planned = plan.make(notebook, parameters, metadata, accelerator, timeout)
     for finding in planned.findings:
         if finding.level != "error":
-            context.report(finding.level, finding.text)
+            context.events(finding.level, finding.text)
     preflight.stop_on_errors(planned.findings)
     preflight.check_submission(planned.metadata, submit)
     attached_wheels.find(context, planned.request.project)  # now, and not when its turn comes
@@ -63,7 +63,7 @@ def add(
             )
     item = queue.add(planned, output, force=force, submit=submit, continues=continues)
     hint = f"{invocation.command('queue')} run"
-    context.report(
+    context.events(
         "queued",
         f"{item.number}: {_words(item)}. Push what is queued with: {hint}",
         number=item.number,
@@ -78,10 +78,10 @@ def listing(
     context = in_project(plan.here(None), **options)
     found = []
     for item in Queue(context.runs).items():
-        push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
+        push = item.push_in(context.ledger, rehearsal=context.events.rehearsal)
         state = _state(context, item)
         reference = f"  {push.reference}" if push and push.version else ""
-        context.report(
+        context.events(
             "status",
             f"{item.number}  {state}{reference}  {_words(item)}",
             number=item.number,
@@ -91,7 +91,7 @@ def listing(
         )
         found.append((item.number, state))
     if not found:
-        context.report("status", "the queue is empty")
+        context.events("status", "the queue is empty")
     return found
 
 
@@ -115,11 +115,11 @@ def remove(
             )
     for item in items:
         queue.remove(item)
-        context.report("removed", f"{item.number}: {_words(item)}", number=item.number)
+        context.events("removed", f"{item.number}: {_words(item)}", number=item.number)
 
 
 def _state(context: PushContext, item: QueuedPush) -> str:
-    return item.state_in(context.ledger, rehearsal=context.report.rehearsal)
+    return item.state_in(context.ledger, rehearsal=context.events.rehearsal)
 
 
 def _words(item: QueuedPush) -> str:

@@ -68,17 +68,17 @@ def work_off(
                 _work(context, item, wait=wait)
             except ITS_OWN as error:
                 failures.append(error)
-                context.report("failure", f"queued push {item.number}: {error}", number=item.number)
+                context.events("failure", f"queued push {item.number}: {error}", number=item.number)
     if failures:
         several = f"{len(failures)} queued pushes ended badly; the first: "
         message = f"{several if len(failures) > 1 else ''}{failures[0]}"
-        raise type(failures[0])(context.report.clear(message))
+        raise type(failures[0])(context.events.clear(message))
 
 
 def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
     """The first item with something to do that was not tried; others may add some meanwhile."""
     done = {item.added for item in tried}
-    rehearsal = context.report.rehearsal
+    rehearsal = context.events.rehearsal
     for item in Queue(context.runs).items():
         if item.added not in done and not item.is_over(context.ledger, rehearsal=rehearsal):
             return item
@@ -90,7 +90,7 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
     request = item.plan.request
     context = replace(context, catalogue=item.plan.catalogue, root=request.project.root)
     with context.asking() as kaggle:
-        rehearsal = context.report.rehearsal
+        rehearsal = context.events.rehearsal
         push, quota = item.push_in(context.ledger, rehearsal=rehearsal), None
         if push is None or not push.version:
             sent = _send(context, item, kaggle, wait=wait)
@@ -125,7 +125,7 @@ def _send(
     planned, wheels = attached_wheels.attach(context, planned, kaggle)
     attached_wheels.upload(context, kaggle, wheels)
     clock, patience = context.timing.clock, context.timing.patience
-    if item.state_in(context.ledger, rehearsal=context.report.rehearsal) == ledgers.SENDING:
+    if item.state_in(context.ledger, rehearsal=context.events.rehearsal) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
     pause, told, answered = patience.slow_poll, "", clock.now()
     while item in Queue(context.runs):
@@ -140,7 +140,7 @@ def _send(
         if not wait:
             raise StillRunningError(f"queued push {item.number} waits: {reason}")
         if reason != told:
-            context.report("waiting", f"queued push {item.number}: {reason}", number=item.number)
+            context.events("waiting", f"queued push {item.number}: {reason}", number=item.number)
         told = reason
         clock.sleep(pause)
         pause = min(patience.longest, 2 * pause)
@@ -154,7 +154,7 @@ def _send_now(
     kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
     with context.alone_with(str(kernel)):  # the checks hold until the push is sent
         look_after_cut_off(context, kaggle, kernel)
-        push = item.push_in(context.ledger, rehearsal=context.report.rehearsal)
+        push = item.push_in(context.ledger, rehearsal=context.events.rehearsal)
         if push and push.version:
             return push, None
         found = readiness.account_status(context, planned, kaggle)

@@ -23,7 +23,7 @@ from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders.unfinished import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, safe_text
-from kernelkit.terminal.events import Reporter, from_here
+from kernelkit.terminal.events import Events, from_here
 from kernelkit.terminal.live_line import NotebookOutput
 
 EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
@@ -51,15 +51,15 @@ class ExecutedRun:
         told = run_folder.summary(self.metrics, project.shown(self.folder))
         return told or duration(self.seconds)
 
-    def tell(self, report: Reporter) -> None:
+    def tell(self, events: Events) -> None:
         """Show the measures, the report, and the commands that lead on."""
         seen = self.report if self.report.is_file() else self.folder
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"{invocation.command('report')} {runs} --index  # all runs"
-        report("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
-        report("report", from_here(seen), path=str(seen), folder=str(self.folder))
-        report("next", index, commands=[index])
-        report.end()
+        events("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        events("report", from_here(seen), path=str(seen), folder=str(self.folder))
+        events("next", index, commands=[index])
+        events.end()
 
 
 def run_notebook(

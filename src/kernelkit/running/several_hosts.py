@@ -24,7 +24,7 @@ from kernelkit.errors import ParameterError, of_exit_code
 from kernelkit.reports import notebook_html
 from kernelkit.run_folders.unfinished import HOST_FOLDER, chosen_folder
 from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 LOG = "log.txt"
 GRACE = 15.0  # seconds in which the other hosts may report a lost host themselves
@@ -148,4 +148,4 @@ def _how(code: int | None) -> str:
 if __name__ == "__main__":
     request = json.loads(sys.argv[1])
     request["output"] = Path(request["output"])
-    reports_errors(run_notebook)(**request)
+    exits_with_code(run_notebook)(**request)

@@ -38,7 +38,7 @@ class EarlierTry:
 
 def tell_score(context: PushContext, competition: str, score: Score) -> None:
     """Show the score that a submission got."""
-    context.report(
+    context.events(
         "score",
         f"{score.public} in {competition} (submission {score.reference})",
         score=score.public,

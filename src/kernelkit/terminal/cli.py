@@ -40,7 +40,7 @@ UNWRITABLE = (
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
+def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
     """Turn errors that carry an `exit_code` into one message on stderr and that code.
 
     Works on any such exception, so that tools over either package can use it. For a command
@@ -75,10 +75,10 @@ def reports_errors(command: Callable[P, object]) -> Callable[P, None]:
             code = getattr(error, "exit_code", None)
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
-            if kwargs.get("as_json") and not getattr(error, "reported", False):
+            if kwargs.get("as_json") and not getattr(error, "announced", False):
                 event = {"event": "error", "text": str(error), "exit_code": code}
                 click.echo(json.dumps(event))
-            elif not getattr(error, "reported", False):
+            elif not getattr(error, "announced", False):
                 click.echo(f"error: {safe_text.plain(str(error))}", err=True)
             sys.exit(code)
 

@@ -2,8 +2,8 @@
 
 A terminal gets a line an event, one moving line of times and steps, and a box around the result;
 a CI log gets the same lines and the times once a minute. With `--json` each event is one JSON
-object a line, steps and libraries' notes too; with `--quiet` the reporter writes those of
-`RESULTS` alone. The reporter removes every known secret, and marks each line of a rehearsal.
+object a line, steps and libraries' notes too; with `--quiet` only those of
+`RESULTS` are written. Every known secret is removed, and marks each line of a rehearsal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RESULTS = frozenset(
 IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
 
 
-class Reporter:
+class Events:
     """Writes events to a stream; call it with the event's name, its sentence and its facts."""
 
     def __init__(

@@ -11,7 +11,7 @@ from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, Pre
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
-from kernelkit.terminal.events import Reporter
+from kernelkit.terminal.events import Events
 from kernelkit.tpu import environment, kept
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.tpu.compiling import compile_programs
@@ -38,23 +38,23 @@ def check_tpu(
     `largest_batch` searches for the largest batch a replica as well. Raises `DoesNotFitError`
     where a program of the run does not fit, and `NoCompilerError` where there is no compiler.
     """
-    report = Reporter(stream, as_json=as_json, quiet=quiet)
+    events = Events(stream, as_json=as_json, quiet=quiet)
     try:
         project = find_project(notebook)
         values = values_of(project, notebook, parameters)
         tpu = machine_named(machine)
         if largest_batch:
-            return _search(project, values, tpu, report)
-        found = compiled(project, values, tpu, report)
-        tell(found, report)
+            return _search(project, values, tpu, events)
+        found = compiled(project, values, tpu, events)
+        tell(found, events)
         stop_where_it_does_not_fit(found)
     except KernelkitError as error:
         if as_json:
-            report("error", str(error), exit_code=error.exit_code)
-            error.reported = True
+            events("error", str(error), exit_code=error.exit_code)
+            error.announced = True
         raise
     finally:
-        report.end()
+        events.end()
     return found
 
 
@@ -62,7 +62,7 @@ def compiled(
     project: Project,
     values: Mapping[str, Any],
     machine: TpuMachine,
-    report: Reporter,
+    events: Events,
     programs: Sequence[str] = (),
 ) -> TpuCheck:
     """What the compiler says of a run: as it said before, where nothing changed since.
@@ -79,14 +79,14 @@ def compiled(
     name = kept.key(project, values, machine, programs)
     if found := kept.find(project, name, machine):
         return found
-    python = environment.python_of(project, report)
+    python = environment.python_of(project, events)
     request = {
         "parameters": values,
         "chips": machine.request(),
         "programs": list(programs),
         "kept": str(kept.folder(project) / kept.PROGRAMS),
     }
-    facts = compile_programs(project, python, request, report)
+    facts = compile_programs(project, python, request, events)
     found = TpuCheck(tuple(CompiledProgram(one, machine) for one in facts), time.time())
     kept.keep(project, name, found)
     if not programs:
@@ -94,10 +94,10 @@ def compiled(
     return found
 
 
-def tell(found: TpuCheck, report: Reporter) -> None:
+def tell(found: TpuCheck, events: Events) -> None:
     """Every program's figures as an event, then what is worth a second look."""
     if found.stored:
-        report("checked", f"on {found.date}, and nothing changed since")
+        events("checked", f"on {found.date}, and nothing changed since")
     for program in found.programs:
         bound = program.bound if program.fits else None
         computed = (
@@ -110,10 +110,10 @@ def tell(found: TpuCheck, report: Reporter) -> None:
             }
         )
         event = "program" if program.fits else "refused"
-        report(event, "\n".join(program.lines()), **program.facts, **computed)
+        events(event, "\n".join(program.lines()), **program.facts, **computed)
     for program in found.programs:
         for text in program.warnings():
-            report("warning", text)
+            events("warning", text)
 
 
 def stop_where_it_does_not_fit(found: TpuCheck) -> None:
@@ -129,7 +129,7 @@ def stop_where_it_does_not_fit(found: TpuCheck) -> None:
 
 
 def _search(
-    project: Project, values: Mapping[str, Any], machine: TpuMachine, report: Reporter
+    project: Project, values: Mapping[str, Any], machine: TpuMachine, events: Events
 ) -> TpuCheck:
     name = project.tpu.batch
     if name not in values:
@@ -140,15 +140,15 @@ def _search(
     results: dict[int, TpuCheck] = {}
 
     def memory(batch: int) -> tuple[int, int] | None:
-        report("progress", f"trying {name}={batch}")
+        events("progress", f"trying {name}={batch}")
         given = {**values, name: batch}
-        results[batch] = found = compiled(project, given, machine, report, [TRAINING])
+        results[batch] = found = compiled(project, given, machine, events, [TRAINING])
         if not found.programs:
             raise PreflightError("--largest-batch: this run has no training step")
         program = found.programs[0]
         rate = program.estimated_rate
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
-        report(
+        events(
             "tried",
             f"{name}={batch}: {program.verdict}{speed}",
             batch=batch,
@@ -159,9 +159,9 @@ def _search(
 
     good, bad = largest(int(values[name]), memory, machine.hbm)
     if not good:
-        tell(results[bad], report)
+        tell(results[bad], events)
         raise DoesNotFitError(f"not even {name}={bad} fits a {machine.name}")
-    tell(results[good], report)
+    tell(results[good], events)
     beyond = f"; {name}={bad} does not fit" if bad else ", the largest that was tried"
     rates = {n: one.programs[0].estimated_rate for n, one in results.items() if one.fits}
     fastest = max(rates, key=lambda batch: (rates[batch], batch))
@@ -170,7 +170,7 @@ def _search(
             f". By the compiler's estimate {name}={fastest} is faster: {rates[fastest]:,.0f} "
             f"images/s for {rates[good]:,.0f}"
         )
-    report("largest", f"{name}={good} fits{beyond}", batch=good, fastest=fastest)
+    events("largest", f"{name}={good} fits{beyond}", batch=good, fastest=fastest)
     return results[good]
 
 

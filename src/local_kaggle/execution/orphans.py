@@ -15,14 +15,17 @@ from pathlib import Path
 
 from kernelkit import processes
 
-VARIABLE = "TMPDIR"  # every session has its own, and its processes inherit it
+VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
 
 @contextmanager
-def ended_with_this_process(tmp: Path) -> Iterator[None]:
-    """End every process with `tmp` as its `TMPDIR` at the end of the block or of this process."""
+def ended_with_this_process(session: Path) -> Iterator[None]:
+    """End every process of a session at the end of the block or of this process.
+
+    `session` is the value of `VARIABLE` in the environment of all of them.
+    """
     guard = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(tmp)],
+        [sys.executable, "-m", __name__, str(session)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -33,7 +36,7 @@ def ended_with_this_process(tmp: Path) -> Iterator[None]:
     finally:
         guard.kill()
         guard.communicate()
-        processes.end_strays(VARIABLE, str(tmp))
+        processes.end_strays(VARIABLE, str(session))
 
 
 if __name__ == "__main__":

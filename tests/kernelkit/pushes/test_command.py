@@ -21,7 +21,7 @@ from kernelkit.pushes.command import list_pushes, push_kernel
 from kernelkit.pushes.context import PushContext
 from kernelkit.pushes.follow import follow
 from kernelkit.pushes.ledger import Ledger
-from kernelkit.terminal.events import Reporter
+from kernelkit.terminal.events import Events
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -476,7 +476,7 @@ def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch,
 
 def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
     repository.push("files=9", wait=False)
-    context = PushContext(repository.runs, Reporter(io.StringIO(), rehearsal=True), timing)
+    context = PushContext(repository.runs, Events(io.StringIO(), rehearsal=True), timing)
     (push,) = context.ledger.pushes()
     client = Kaggle(open_connection(timing.timeouts), timing.retries)
     text = client.stored(Kernel("tester", "blossom-train"), 1).text

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.long
 PUSH = """\
 import sys
 from pathlib import Path
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 from local_kaggle.execution import running
 from kernelkit.pushes.command import push_kernel
 
 running.command = lambda python, kernel_type, language: [str(python), "-c", {run!r}]
-reports_errors(push_kernel)(metadata=Path(sys.argv[1]), local=True)
+exits_with_code(push_kernel)(metadata=Path(sys.argv[1]), local=True)
 """
 RUN = """\
 import json

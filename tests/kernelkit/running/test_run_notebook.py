@@ -17,7 +17,7 @@ from kernelkit.errors import KernelkitError, NotebookError, ParameterError, RunF
 from kernelkit.notebooks import document
 from kernelkit.reports import notebook_html
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.terminal.events import Reporter
+from kernelkit.terminal.events import Events
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.filterwarnings(
@@ -110,7 +110,7 @@ for n in range(1, 4):
     assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
     assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
     shown = io.StringIO()
-    run.tell(Reporter(shown))
+    run.tell(Events(shown))
     assert (
         shown.getvalue().splitlines()[-1] == "next      kernelkit report runs --index  # all runs"
     )
@@ -139,7 +139,7 @@ def test_no_report_when_none_is_wanted(notebook):
     assert not run.report.exists()
     assert (run.folder / "run.ipynb").is_file()
     shown = io.StringIO()
-    run.tell(Reporter(shown))
+    run.tell(Events(shown))
     assert "report    here\n" in shown.getvalue()
 
 

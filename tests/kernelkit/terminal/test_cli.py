@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from kernelkit.errors import RefusedError
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 def ending_in(error):
-    @reports_errors
+    @exits_with_code
     def command():
         raise error
 
@@ -39,9 +39,9 @@ def test_no_control_sequence_reaches_the_terminal(capsys, error, code):
 
 def test_a_tool_speaks_to_an_ascii_terminal():
     code = (
-        "import click; from kernelkit.terminal.cli import reports_errors\n"
+        "import click; from kernelkit.terminal.cli import exits_with_code\n"
         "from kernelkit.errors import RefusedError\n"
-        "@reports_errors\n"
+        "@exits_with_code\n"
         "def command():\n"
         "    click.echo('Blüte'); print('🌸'); raise RefusedError('花')\n"
         "command()"

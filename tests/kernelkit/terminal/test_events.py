@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kernelkit.terminal.events import Reporter, minutes, size_of
+from kernelkit.terminal.events import Events, minutes, size_of
 
 
 @pytest.fixture(autouse=True)
@@ -26,14 +26,14 @@ def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
     now = 0.0
     monkeypatch.setattr("kernelkit.terminal.live_line.time.monotonic", lambda: now)
     stream = io.StringIO()
-    report = Reporter(stream)
+    events = Events(stream)
     for second in range(100):
         now = float(second)
-        report("progress", f"running for {second} s")
-        report("log", STEPS[second // 5])
-    report("log", NOTE)
-    report("log", "the end")
-    report("state", "complete", state="complete")
+        events("progress", f"running for {second} s")
+        events("log", STEPS[second // 5])
+    events("log", NOTE)
+    events("log", "the end")
+    events("state", "complete", state="complete")
     assert stream.getvalue().splitlines() == [
         f"          running for 60 s: {STEPS[11].strip()}",
         *[f"  | {STEPS[-1]}"] * 5,
@@ -44,20 +44,20 @@ def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
 
 def test_json_has_steps_and_notes_too():
     stream = io.StringIO()
-    report = Reporter(stream, as_json=True)
+    events = Events(stream, as_json=True)
     for line in (*STEPS, NOTE):
-        report("log", line)
+        events("log", line)
     assert [json.loads(line)["text"] for line in stream.getvalue().splitlines()] == [*STEPS, NOTE]
 
 
 def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
     stream = Terminal()
-    report = Reporter(stream)
-    report("progress", "running for 1 s")
-    report("log", STEPS[0])
-    report("progress", "running for 2 s")
-    report.end()
-    report.end()
+    events = Events(stream)
+    events("progress", "running for 1 s")
+    events("log", STEPS[0])
+    events("progress", "running for 2 s")
+    events.end()
+    events.end()
     shown = stream.getvalue().split("\r\x1b[K")
     assert shown[1:] == [
         f"          running for 1 s: {STEPS[0].strip()}"[: len(shown[1])],
@@ -70,17 +70,17 @@ def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
 
 def test_a_terminal_gets_one_line_that_moves():
     stream = Terminal()
-    report = Reporter(stream)
-    report("progress", "running for 1 s")
-    report("progress", "running for 2 s")
-    report("state", "complete")
+    events = Events(stream)
+    events("progress", "running for 1 s")
+    events("progress", "running for 2 s")
+    events("state", "complete")
     assert stream.getvalue().count("\n") == 1
     assert stream.getvalue().endswith("\r\x1b[Kstate     complete\n")
 
 
 def test_json_is_one_object_a_line():
     stream = io.StringIO()
-    Reporter(stream, as_json=True, rehearsal=True)("state", "run\nning", state="running")
+    Events(stream, as_json=True, rehearsal=True)("state", "run\nning", state="running")
     assert json.loads(stream.getvalue()) == {
         "event": "state",
         "rehearsal": True,
@@ -91,7 +91,7 @@ def test_json_is_one_object_a_line():
 
 def test_every_line_of_a_rehearsal_says_so():
     stream = io.StringIO()
-    Reporter(stream, rehearsal=True)("failure", "one\ntwo\n\nthree")
+    Events(stream, rehearsal=True)("failure", "one\ntwo\n\nthree")
     lines = stream.getvalue().splitlines()
     assert len(lines) == 4
     assert all(line.startswith("[rehearsal]") for line in lines)
@@ -100,9 +100,9 @@ def test_every_line_of_a_rehearsal_says_so():
 @pytest.mark.parametrize("as_json", [True, False])
 def test_secrets_are_replaced_wherever_they_stand(as_json):
     stream = io.StringIO()
-    report = Reporter(stream, as_json=as_json, secrets=["sentinel-0123"])
-    report.keep_secret(["another-secret", "short"])
-    report("log", "the key is sentinel-0123, short", deep={"list": ["another-secret"]})
+    events = Events(stream, as_json=as_json, secrets=["sentinel-0123"])
+    events.keep_secret(["another-secret", "short"])
+    events("log", "the key is sentinel-0123, short", deep={"list": ["another-secret"]})
     assert "sentinel" not in stream.getvalue()
     assert "another-secret" not in stream.getvalue()
     assert "short" in stream.getvalue()
@@ -115,7 +115,7 @@ ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b5n\x1bcwords\x1b[31m in red\nand more\u202
 @pytest.mark.parametrize("event", ["log", "failure", "progress"])
 def test_no_control_sequence_reaches_the_terminal(as_json, event):
     stream = Terminal()
-    Reporter(stream, as_json=as_json)(event, ESCAPES, files={ESCAPES: 1})
+    Events(stream, as_json=as_json)(event, ESCAPES, files={ESCAPES: 1})
     written = stream.getvalue()
     assert "words" in written
     assert all(c >= " " or c == "\n" for c in written)
@@ -126,7 +126,7 @@ def test_no_control_sequence_reaches_the_terminal(as_json, event):
 
 def test_a_secret_that_is_coloured_in_two_halves_is_found():
     stream = io.StringIO()
-    Reporter(stream, secrets=["sentinel-0123"])("log", "sentinel\x1b[0m-0123")
+    Events(stream, secrets=["sentinel-0123"])("log", "sentinel\x1b[0m-0123")
     assert "sentinel" not in stream.getvalue()
 
 
@@ -134,9 +134,9 @@ def test_a_secret_that_is_coloured_in_two_halves_is_found():
 @pytest.mark.parametrize("as_json", [True, False])
 def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    report = Reporter(stream, as_json=as_json)
-    report("log", "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
-    report("progress", "花 \ud83c")
+    events = Events(stream, as_json=as_json)
+    events("log", "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
+    events("progress", "花 \ud83c")
     assert b"and half a one: \\ud83c" in stream.buffer.getvalue()
 
 
@@ -158,9 +158,9 @@ def test_sizes_are_said_as_people_say_them(count, message):
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
     stream = io.StringIO()
-    report = Reporter(stream, as_json=as_json, quiet=True)
+    events = Events(stream, as_json=as_json, quiet=True)
     for event in ("bundle", "state", "log", "progress", "warning", "score"):
-        report(event, f"of {event}")
+        events(event, f"of {event}")
     lines = stream.getvalue().splitlines()
     assert len(lines) == 2
     assert "of warning" in lines[0]
@@ -169,14 +169,14 @@ def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
 
 def test_a_terminal_boxes_the_result_with_the_next_commands():
     stream = Terminal()
-    report = Reporter(stream, rehearsal=True, secrets=["a-secret-of-mine"])
-    report("state", "complete")
-    report("metrics", "macro F1 0.9")
-    report("report", "runs/a-secret-of-mine/report.html")
-    report("next", "kernelkit push\nkernelkit report runs --index")
+    events = Events(stream, rehearsal=True, secrets=["a-secret-of-mine"])
+    events("state", "complete")
+    events("metrics", "macro F1 0.9")
+    events("report", "runs/a-secret-of-mine/report.html")
+    events("next", "kernelkit push\nkernelkit report runs --index")
     assert "macro F1" not in stream.getvalue(), "the box is drawn whole"
-    report.end()
-    report.end()
+    events.end()
+    events.end()
     assert stream.getvalue() == (
         "[rehearsal] state     complete\n"
         "╭── rehearsal\n"
@@ -190,9 +190,9 @@ def test_a_terminal_boxes_the_result_with_the_next_commands():
 
 def test_what_comes_after_a_result_stands_below_its_box():
     stream = Terminal()
-    report = Reporter(stream)
-    report("metrics", "macro F1 0.9")
-    report("warning", "no report: it cannot be read")
+    events = Events(stream)
+    events("metrics", "macro F1 0.9")
+    events("warning", "no report: it cannot be read")
     assert stream.getvalue().splitlines()[1:3] == ["│ metrics   macro F1 0.9", "╰──"]
 
 
@@ -202,11 +202,11 @@ def test_only_a_terminal_gets_colours(monkeypatch):
     shown = {}
     for kind in (Terminal, io.StringIO):
         stream = kind()
-        Reporter(stream)("warning", "out of time")
+        Events(stream)("warning", "out of time")
         shown[kind] = stream.getvalue()
     assert shown[Terminal].startswith("\x1b[33mwarning")
     assert shown[io.StringIO] == "warning   out of time\n"
     monkeypatch.setenv("NO_COLOR", "1")
     stream = Terminal()
-    Reporter(stream)("warning", "out of time")
+    Events(stream)("warning", "out of time")
     assert stream.getvalue() == "warning   out of time\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("report", help=__doc__, epilog=options.EXIT_CODES)
@@ -23,7 +23,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.option("--output", type=options.FILE, help="The page, if there is one only.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(
     paths: tuple[Path, ...], index: bool, output: Path | None, as_json: bool, quiet: bool
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command(
@@ -39,7 +39,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.timeout
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(file: Path, as_json: bool, quiet: bool, **given: object) -> None:
     """Run a sweep: many runs of one notebook, one table, nothing lost.
 

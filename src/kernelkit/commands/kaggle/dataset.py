@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("dataset", epilog=options.EXIT_CODES)
@@ -17,7 +17,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.local
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(folder: Path, name: str | None, **given: object) -> None:
     """Upload FOLDER as a private dataset.
 

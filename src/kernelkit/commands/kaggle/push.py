@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("push", epilog=options.EXIT_CODES)
@@ -27,7 +27,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.as_json
 @options.quiet
 @click.option("--list", "listing", is_flag=True, help="Show the ledger of pushes and end.")
-@reports_errors
+@exits_with_code
 def command(
     notebook: Path | None, listing: bool, no_wait: bool, as_json: bool, **given: object
 ) -> None:

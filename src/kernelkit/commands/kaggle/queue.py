@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.group("queue", help=__doc__, epilog=options.EXIT_CODES)
@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Queue it though the same waits or was pushed.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def add(notebook: Path | None, **given: object) -> None:
     """Check a push and put it at the queue's end.
 
@@ -38,7 +38,7 @@ def add(notebook: Path | None, **given: object) -> None:
 @options.local
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def run(no_wait: bool, **given: object) -> None:
     """Push what is queued, in order, and bring the results home.
 
@@ -54,7 +54,7 @@ def run(no_wait: bool, **given: object) -> None:
 @options.local
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def list_(**given: object) -> None:
     """Say how each queued push stands."""
     from kernelkit.queue.edit import listing
@@ -66,7 +66,7 @@ def list_(**given: object) -> None:
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def remove(numbers: tuple[int, ...], **given: object) -> None:
     """Take out queued pushes that wait or are over."""
     from kernelkit.queue.edit import remove

@@ -8,12 +8,12 @@ import click
 
 from kernelkit.commands import options
 from kernelkit.commands.kaggle import push
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing at a rehearsal
 
 
-@reports_errors
+@exits_with_code
 def rehearse(notebook: Path | None, **given: object) -> None:
     """Push with `local`."""
     from kernelkit.pushes.command import push_kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("resume", epilog=options.EXIT_CODES)
@@ -16,7 +16,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.local
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(push: str, **given: object) -> None:
     """Wait for an earlier push, fetch and report.
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("status", epilog=options.EXIT_CODES)
@@ -15,7 +15,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.local
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(push: str, **given: Any) -> None:
     """Say in one line how a push stands, the last one by default."""
     from kernelkit.pushes.status import tell_status

@@ -7,7 +7,7 @@ import sys
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("stop", epilog=options.EXIT_CODES)
@@ -15,7 +15,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.option("--yes", is_flag=True, help="Do not ask: deleting the kernel is meant.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
     """Stop a push that waits or runs, the last one by default.
 

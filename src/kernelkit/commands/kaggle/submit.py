@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("submit", epilog=options.EXIT_CODES)
@@ -23,7 +23,7 @@ from kernelkit.terminal.cli import reports_errors
 @options.local
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(result: str, message: str, **given: object) -> None:
     """Enter a run's submission.csv and wait for its score.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("run", epilog=options.EXIT_CODES)
@@ -22,7 +22,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.option("--hosts", type=int, help="Run as so many hosts, all of them on this machine.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(
     notebook: Path,
     parameters: tuple[str, ...],
@@ -42,7 +42,7 @@ def command(
     """
     from kernelkit.running.run_notebook import run_notebook
     from kernelkit.running.several_hosts import run_on_hosts
-    from kernelkit.terminal.events import Reporter
+    from kernelkit.terminal.events import Events
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
     run = run_it(
@@ -63,4 +63,4 @@ def command(
         }
         click.echo(json.dumps(event, default=str))
     else:
-        run.tell(Reporter(quiet=quiet))
+        run.tell(Events(quiet=quiet))

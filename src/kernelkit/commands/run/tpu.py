@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("tpu", epilog=options.EXIT_CODES)
@@ -17,7 +17,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.option("--largest-batch", is_flag=True, help="Search for the largest batch that fits.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(notebook: Path, parameters: tuple[str, ...], **given: object) -> None:
     """Compile a run's programs for a TPU that is not there.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("init", epilog=options.EXIT_CODES)
@@ -18,7 +18,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.option("--from", "source", metavar="OWNER/SLUG", help="Begin with a notebook on Kaggle.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(
     folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
 ) -> None:

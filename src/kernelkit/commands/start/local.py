@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import reports_errors
+from kernelkit.terminal.cli import exits_with_code
 
 
 @click.command("local", help=__doc__, epilog=options.EXIT_CODES)
@@ -32,7 +32,7 @@ from kernelkit.terminal.cli import reports_errors
 @click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
 @options.as_json
 @options.quiet
-@reports_errors
+@exits_with_code
 def command(root: Path, **given: object) -> None:
     from local_kaggle.standalone import local_kaggle
 
