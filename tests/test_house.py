@@ -114,7 +114,6 @@ STILL = {
     "full rooms": {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
-        "src/petals/data",
         "src/petals/training",
         "tools",
         "tools/benchmarks",
