@@ -71,7 +71,7 @@ ROOMS = {
             "wheels.session": "",
             "kaggle_api": _tools,
             "bundle": f"{_tools} notebooks wheels.session",
-            "run_folders": f"{_tools} notebooks reports",  # reports: to be taken out
+            "run_folders": _tools,
             "reports": f"{_tools} notebooks run_folders",
             "running": f"{_tools} notebooks run_folders reports",
             "tpu": f"{_tools} notebooks",
@@ -85,12 +85,13 @@ ROOMS = {
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": "",
             "sweep.config": f"{_tools} notebooks bundle",
-            "sweep.store": f"{_tools} reports sweep.config",
-            "sweep.workers": f"{_tools} running sweep.config sweep.store",
+            "sweep.store": f"{_tools} run_folders sweep.config",
+            "sweep.workers": f"{_tools} run_folders running sweep.config sweep.store",
             "sweep.report": f"{_tools} reports sweep.config sweep.store",
             "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep.config "
             "sweep.store sweep.workers sweep.report sweep.search wheels.session",
-            "sweep.search": f"{_tools} reports sweep.config sweep.store sweep.workers sweep.report",
+            "sweep.search": f"{_tools} run_folders sweep.config sweep.store sweep.workers "
+            "sweep.report",
             "commands.options": "",
             "commands.start": f"{_tools} commands.options start",
             "commands.run": f"{_tools} commands.options running tpu",

@@ -91,7 +91,6 @@ STILL = {
         "wait.__init__",
         "edit.add",
         "many_runs.render",
-        "several_hosts.run_on_hosts",
         "submit.submit",
         "command.sweep",
         "pipeline.training",
@@ -119,7 +118,6 @@ STILL = {
         "tools/benchmarks",
     },
     "circles": {
-        "kernelkit.reports.report_page kernelkit.run_folders.run_folder",
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
         "petals.models.backbones petals.models.hub",
     },

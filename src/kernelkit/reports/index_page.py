@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.reports import history, many_runs, naming, trail
+from kernelkit.reports import many_runs, naming, trail
 from kernelkit.reports.many_runs import ShownRun
-from kernelkit.run_folders import run_folder
+from kernelkit.run_folders import history, run_folder
 from kernelkit.shown import Shown
 
 DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
@@ -61,17 +61,17 @@ def write(folders: Sequence[Path], page: Path) -> Path:
 def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
     """The page's HTML; `base` is the folder that links start from."""
     found = {folder: run_folder.metrics(folder) for folder in folders}
-    told = {folder: _part(metrics or {}, "parameters") for folder, metrics in found.items()}
-    differ = naming.varying([values for values in told.values() if values])
-    names = _names(told, shown)
+    given = {folder: run_folder.part(found[folder] or {}, "parameters") for folder in folders}
+    differ = naming.varying([values for values in given.values() if values])
+    names = _names(given, shown)
     runs, curve = [], ""
     for folder in folders:
         column, values = history.curve(folder, (*history.of_score(shown.score), *history.LEARNT))
         curve = curve or column
         kept = {
-            name: told[folder][name]
+            name: given[folder][name]
             for name in (*shown.parameters, *differ)
-            if name in told[folder]
+            if name in given[folder]
         }
         runs.append(_run(folder, base, found[folder], kept, names[folder], values))
     counts = Counter(run.group for run in runs if run.group)
@@ -86,23 +86,23 @@ def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
     )
 
 
-def _names(told: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, tuple[str, str]]:
+def _names(given: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, tuple[str, str]]:
     """The name of each run and its setting, the name less the seed.
 
     A name that a person gave a run stays. Any other run is named by the parameters in which it
     differs from the other runs of its sweep, or from the other runs outside of sweeps.
     """
     groups: dict[Path | None, list[Path]] = defaultdict(list)
-    for folder in told:
+    for folder in given:
         groups[trail.sweep_of(folder)].append(folder)
     names = {}
     for sweep, folders in groups.items():
         planned = trail.planned(sweep) if sweep else {}
-        differ = naming.varying([told[folder] for folder in folders if told[folder]])
+        differ = naming.varying([given[folder] for folder in folders if given[folder]])
         order = sorted(differ, key=lambda name: name not in shown.parameters)
         for folder in folders:
             own = folder.resolve().name
-            known = {name: told[folder][name] for name in order if name in told[folder]}
+            known = {name: given[folder][name] for name in order if name in given[folder]}
             names[folder] = _name(own, planned.get(own) or known, sweep is not None)
     return names
 
@@ -143,8 +143,8 @@ def _run(
         sweep=trail.address(sweep / trail.INDEX, base)
         if sweep and (sweep / trail.INDEX).is_file()
         else "",
-        device=_device(_part(metrics, "device")),
-        data=_data(_part(metrics, "data")),
+        device=run_folder.device_name(metrics),
+        data=_data(metrics),
         curve=curve,
     )
 
@@ -161,19 +161,7 @@ def _without(folder: Path) -> str:
     return "metrics.json cannot be read" if there else "did not reach its end"
 
 
-def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = metrics.get(name)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _data(data: Mapping[str, Any]) -> str:
-    images = data.get("val")
-    source = run_folder.data_name(data)
+def _data(metrics: Mapping[str, Any]) -> str:
+    images = run_folder.part(metrics, "data").get("val")
+    source = run_folder.data_name(metrics)
     return f"{source} ({images:,} val)" if isinstance(images, int) else source
-
-
-def _device(device: Mapping[str, Any]) -> str:
-    name = str(device.get("name") or device.get("kind") or "")
-    replicas = device.get("replicas", 1)
-    name += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
-    return name + (" (rehearsal)" if device.get("rehearsal") else "")

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kernelkit.reports import history, naming, shell
+from kernelkit.reports import naming, shell
+from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
 COLUMNS = 4  # measures in a row, the score among them

@@ -12,9 +12,9 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks.document import PARAMETERS_TAG
-from kernelkit.reports import history, naming, notebook_html, sections, shell, trail
+from kernelkit.reports import naming, notebook_html, sections, shell, trail
 from kernelkit.reports.sections import written
-from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders import history, kit_folder, run_folder
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
@@ -39,7 +39,7 @@ def write_report(
     except Exception as error:  # nbformat raises a dozen kinds
         raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
     folder = folder or notebook.parent
-    metrics = notebook_html.metrics_of(folder)
+    metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
     page = render(content, metrics, project.shown(folder), folder, ended=ended, back=back)
@@ -79,7 +79,7 @@ def render(
     body = template.get_template(TEMPLATE).render(
         name=name,
         kicker=" · ".join(text for text in (title, _folder(folder)) if text and text != name),
-        facts=[fact for fact in (_date(ended), _data(metrics), _machine(metrics)) if fact],
+        facts=list(filter(None, (_date(ended), _data(metrics), run_folder.device_name(metrics)))),
         failure=failure,
         logs=_logs(folder) if failure else [],
         cards=_cards(metrics, shown),
@@ -116,33 +116,19 @@ def _date(ended: float) -> str:
 
 
 def _data(metrics: Mapping[str, Any]) -> str:
-    data = metrics.get("data")
-    if not isinstance(data, Mapping):
-        return ""
-    source = run_folder.data_name(data)
     counts = [
         f"{value:,} {name}"
-        for name, value in data.items()
+        for name, value in run_folder.part(metrics, "data").items()
         if isinstance(value, int) and name != "image_size"
     ]
-    return ": ".join(text for text in (source, ", ".join(counts)) if text)
-
-
-def _machine(metrics: Mapping[str, Any]) -> str:
-    device = metrics.get("device")
-    if not isinstance(device, Mapping):
-        return ""
-    name = str(device.get("name") or device.get("kind") or "")
-    replicas = device.get("replicas", 1)
-    name += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
-    return name + (" (rehearsal)" if device.get("rehearsal") else "")
+    return ": ".join(text for text in (run_folder.data_name(metrics), ", ".join(counts)) if text)
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
     numbers = shown.texts(metrics)
     first = dict.fromkeys([shown.score, *numbers])
     cards = [numbers[n] for n in first if n in numbers][:CARDS]
-    machine = _machine(metrics)
+    machine = run_folder.device_name(metrics)
     return [*cards, ("device", machine)] if machine else cards
 
 
@@ -176,8 +162,7 @@ def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
-    parts = (metrics.get(name) for name in ("device", "versions", "git"))
-    device, versions, git = (part if isinstance(part, Mapping) else {} for part in parts)
+    device, versions, git = (run_folder.part(metrics, n) for n in ("device", "versions", "git"))
     rows = list(shown.texts(metrics).values())
     tables = [("Measures", rows), ("Machine", _texts(device)), ("Versions", _texts(versions))]
     if git.get("sha"):
