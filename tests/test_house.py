@@ -113,7 +113,6 @@ STILL = {
     "full rooms": {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
-        "src/petals/data",
         "src/petals/training",
         "tools",
         "tools/benchmarks",
