@@ -47,6 +47,7 @@ from kernelkit.errors import PreflightError
 from kernelkit.shown import Shown
 
 KEYS = {
+    "check",
     "packages",
     "needs",
     "catalogue",
@@ -62,6 +63,7 @@ RUNS = "runs"  # the folder of runs, at a project's root
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
 PATH = "PYTHONPATH"
 PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
+FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
 
@@ -98,6 +100,7 @@ class Project:
     wheels: tuple[str, ...] = ()
     title: str = ""
     beside: Path | None = None
+    check: str = ""  # module:function with the project's own rules, as `notebooks.rules` asks them
 
     @property
     def wheels_name(self) -> str:
@@ -195,6 +198,7 @@ def _read(root: Path, file: Path) -> Project:
         packages=tuple(kit.get("packages", ())),
         needs=needs,
         catalogue=kit.get("catalogue", ""),
+        check=_check(file, kit.get("check", "")),
         leave_out=tuple(kit.get("leave_out", ())),
         shown=_shown(file, kit["shown"]) if "shown" in kit else Shown(),
         version=str(content.get("project", {}).get("version", "")),
@@ -221,6 +225,14 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
         raise PreflightError(
             f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
         ) from None
+
+
+def _check(file: Path, written: Any) -> str:
+    if written and not (isinstance(written, str) and FUNCTION.fullmatch(written)):
+        raise PreflightError(
+            f'{file}: check in [tool.kernelkit] takes "package.module:function", not {written!r}'
+        )
+    return str(written)
 
 
 def _wheels(file: Path, written: Any) -> tuple[str, ...]:
