@@ -79,8 +79,6 @@ STILL = {
         "fine_tune.fine_tune",
         "head.train_head",
         "logistic_head.fit_head",
-        "fine_tune.run_fold",
-        "recipes._fitted",
     },
     "many arguments": {
         "run.command",
@@ -117,7 +115,6 @@ STILL = {
         "src/petals/data",
         "src/petals/training",
         "tools",
-        "tools/benchmarks",
     },
     "circles": {
         "kernelkit.reports.report_page kernelkit.run_folders.run_folder",
