@@ -90,7 +90,6 @@ STILL = {
         "follow.follow",
         "wait.__init__",
         "edit.add",
-        "many_runs.render",
         "submit.submit",
         "command.sweep",
         "pipeline.training",
