@@ -112,7 +112,6 @@ STILL = {
     "full rooms": {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
-        "src/petals/data",
         "src/petals/training",
         "tools",
         "tools/benchmarks",

@@ -148,7 +148,7 @@ def timing():
 IN_ONE_PROCESS = """\
 import json, time
 names = {"__name__": "__main__"}
-for cell in json.load(open("../source.ipynb"))["cells"]:
+for cell in json.load(open("../src/source.ipynb"))["cells"]:
     if cell["cell_type"] == "code":
         exec(compile(cell["source"], "cell", "exec"), names)
 time.sleep(0.15)  # long enough to be seen running
@@ -164,7 +164,7 @@ def quick_sessions(monkeypatch):
     from kernelkit.reports import pushed
     from local_kaggle.execution import running
 
-    def command(python, kernel_type, language):
+    def command(python, kernel_type, box):
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)

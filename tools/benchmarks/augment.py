@@ -33,11 +33,11 @@ def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
 
 
 def _of_size(root: str, size: int, device: Any) -> dict[str, float]:
-    from petals.data import classes
-    from petals.data.splits import Split
+    from petals.data.shards import Split
+    from petals.data.source import Source
     from petals.models.build import build, set_trainable
 
-    num_classes = len(classes.load(root))
+    num_classes = len(Source(root, "folder").class_names)
     split = Split.find(root, size, "train")
     with device.scope():
         classifier = build(BACKBONE, size, num_classes, weights="none")

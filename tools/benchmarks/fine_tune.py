@@ -45,7 +45,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     from petals.accelerators.detect import detect
     from petals.augment.augmentation import augmentation
     from petals.augment.layer import in_step
-    from petals.data import pipeline, shards
+    from petals.data import pipeline
     from petals.evaluation.prediction import predict
     from petals.training.compile import set_seed
     from petals.training.fine_tune import fine_tune
@@ -58,7 +58,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     plan = plan_run(given, classes, train.count, device)
     network = plan.classifier.model
     plan.classifier.head.set_weights(head)
-    labels, ids = shards.labels_and_ids(held)
+    labels, ids = held.labels_and_ids()
     pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
     plan.unfreeze()
     change = augmentation(plan.settings["augment"], plan.settings["mix"])

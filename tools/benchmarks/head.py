@@ -18,13 +18,13 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     Neither counts imports. Ours computes its features in an empty cache first.
     """
     from benchmarks import material
-    from petals.data import classes
-    from petals.data.splits import Split
+    from petals.data.shards import Split
+    from petals.data.source import Source
     from petals.training.compile import set_seed
 
     root = material.records(photos, (SIZE,))
     train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
-    count = len(classes.load(str(root)))
+    count = len(Source(str(root), "folder").class_names)
     set_seed(0)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["PETALS_CACHE"] = cache
@@ -64,7 +64,7 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
     from tensorflow import keras
 
     from benchmarks.pipeline import tutorial
-    from petals.data import pipeline, shards
+    from petals.data import pipeline
     from petals.evaluation.metrics import Scores
     from petals.models.backbones import BACKBONES
     from petals.models.weights import load_file
@@ -95,7 +95,7 @@ def _every_epoch(train: Any, val: Any, count: int, weights: Path) -> tuple[float
         verbose=0,
     )
     seconds = time.perf_counter() - begun
-    labels, _ = shards.labels_and_ids(val)
+    labels, _ = val.labels_and_ids()
     rows = [
         np.asarray(model.predict_on_batch(batch["image"] / np.float32(255)))
         for batch in pipeline.ordered(val, BATCH).as_numpy_iterator()

@@ -29,13 +29,14 @@ from sklearn.metrics import confusion_matrix, f1_score
 from tensorflow import keras
 
 from benchmarks.pipeline import tutorial
-from petals.data import classes, pipeline, shards
-from petals.data.splits import Split
+from petals.data import pipeline
+from petals.data.shards import Split
+from petals.data.source import Source
 from petals.models.backbones import BACKBONES
 from petals.models.weights import load_file
 
 train, val, test = (Split.find(root, image_size, part) for part in ("train", "val", "test"))
-names = classes.load(root)
+names = Source(root, "folder").class_names
 
 
 def one_hot(image, label):
@@ -89,7 +90,7 @@ def predict(split):
     return pipeline.cut(np.concatenate(rows), split).argmax(axis=1)
 
 
-labels, _ = shards.labels_and_ids(val)
+labels, _ = val.labels_and_ids()
 guesses = predict(val)
 macro_f1 = f1_score(labels, guesses, labels=range(len(names)), average="macro", zero_division=0)
 plt.figure()
@@ -97,6 +98,6 @@ plt.matshow(confusion_matrix(labels, guesses))
 (Path(output) / "metrics.json").write_text(json.dumps({"macro_f1": float(macro_f1)}))
 
 # %%
-_, ids = shards.labels_and_ids(test)
+_, ids = test.labels_and_ids()
 lines = [f"{id},{label}" for id, label in zip(ids, predict(test), strict=True)]
 (Path(output) / "submission.csv").write_text("\n".join(["id,label", *lines]))
