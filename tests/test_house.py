@@ -113,7 +113,6 @@ STILL = {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
         "src/petals/training",
-        "tools",
         "tools/benchmarks",
     },
     "circles": {
