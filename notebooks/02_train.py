@@ -31,7 +31,6 @@
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
-test_twins = "leave_out"  # leave_out | use: photos of a second source that test has too
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
 folds = 0  # >= 0: parts for cross-validation; 0 = validate on val, 1 = train on all photos
 fold = 0  # >= 0: the part to validate on, where folds > 1
@@ -58,7 +57,6 @@ dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: precision of 
 remat = False  # whether fine-tuning computes activations twice to save memory (JAX only)
 optimization_level = "auto"  # in petals.accelerators.compilation.LEVELS: XLA's effort (JAX only)
 custom_loop = False  # fine-tune with the loop written out in petals.training.custom_loop
-on_corrupt = "stop"  # stop | skip: what to do about damaged images
 seed = 0  # >= 0: the same seed gives the same run on a CPU
 limit = 0  # >= 0: images a split, for trying things out; 0 = all
 time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
@@ -216,10 +214,9 @@ train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)
 
 # %%
-from petals.data import shards
 from petals.plots import run as plots
 
-sample = shards.sample(train, 24)
+sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
 run.write_gallery(sample.images, captions)
 run.figure(plots.gallery(sample.images, captions), "gallery")
@@ -230,8 +227,8 @@ run.figure(plots.gallery(sample.images, captions), "gallery")
 # photos have the same shares.
 
 # %%
-train_labels, _ = shards.labels_and_ids(train)
-val_labels, val_ids = shards.labels_and_ids(val)
+train_labels, _ = train.labels_and_ids()
+val_labels, val_ids = val.labels_and_ids()
 balance = {"train": train_labels, "val": val_labels}
 run.figure(plots.class_balance(balance, names), "classes")
 
@@ -598,7 +595,7 @@ for truth, guess, times in most_confused(val_labels, probabilities, names):
 
 # %%
 chosen = instructive(val_labels, probabilities, most=24)
-shown = shards.sample(val, chosen)
+shown = val.sample(chosen)
 run.figure(
     plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
@@ -617,7 +614,7 @@ run.figure(
 from petals.evaluation.submission import write_submission
 
 test_probabilities = predict(test)
-_, test_ids = shards.labels_and_ids(test)
+_, test_ids = test.labels_and_ids()
 run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
@@ -628,7 +625,6 @@ metrics = run.write_metrics(
     source=photos.source,
     splits=photos.splits,
     counts=(total, trainable),
-    skipped=photos.skipped,
     added=[addition.summary() for addition in photos.added],
     stopped=stopped,
     resumed=kept.resumed,

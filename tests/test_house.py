@@ -88,8 +88,6 @@ STILL = {
         "follow.follow",
         "wait.__init__",
         "edit.add",
-        "many_runs.render",
-        "several_hosts.run_on_hosts",
         "submit.submit",
         "command.sweep",
         "pipeline.training",
@@ -112,12 +110,9 @@ STILL = {
     "full rooms": {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
-        "src/petals/data",
         "src/petals/training",
-        "tools",
     },
     "circles": {
-        "kernelkit.reports.report_page kernelkit.run_folders.run_folder",
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
         "petals.models.backbones petals.models.hub",
     },

@@ -14,7 +14,6 @@ from petals.errors import SettingError
 # The parameters of 02_train, in its order.
 PARAMETERS = (
     "data",
-    "test_twins",
     "image_size",
     "folds",
     "fold",
@@ -41,7 +40,6 @@ PARAMETERS = (
     "remat",
     "optimization_level",
     "custom_loop",
-    "on_corrupt",
     "seed",
     "limit",
     "time_limit",
@@ -151,11 +149,6 @@ def _problems(values: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[s
             "image"
         )
     yield from _folds(values["folds"], values["fold"])
-    if values["test_twins"] != "leave_out" and "," not in values["data"]:
-        yield (
-            f"test_twins={values['test_twins']} would be ignored: data names one source. Name "
-            "several with commas between, or leave it out"
-        )
     if tunes and values["mix"] != "none" and values["batch_size"] % 2:
         yield (
             f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "

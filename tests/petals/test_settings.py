@@ -41,7 +41,6 @@ ACCEPTED = [
     {**TUNED, "fine_tune": "last:3", "augment": "none"},
     {"folds": 5, "fold": 4},
     {"folds": 1},
-    {"data": "auto,me/more", "test_twins": "use"},
 ]
 
 REFUSED = [
@@ -66,7 +65,6 @@ REFUSED = [
     ({"folds": 5, "fold": 5}, "fold=5 is out of range: folds=5 has the folds 0 to 4"),
     ({"fold": 2}, "fold=2 would be ignored: folds=0 divides nothing"),
     ({"folds": 1, "fold": 1}, "fold=1 would be ignored"),
-    ({"test_twins": "use"}, "test_twins=use would be ignored: data names one source"),
     ({"views": 2, "augment": "strong"}, "augment=strong would be ignored"),
     ({"tta": 2, "batch_size": 32}, "batch_size=32 would be ignored"),
     ({"head": "none"}, "head=none with fine_tune=none trains nothing"),

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from kernelkit.errors import KernelkitError
-from petals.data import tfrecords
+from petals.data import shards, tfrecords
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -138,8 +138,8 @@ def recipes(runtimes, tmp_path, monkeypatch):
             Image.fromarray(pixels.astype(np.uint8)).save(buffer, "JPEG")
             label = None if part == "test" else number % 3
             examples.append(tfrecords.Example(buffer.getvalue(), f"{part}{number}", label))
-        name = tfrecords.shard_name(0, 32, count)
-        tfrecords.write_shard(Path(tfrecords.folder(tmp_path, 32, part)) / name, examples)
+        name = shards.shard_name(0, 32, count)
+        tfrecords.write_shard(Path(shards.folder(tmp_path, 32, part)) / name, examples)
     return found
 
 

@@ -43,7 +43,6 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     from tensorflow import keras
 
     from petals.accelerators.detect import detect
-    from petals.data import shards
     from petals.evaluation.prediction import predict
     from petals.training.compile import set_seed
     from petals.training.plan import plan_run
@@ -54,7 +53,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     given = {"remat": False, "optimization_level": "auto", **settings(name), **model}
     plan = plan_run(given, classes, train.count, device)
     plan.classifier.head.set_weights(head)
-    labels, ids = shards.labels_and_ids(held)
+    labels, ids = held.labels_and_ids()
     pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
     plan.unfreeze()
     begun = time.process_time()

@@ -16,8 +16,7 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError
 from kernelkit.project import Shown
-from kernelkit.reports import many_runs
-from kernelkit.reports.many_runs import ShownRun
+from kernelkit.reports.many_runs import RunsPage, ShownRun
 from picturing.page import chromium
 
 RUNS, EPOCHS = 1_000, 20
@@ -66,9 +65,8 @@ def run() -> dict[str, Any]:
 def _page(runs: int) -> str:
     rng = random.Random(0)
     shown = Shown("f1", ("model", "dropout"), {"f1": "F1", "accuracy": "accuracy", "loss": "loss"})
-    return many_runs.render(
-        "Runs", [_run(n, rng) for n in range(runs)], shown, columns=shown.parameters, curve="val_f1"
-    )
+    rows = [_run(number, rng) for number in range(runs)]
+    return RunsPage("Runs", rows, shown, columns=shown.parameters, curve="val_f1").html()
 
 
 def _run(number: int, rng: random.Random) -> ShownRun:

@@ -21,7 +21,7 @@ def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
     memory already and does nothing else.
     """
     from benchmarks import material
-    from petals.data.splits import Split
+    from petals.data.shards import Split
 
     root = material.records(photos, sizes)
     result: dict[str, Any] = {}

@@ -88,7 +88,7 @@ class _Measured:
     @classmethod
     def of(cls, root: Path, weights: Path) -> _Measured:
         from petals.data.folds import divided
-        from petals.data.splits import Split
+        from petals.data.shards import Split
         from petals.kaggle import cache_folder
         from petals.models import weights as pretrained
         from petals.models.backbones import find_backbone
@@ -154,7 +154,7 @@ class _Measured:
         return {**row, "gain": round(row["macro_f1"] - before["macro_f1"], 4), "epochs": each}
 
     def _tune(self, name: str, fold: int) -> dict[str, Any]:
-        from petals.data.splits import Split
+        from petals.data.shards import Split
 
         rest = [part for number, part in enumerate(self.parts) if number != fold]
         paths = tuple(path for part in rest for path in part.paths)

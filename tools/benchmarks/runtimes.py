@@ -121,7 +121,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
     rehearsed = os.environ.get("KAGGLE_REHEARSAL", "")
     device = detect("auto" if rehearsed else "cpu")
     from petals.data import pipeline
-    from petals.data.splits import Split
+    from petals.data.shards import Split
     from petals.models.build import build
     from petals.training import features
     from petals.training.compile import set_seed

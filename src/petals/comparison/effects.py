@@ -32,7 +32,6 @@ NO_MATTER = (
     "time_limit",
     "resume",
     "checkpoint_minutes",
-    "on_corrupt",
 )
 NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
 

@@ -1,4 +1,4 @@
-"""The photos of one run: the source, its three splits, what was left out and what was added."""
+"""The photos of one run: the source, its three splits, and what other sources add."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from petals.data import inspection
 from petals.data.extra import Addition, extended, more_to_train_on, write_twins
 from petals.data.folds import divided
+from petals.data.shards import SPLITS, Split
 from petals.data.source import Source, find_sources
-from petals.data.splits import Split
 from petals.kaggle import cache_folder
 
-SPLITS = ("train", "val", "test")
 TWINS = "twins.csv"
 
 Progress = Callable[[str, int, int], None]
@@ -24,8 +22,7 @@ Progress = Callable[[str, int, int], None]
 class Dataset:
     """The three splits that a run trains on, validates on and predicts.
 
-    `names`: the classes in label order; `skipped`: damaged images that were left out; `added`:
-    what further sources give to `train`.
+    `names`: the classes in label order; `added`: what further sources give to `train`.
     """
 
     source: Source
@@ -33,21 +30,18 @@ class Dataset:
     train: Split
     val: Split
     test: Split
-    skipped: int = 0
     added: tuple[Addition, ...] = ()
     limited: bool = False
 
     @property
     def splits(self) -> dict[str, Split]:
         """The splits by name."""
-        return {"train": self.train, "val": self.val, "test": self.test}
+        return {name: getattr(self, name) for name in SPLITS}
 
     @property
     def sample_submission(self) -> str | None:
-        """The file that lists the test images; None where some of them were left out."""
-        if self.limited or self.skipped:
-            return None
-        return f"{self.source.root}/sample_submission.csv"
+        """The file that lists the test images; None where only some of them are used."""
+        return None if self.limited else f"{self.source.root}/sample_submission.csv"
 
     def __str__(self) -> str:
         counts = ", ".join(f"{split.count:,} {name}" for name, split in self.splits.items())
@@ -63,35 +57,13 @@ def find_dataset(
     `settings`: these parameters by name; `folder`: where `twins.csv` is written if further sources
     were named. Raises `DataError` and `SettingError` as the functions do that it calls.
     """
-    size, cache = settings["image_size"], cache_folder()
+    size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
     source, *others = find_sources(settings["data"], size)
-    splits = tuple(Split.find(source.root, size, name, settings["limit"]) for name in SPLITS)
-    skipped = 0
-    if settings["on_corrupt"] == "skip":
-        splits, skipped = inspection.intact(splits, cache)
-    whole = dict(zip(SPLITS, splits, strict=True))
-    train, val, added = whole["train"], whole["val"], []
-    if others:
-        added = more_to_train_on(
-            others,
-            source.class_names,
-            whole,
-            test_twins=settings["test_twins"],
-            cache=cache,
-            progress=progress,
-        )
-    if settings["folds"]:
-        train, val = divided(train, val, settings["folds"], settings["fold"], cache)
+    names = source.class_names
+    whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
+    added = more_to_train_on(others, names, whole, cache, progress) if others else []
+    train, val = divided(whole["train"], whole["val"], settings["folds"], settings["fold"], cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)
-    return Dataset(
-        source,
-        source.class_names,
-        train,
-        val,
-        whole["test"],
-        skipped,
-        tuple(added),
-        bool(settings["limit"]),
-    )
+    return Dataset(source, names, train, val, whole["test"], tuple(added), bool(limit))

@@ -48,7 +48,6 @@ ADDED: Mapping[str, tuple[Any, ...]] = {
     "scale_rate": (True,),
     "head": ("gradient", "none"),  # which `head_epochs` told apart
     "features": ("last",),
-    "test_twins": ("leave_out",),
     "folds": (0,),
     "fold": (0,),
 }

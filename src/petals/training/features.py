@@ -28,7 +28,7 @@ from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline, shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.classifier import Classifier
@@ -76,7 +76,7 @@ def extract(
     """
     here = cluster.here()
     own, model = split.part(here.index, here.count), collectives.local_copy(model)
-    labels, ids = shards.labels_and_ids(split)
+    labels, ids = split.labels_and_ids()
     rows: list[np.ndarray] = []
     stored = True
     for piece in own.by_folder():

@@ -17,7 +17,7 @@ from petals.accelerators import cluster, collectives, keras_backend
 from petals.augment.augmentation import Augmentation
 from petals.augment.layer import augmenting
 from petals.data import shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import SettingError
 from petals.evaluation.prediction import predict
 from petals.models.classifier import Classifier

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.models.classifier import Classifier
 from petals.training.checkpoints import Checkpoints
 from petals.training.features import Features

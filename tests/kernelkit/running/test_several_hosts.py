@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.run_folders.unfinished import own_folder
 from kernelkit.running import several_hosts
+from kernelkit.running.chosen_folder import own_folder
 from kernelkit.running.several_hosts import run_on_hosts
 
 NOTEBOOK = """# %% [markdown]

@@ -47,8 +47,8 @@ def main(dataset: str, out: str) -> None:
     from tensorflow import keras
 
     from petals.augment.augmentation import augmentation
-    from petals.data import pipeline, shards
-    from petals.data.splits import Split
+    from petals.data import pipeline
+    from petals.data.shards import Split
     from petals.models import backbones
     from petals.models.build import build, set_trainable
     from petals.models.classifier import Classifier
@@ -60,7 +60,7 @@ def main(dataset: str, out: str) -> None:
     keep_iterators()
     backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = shards.labels_and_ids(val)
+    labels, _ = val.labels_and_ids()
     rates = schedules.rates("cosine", EPOCHS, STEPS, learning_rate=2e-3)
 
     def classifier() -> Classifier:

@@ -1,6 +1,5 @@
 import csv
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from petals.errors import SettingError
 DEFAULTS = {
     "image_size": 32,
     "limit": 0,
-    "on_corrupt": "stop",
-    "test_twins": "leave_out",
     "folds": 0,
     "fold": 0,
 }
@@ -47,19 +44,6 @@ def test_a_part_of_the_photos_has_no_sample_to_agree_with(find):
     assert found.sample_submission is None
 
 
-def test_damaged_images_are_counted_and_left_out(find, dataset, tmp_path):
-    root = shutil.copytree(dataset, tmp_path / "damaged")
-    shard = Path(tfrecords.shards(root, 32, "train")[0])
-    examples = list(tfrecords.read_shard(shard))
-    examples[1].__dict__["image"] = b"no jpeg"
-    tfrecords.write_shard(shard, examples)
-
-    found = find(data=str(root), on_corrupt="skip")
-
-    assert (found.skipped, found.train.count) == (1, 49)
-    assert found.sample_submission is None
-
-
 def test_a_fold_is_cut_from_both_labelled_splits(find):
     found = find(folds=3, fold=1)
 
@@ -71,9 +55,9 @@ def test_a_fold_is_cut_from_both_labelled_splits(find):
 def test_photos_of_another_source_are_counted_and_its_twins_written(find, dataset, tmp_path):
     other = tmp_path / "other"
     labels = ["blue", "red", "yellow"]
-    examples = list(tfrecords.read_shard(tfrecords.shards(dataset, 32, "val")[0]))[:3]
-    folder = Path(tfrecords.folder(other, 32, "train"))
-    tfrecords.write_shard(folder / tfrecords.shard_name(0, 32, 3), examples)
+    examples = list(tfrecords.read_shard(shards.shard_paths(dataset, 32, "val")[0]))[:3]
+    folder = Path(shards.folder(other, 32, "train"))
+    tfrecords.write_shard(folder / shards.shard_name(0, 32, 3), examples)
     (other / "classes.json").write_text(json.dumps(labels))
 
     found = find(data=f"{dataset},{other}")
@@ -82,4 +66,4 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(find, datase
     assert found.added[0].summary()["twins"]["val"] == 3
     with (tmp_path / "run" / dataset_.TWINS).open() as file:
         twins = [row["twin"] for row in csv.DictReader(file)]
-    assert set(twins) <= set(shards.labels_and_ids(found.val)[1].tolist())
+    assert set(twins) <= set(found.val.labels_and_ids()[1].tolist())
