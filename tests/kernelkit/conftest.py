@@ -12,8 +12,8 @@ from kernelkit import project
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.timing import PollPolicy, SavingPolicy, Timing
 from kernelkit.shown import Shown
+from kernelkit.workspace.timing import PollPolicy, SavingPolicy, Timing
 
 SHOWN = Shown(
     "macro_f1",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.pushes import plan
+from kernelkit.plans import plan
 from kernelkit.pushes.command import push_kernel
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kernelkit.pushes import plan
+from kernelkit.plans import plan
 from kernelkit.sweep.command import sweep
 from kernelkit.sweep.config import specification
 

@@ -6,7 +6,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.checks import preflight
-from kernelkit.pushes import plan
+from kernelkit.plans import plan
 
 
 def findings(repository, *parameters, accelerator=None, timeout=None):

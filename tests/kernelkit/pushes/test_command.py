@@ -18,10 +18,10 @@ from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes import send
 from kernelkit.pushes.command import list_pushes, push_kernel
-from kernelkit.pushes.context import PushContext
 from kernelkit.pushes.follow import follow
-from kernelkit.pushes.ledger import Ledger
 from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
