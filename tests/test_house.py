@@ -79,8 +79,6 @@ STILL = {
         "fine_tune.fine_tune",
         "head.train_head",
         "logistic_head.fit_head",
-        "fine_tune.run_fold",
-        "recipes._fitted",
     },
     "many arguments": {
         "run.command",
@@ -113,7 +111,6 @@ STILL = {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
         "src/petals/training",
-        "tools/benchmarks",
     },
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
