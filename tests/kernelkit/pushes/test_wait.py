@@ -112,7 +112,8 @@ def test_queued_and_running_times_are_told_apart(wait):
 
 
 @pytest.mark.parametrize(
-    ("timeout", "told"), [(None, "running for 15 s"), (90, "running for 15 s, 1 h 30 min until its ")]
+    ("timeout", "told"),
+    [(None, "running for 15 s"), (90, "running for 15 s, 1 h 30 min until its ")],
 )
 def test_a_limit_that_nobody_asked_for_is_told_of_when_it_is_near(wait, timeout, told):
     wait("queued", "running", "running", "complete", timeout=timeout)
