@@ -1,8 +1,5 @@
 #!/usr/bin/env python
-"""Push a notebook to Kaggle, wait for its run and bring the results home.
-
-`--resume` is the one option that `kernelkit push` lacks: it is `kernelkit resume`.
-"""
+"""Push a notebook to Kaggle, wait for its run and bring the results home."""
 
 from __future__ import annotations
 
@@ -11,17 +8,34 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 # isort: split
 import click
 
-from kernelkit.commands.kaggle.push import command as main
-from kernelkit.commands.kaggle.resume import command as resume
+from kernelkit.commands.kaggle import push, resume
 
 
-def _resume(context: click.Context, _: click.Parameter, push: str | None) -> None:
-    if push is not None:
-        context.invoke(
-            resume, push=push, **{p.name: None for p in resume.params if p.name != "push"}
-        )
-        context.exit()
+def _push_or_resume(earlier: str | None, **given: object) -> None:
+    """Push; with `--resume`, the one option that `kernelkit push` lacks, do what `resume` does."""
+    if earlier is None:
+        click.get_current_context().invoke(push.command, **given)
+    else:
+        taken = {
+            parameter.name: given.get(str(parameter.name)) for parameter in resume.command.params
+        }
+        click.get_current_context().invoke(resume.command, **{**taken, "push": earlier})
 
+
+_RESUME = click.Option(
+    ["--resume", "earlier"],
+    is_flag=False,
+    flag_value="last",
+    metavar="[OWNER/SLUG/N]",
+    help="Wait for and fetch an earlier push, the last one by default.",
+)
+main = click.Command(
+    "push",
+    callback=_push_or_resume,
+    params=[*push.command.params, _RESUME],
+    help=push.command.help,
+    epilog=push.command.epilog,
+)
 
 if __name__ == "__main__":
     main()

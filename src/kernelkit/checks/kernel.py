@@ -129,10 +129,12 @@ def machine(plan: Plan) -> Iterator[Finding]:
         )
     minutes = plan.timeout_minutes
     limit = machines.LIMITS[machine.kind].hours_per_session * 60
-    if minutes is not None and not 0 < minutes <= limit:
+    if minutes is not None and not minutes > 0:
+        yield error(f"--timeout {minutes:g}: give minutes above zero")
+    elif minutes is not None and minutes > limit:
         yield error(
-            f"--timeout {minutes:g}: a {machine.kind.upper()} session has up to {limit:g} minutes "
-            f"({limit / 60:g} hours) at Kaggle"
+            f"--timeout {minutes:g} is past the {limit / 60:g} hours that Kaggle gives a "
+            f"{machine.kind.upper()} session ({limit:g} minutes)"
         )
 
 

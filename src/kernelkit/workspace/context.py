@@ -18,9 +18,10 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import LOCKS, RUNS, Project
+from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
-from kernelkit.terminal.events import Events, from_here, minutes, secrets_of_environment
+from kernelkit.terminal.events import Events, from_here, secrets_of_environment
 from kernelkit.workspace.ledger import Ledger, Push
 from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
@@ -89,7 +90,7 @@ class PushContext:
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
         self.events(
             "retrying",
-            f"{failure.method} ({failure.kind.value}): asking again in {minutes(seconds)}",
+            f"{failure.method} ({failure.kind.value}): asking again in {duration(seconds)}",
         )
 
     @property

@@ -7,22 +7,19 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("push", epilog=options.EXIT_CODES)
+@options.command("push", local=True)
 @options.of_a_push
-@click.option("--dry-run", is_flag=True, help="Check everything, show what would go, send nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check everything, show what would be sent, send nothing."
+)
 @click.option("--no-wait", is_flag=True, help="Push and leave; come back with resume.")
 @click.option(
     "--ignore", metavar="CHECK", multiple=True, help="Push though this check refuses; repeatable."
 )
-@click.option("--force", is_flag=True, help="Push though nothing changed or a run is active.")
+@click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
 def command(notebook: Path | None, no_wait: bool, **given: object) -> None:
     """Check, push, wait, fetch and report, in one command.
 

@@ -1,4 +1,4 @@
-"""Ask Kaggle how a push stands."""
+"""Show the state of a push."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("status", epilog=options.EXIT_CODES)
+@options.command("status", local=True)
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 @click.option("--all", "listing", is_flag=True, help="Show the ledger of all pushes instead.")
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
 def command(push: str, listing: bool, **given: Any) -> None:
-    """Show in one line the state of a push, the last one by default.
+    """Show the state of a push in one line, the last push by default.
 
     With --all every push is listed with its machine, minutes and score; Kaggle is not asked.
     """
