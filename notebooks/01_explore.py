@@ -86,7 +86,7 @@ exploration.holdings(source.root)
 # This cell reads every record and decodes every image. It reports counts that differ from the
 # file's name, labels out of range, images that do not decode or have another size, and ids that
 # occur twice. One damaged image stops a training run in the middle, so it is better to find it now.
-# `02_train` with `on_corrupt="skip"` leaves damaged images out.
+# `02_train` stops there and names the file; make it again without the damaged images.
 
 # %%
 health = [
@@ -96,7 +96,7 @@ print(*health, sep="\n")
 problems = [line for part in health for line in part.problems]
 if problems:
     splits, lost = exploration.intact(splits)
-    print(f"{lost} images left out from here on; 02_train does so with on_corrupt=skip")
+    print(f"{lost} images left out from here on")
 else:
     print("nothing is wrong")
 

@@ -48,7 +48,6 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
         splits={"train": train, "val": val, "test": test},
         counts=(100, 10),
         parameters={"seed": 1},
-        skipped=2,
     )
     metrics = json.loads((run.path / "metrics.json").read_text())
     assert metrics["macro_f1"] == 0.9
@@ -65,7 +64,6 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     }
     assert metrics["total_params"] == 100
     assert metrics["trainable_params"] == 10
-    assert metrics["skipped"] == 2
     assert {"petals", "tensorflow", "keras", "numpy", "python"} == set(metrics["versions"])
     assert set(metrics["git"]) == {"sha", "dirty"}
     with (run.path / "history.csv").open() as file:

@@ -67,7 +67,7 @@ def _training(classifier: Any, split: Any, num_classes: int, level: str) -> Any:
     from petals.augment.augmentation import augmentation
     from petals.augment.layer import augmenting, in_step
     from petals.data import pipeline
-    from petals.training.compile import compile_model
+    from petals.training.optimization import compile_model
 
     change, on_device = augmentation(level), in_step(classifier.model)
     model = augmenting(classifier.model, change) if change and on_device else classifier.model

@@ -49,7 +49,7 @@ def _worker(begun: float, backbone: str, folder: str) -> dict[str, float]:
 
     from petals.accelerators import compilation
     from petals.models.build import build
-    from petals.training.compile import compile_model, set_seed
+    from petals.training.optimization import compile_model, set_seed
 
     compilation.keep(folder)
     set_seed(0)

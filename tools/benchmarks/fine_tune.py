@@ -13,7 +13,6 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 COMMON: dict[str, Any] = {
     "fine_tune": "all",
-    "features": "depths",
     "augment": "crop",
     "mix": "none",
     "dropout": 0.0,
@@ -21,7 +20,6 @@ COMMON: dict[str, Any] = {
     "weight_decay": 0.0,
     "schedule": "cosine",
     "learning_rate": 1e-4,
-    "scale_rate": True,
 }
 TTA = 2
 
@@ -44,56 +42,74 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
 
     from petals.accelerators.detect import detect
     from petals.augment.augmentation import augmentation
-    from petals.augment.layer import in_step
+    from petals.augment.layer import augmenting, in_step
     from petals.data import pipeline, shards
     from petals.evaluation.prediction import predict
-    from petals.training.compile import set_seed
-    from petals.training.fine_tune import fine_tune
-    from petals.training.plan import plan_run
+    from petals.models.build import build, set_trainable
+    from petals.training.callbacks import Epochs, Phase, Training
+    from petals.training.optimization import compile_model, learning_rates, set_seed
 
     keras.backend.clear_session()
     device, classes = detect("auto", "float32"), model.pop("classes")
     set_seed(0, repeatable=device.on_cpu)
-    given = {"remat": False, "optimization_level": "auto", **settings(name), **model}
-    plan = plan_run(given, classes, train.count, device)
-    network = plan.classifier.model
-    plan.classifier.head.set_weights(head)
-    labels, ids = shards.labels_and_ids(held)
-    pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
-    plan.unfreeze()
-    change = augmentation(plan.settings["augment"], plan.settings["mix"])
-    on_device = in_step(network)
-    history: list[dict[str, Any]] = []
-    begun = time.process_time()
-    fine_tune(
-        plan.classifier,
-        lambda step: pipeline.training(
-            train,
-            plan.batch_size,
+    given = settings(name)
+    with device.scope():
+        classifier = build(
+            model["backbone"],
+            model["image_size"],
             classes,
-            augment=change,
-            on_device=on_device,
-            deterministic=device.on_cpu,
-            start=step,
-        ),
-        held,
-        rates=plan.rates,
-        epochs=plan.settings["epochs"],
-        steps_per_epoch=plan.steps,
-        batch_size=plan.batch_size,
-        val_labels=labels,
-        **plan.compiling,
-        augment=change if on_device else None,
-        history=history,
-        keep_best=False,
-        say=lambda line: None,
+            weights=model["weights"],
+            dropout=given["dropout"],
+            depths=True,
+        )
+    network, batch = classifier.model, given["batch_size"] * device.replicas
+    epochs, steps = given["epochs"], max(1, train.count // batch)
+    classifier.head.set_weights(head)
+    labels, ids = shards.labels_and_ids(held)
+    set_trainable(classifier, "none")
+    pass_seconds = _pass_seconds(classifier, held, train.count + held.count)
+    set_trainable(classifier, given["fine_tune"], freeze_batch_norm=model["weights"] != "none")
+    change = augmentation(given["augment"], given["mix"])
+    on_device = in_step(network)
+    trained = augmenting(network, change) if change and on_device else network
+    rates = learning_rates(
+        given["schedule"],
+        epochs,
+        steps,
+        learning_rate=given["learning_rate"],
+        replicas=device.replicas,
+    )
+    compile_model(
+        trained,
+        rates,
+        weight_decay=given["weight_decay"],
+        label_smoothing=given["label_smoothing"],
+    )
+    batches = pipeline.training(
+        train,
+        batch,
+        classes,
+        augment=change,
+        on_device=on_device,
+        deterministic=device.on_cpu,
+    )
+    training = Training(say=lambda line: None)
+    watch = Epochs(
+        Phase("fine-tune", epochs, steps, batch),
+        training,
+        labels,
+        lambda: predict(network, held, batch),
+    )
+    begun = time.process_time()
+    trained.fit(
+        batches, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
     )
     seconds = time.process_time() - begun
     return {
-        "probabilities": predict(network, held, plan.batch_size, tta=TTA),
+        "probabilities": predict(network, held, batch, tta=TTA),
         "labels": labels,
         "ids": ids,
-        "epochs": np.array([row["val_macro_f1"] for row in history]),
+        "epochs": np.array([row["val_macro_f1"] for row in training.history]),
         "seconds": seconds,
         "pass_seconds": pass_seconds,
     }

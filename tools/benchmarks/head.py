@@ -20,7 +20,7 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     from benchmarks import material
     from petals.data import classes
     from petals.data.splits import Split
-    from petals.training.compile import set_seed
+    from petals.training.optimization import set_seed
 
     root = material.records(photos, (SIZE,))
     train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
@@ -46,16 +46,17 @@ def _ours(train: Any, val: Any, count: int, weights: Path) -> tuple[float, float
     from petals.models import weights as pretrained
     from petals.models.backbones import find_backbone
     from petals.models.build import build
-    from petals.training import features
-    from petals.training.head import train_head
+    from petals.training.callbacks import Training
+    from petals.training.features import FeatureExtractor
+    from petals.training.head import HeadRecipe, train_head
 
     begun = time.perf_counter()
     classifier = build(BACKBONE, SIZE, count, weights=str(weights))
     key = pretrained.describe(find_backbone(BACKBONE), SIZE, str(weights))
-    stored = [features.extract(classifier.features, split, key=key) for split in (train, val)]
-    watch = train_head(
-        classifier, *stored, epochs=30, dropout=0.3, label_smoothing=0.1, say=lambda line: None
-    )
+    extract = FeatureExtractor(classifier.features, key)
+    recipe = HeadRecipe(dropout=0.3, label_smoothing=0.1)
+    training = Training(say=lambda line: None)
+    watch = train_head(classifier, extract(train), extract(val), recipe, training)
     return time.perf_counter() - begun, watch.best_f1
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from petals.data import inspection
 from petals.data.extra import Addition, extended, more_to_train_on, write_twins
-from petals.data.folds import divided
+from petals.data.folds import TOGETHER, divided
 from petals.data.source import Source, find_sources
 from petals.data.splits import Split
 from petals.kaggle import cache_folder
+from petals.settings import fold_of
 
 SPLITS = ("train", "val", "test")
 TWINS = "twins.csv"
@@ -24,8 +24,7 @@ Progress = Callable[[str, int, int], None]
 class Dataset:
     """The three splits that a run trains on, validates on and predicts.
 
-    `names`: the classes in label order; `skipped`: damaged images that were left out; `added`:
-    what further sources give to `train`.
+    `names`: the classes in label order; `added`: what further sources give to `train`.
     """
 
     source: Source
@@ -33,7 +32,6 @@ class Dataset:
     train: Split
     val: Split
     test: Split
-    skipped: int = 0
     added: tuple[Addition, ...] = ()
     limited: bool = False
 
@@ -45,7 +43,7 @@ class Dataset:
     @property
     def sample_submission(self) -> str | None:
         """The file that lists the test images; None where some of them were left out."""
-        if self.limited or self.skipped:
+        if self.limited:
             return None
         return f"{self.source.root}/sample_submission.csv"
 
@@ -66,9 +64,6 @@ def find_dataset(
     size, cache = settings["image_size"], cache_folder()
     source, *others = find_sources(settings["data"], size)
     splits = tuple(Split.find(source.root, size, name, settings["limit"]) for name in SPLITS)
-    skipped = 0
-    if settings["on_corrupt"] == "skip":
-        splits, skipped = inspection.intact(splits, cache)
     whole = dict(zip(SPLITS, splits, strict=True))
     train, val, added = whole["train"], whole["val"], []
     if others:
@@ -76,12 +71,15 @@ def find_dataset(
             others,
             source.class_names,
             whole,
-            test_twins=settings["test_twins"],
             cache=cache,
             progress=progress,
         )
-    if settings["folds"]:
-        train, val = divided(train, val, settings["folds"], settings["fold"], cache)
+    validation = settings["validation"]
+    if validation == "none":
+        train, val = divided(train, val, TOGETHER, 0, cache)
+    elif fold := fold_of(validation):
+        number, folds = fold
+        train, val = divided(train, val, folds, number - 1, cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)
@@ -91,7 +89,6 @@ def find_dataset(
         train,
         val,
         whole["test"],
-        skipped,
         tuple(added),
         bool(settings["limit"]),
     )

@@ -23,11 +23,10 @@ from petals.data import tfrecords
 from petals.data.duplicates import Fingerprints, twins_of
 from petals.data.source import Source
 from petals.data.splits import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 LABELLED = ("train", "val")
 AGAINST = ("test", "val", "train")  # a twin in several splits counts for the first
-TWINS = ("leave_out", "use")
 TEST_SET = 0.5  # of a source's photos in the test split: it is the test set, and not more data
 SHARD = 800  # images a file
 NAMED = 5  # twins that a line names
@@ -40,14 +39,12 @@ class Addition:
     """What one source adds: its images in the main source's label order, without twins.
 
     `twins`: for each of the main splits pairs of ids, of an image here and of its twin there.
-    `used`: test twins that were kept, because that was asked for.
     """
 
     source: str
     images: int
     paths: tuple[str, ...] = ()
     twins: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    used: int = 0
 
     @property
     def added(self) -> int:
@@ -60,8 +57,7 @@ class Addition:
             if pairs:
                 names = ", ".join(own for own, _ in pairs[:NAMED])
                 more = ", …" if pairs[NAMED:] else ""
-                what = "kept" if split == "test" and self.used else "left out"
-                line += f"; {len(pairs):,} are in {split} too and {what} ({names}{more})"
+                line += f"; {len(pairs):,} are in {split} too and left out ({names}{more})"
         return line
 
     def summary(self) -> dict[str, object]:
@@ -72,7 +68,6 @@ class Addition:
             "images": self.images,
             "added": self.added,
             "twins": counts,
-            "test_twins_used": self.used,
         }
 
 
@@ -81,19 +76,16 @@ def more_to_train_on(
     names: Sequence[str],
     splits: Mapping[str, Split],
     *,
-    test_twins: str = "leave_out",
     cache: Path,
     progress: Progress | None = None,
 ) -> list[Addition]:
     """The labelled images of other sources, made fit for training with the main one's.
 
     `names`: the main source's classes; `splits`: its train, val and test, which are looked at
-    whole. Images of which train, val or test holds a twin are left out; `test_twins="use"` keeps
-    those of test. What remains is written under `cache`, once. Raises `DataError` for a class
-    that the main source lacks, and for a source that is the test set itself.
+    whole. Images of which train, val or test holds a twin are left out. What remains is written
+    under `cache`, once. Raises `DataError` for a class that the main source lacks, and for a source
+    that is the test set itself.
     """
-    if test_twins not in TWINS:
-        raise SettingError(f"test_twins {test_twins!r}: {' or '.join(TWINS)}")
     size = splits["train"].size
     splits = {
         name: Split(split.paths, size, sum(map(tfrecords.shard_count, split.paths)))
@@ -111,13 +103,13 @@ def more_to_train_on(
         own = _labelled(source, size)
         to = _matched(source, names)
         parts = [split.fingerprint() for split in (*splits.values(), *own.values())]
-        key = hashlib.blake2b(repr((parts, to, test_twins)).encode(), digest_size=12).hexdigest()
+        key = hashlib.blake2b(repr((parts, to)).encode(), digest_size=12).hexdigest()
         place = cache / "extra" / key
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{place}.lock"):
                 if not place.is_dir():
-                    _write(source, own, to, main, test_twins, place, progress)
+                    _write(source, own, to, main, place, progress)
         except OSError as error:
             raise storage.cannot_write(place, error) from error
         additions.append(_read(place))
@@ -176,27 +168,22 @@ def _write(
     own: Mapping[str, Split],
     to: Sequence[int],
     main: Callable[[str], Fingerprints],
-    test_twins: str,
     place: Path,
     progress: Progress | None,
 ) -> None:
     prints = Fingerprints.of(own, progress)
     keep = np.ones(len(prints), bool)
-    known = np.zeros(len(prints), bool)
     pairs: dict[str, list[tuple[str, str]]] = {}
     for split in AGAINST:
-        twin = np.where(known, -1, twins_of(prints, main(split)))
+        twin = np.where(keep, twins_of(prints, main(split)), -1)
         there = np.flatnonzero(twin >= 0)
-        known[there] = True
+        keep[there] = False
         pairs[split] = [(str(prints.ids[i]), str(main(split).ids[twin[i]])) for i in there]
-        if split != "test" or test_twins != "use":
-            keep[there] = False
     of_test = len(pairs["test"])
-    if test_twins != "use" and of_test >= TEST_SET * len(prints):
+    if of_test >= TEST_SET * len(prints):
         raise DataError(
             f"{source} is the test set: {of_test:,} of its {len(prints):,} photos are in the test "
-            "split of the first source. Leave it out, or set test_twins=use for a score that "
-            "says nothing of new photos"
+            "split of the first source. Leave it out"
         )
     half = place.with_name(f".{place.name}.part")
     shutil.rmtree(half, ignore_errors=True)
@@ -208,8 +195,7 @@ def _write(
             count = total * (number + 1) // files - total * number // files
             path = half / tfrecords.shard_name(number, size, count)
             tfrecords.write_shard(path, (next(examples) for _ in range(count)))
-        used = of_test if test_twins == "use" else 0
-        addition = Addition(str(source), len(prints), (), pairs, used)
+        addition = Addition(str(source), len(prints), (), pairs)
         storage.write_json(half / "addition.json", asdict(addition))
         half.rename(place)
     finally:
@@ -239,4 +225,4 @@ def _read(place: Path) -> Addition:
     twins = {
         split: [(own, twin) for own, twin in pairs] for split, pairs in values["twins"].items()
     }
-    return Addition(values["source"], values["images"], paths, twins, values["used"])
+    return Addition(values["source"], values["images"], paths, twins)

@@ -20,7 +20,7 @@ from petals import storage
 from petals.data import shards, tfrecords
 from petals.data.duplicates import Fingerprints, find_pairs
 from petals.data.splits import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 TOGETHER = 1  # folds: training and validation images are both trained on, and none validates
 SHARD = 800  # images a file, as the competition has them
@@ -29,17 +29,10 @@ SHARD = 800  # images a file, as the competition has them
 def divided(train: Split, val: Split, folds: int, fold: int, cache: Path) -> tuple[Split, Split]:
     """The splits of one fold: all parts but `fold`, and that part.
 
-    `folds`: 0 leaves the splits as they are; 1 gives both together, and `val` as it was, whose
-    images are then trained on. The parts are written once, under `cache`, for all folds. Raises
-    `SettingError` for a fold out of range, `DataError` where ids occur twice or a part would be
-    empty.
+    `folds`: `TOGETHER` gives both splits together, and `val` as it was, whose images are then
+    trained on; `fold` counts from 0. The parts are written once, under `cache`, for all folds.
+    Raises `DataError` where ids occur twice or a part would be empty.
     """
-    if folds > 1 and not 0 <= fold < folds:
-        raise SettingError(
-            f"fold={fold} is out of range: folds={folds} has the folds 0 to {folds - 1}"
-        )
-    if not folds:
-        return train, val
     if folds == TOGETHER and train.complete and val.complete:
         return Split(train.paths + val.paths, train.size, train.count + val.count), val
     parts = _parts(train, val, folds, cache)
@@ -110,7 +103,7 @@ def _write(train: Split, val: Split, folds: int, place: Path) -> None:
         print(f"  {len(twins)} pairs of images look alike and stay together in a fold")
     counts = np.bincount(part, minlength=folds)
     if not counts.all():
-        raise DataError(f"{len(ids)} images cannot make {folds} folds: set folds lower")
+        raise DataError(f"{len(ids)} images cannot make {folds} folds: take fewer")
     half = place.with_name(f".{place.name}.part")
     shutil.rmtree(half, ignore_errors=True)
     try:

@@ -80,6 +80,5 @@ def naming_damaged_files(paths: Sequence[str], num_classes: int = 2**31) -> Iter
         if not found:
             raise
         raise DataError(
-            f"{found[0]}; make the file again, or set on_corrupt='skip' to train without its "
-            "damaged images"
+            f"{found[0]}; make the file again without it, with tools/make_tfrecords.py"
         ) from error

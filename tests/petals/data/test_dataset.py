@@ -1,6 +1,5 @@
 import csv
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,7 @@ from petals.errors import SettingError
 DEFAULTS = {
     "image_size": 32,
     "limit": 0,
-    "on_corrupt": "stop",
-    "test_twins": "leave_out",
-    "folds": 0,
-    "fold": 0,
+    "validation": "val",
 }
 
 
@@ -47,25 +43,13 @@ def test_a_part_of_the_photos_has_no_sample_to_agree_with(find):
     assert found.sample_submission is None
 
 
-def test_damaged_images_are_counted_and_left_out(find, dataset, tmp_path):
-    root = shutil.copytree(dataset, tmp_path / "damaged")
-    shard = Path(tfrecords.shards(root, 32, "train")[0])
-    examples = list(tfrecords.read_shard(shard))
-    examples[1].__dict__["image"] = b"no jpeg"
-    tfrecords.write_shard(shard, examples)
-
-    found = find(data=str(root), on_corrupt="skip")
-
-    assert (found.skipped, found.train.count) == (1, 49)
-    assert found.sample_submission is None
-
-
 def test_a_fold_is_cut_from_both_labelled_splits(find):
-    found = find(folds=3, fold=1)
+    found = find(validation="fold:2/3")
 
     assert found.train.count + found.val.count == 71
-    with pytest.raises(SettingError, match="out of range"):
-        find(folds=3, fold=3)
+    assert find(validation="none").train.count == 71
+    with pytest.raises(SettingError, match="names no fold"):
+        find(validation="fold:4/3")
 
 
 def test_photos_of_another_source_are_counted_and_its_twins_written(find, dataset, tmp_path):

@@ -11,7 +11,7 @@ from petals.data import shards, tfrecords
 from petals.data.extra import extended, more_to_train_on, write_twins
 from petals.data.source import Source, find_sources
 from petals.data.splits import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 SIZE = 64
 NAMES = ("blue", "red ", "yellow")
@@ -93,16 +93,6 @@ def test_a_limited_split_is_looked_at_whole(main, tmp_path):
     _, ids = shards.labels_and_ids(train)
     assert ids.tolist()[-2:] == [f"{n:09x}" for n in range(2)]
     assert train.count == 12
-
-
-def test_test_twins_are_used_only_where_that_is_asked_for(main, tmp_path):
-    (added,) = add(main, tmp_path, test_twins="use")
-    assert added.added == 12
-    assert added.used == 2
-    assert "2 are in test too and kept" in str(added)
-    assert added.summary()["test_twins_used"] == 2
-    with pytest.raises(SettingError, match="test_twins 'maybe'"):
-        add(main, tmp_path, test_twins="maybe")
 
 
 def test_a_source_that_is_the_test_set_is_refused(main, tmp_path):

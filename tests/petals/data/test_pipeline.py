@@ -87,7 +87,7 @@ def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
     split = damaged(dataset, tmp_path, how)
     name = Path(split.paths[1]).name
     with (
-        pytest.raises(DataError, match=f"{name}.*on_corrupt='skip'"),
+        pytest.raises(DataError, match=f"{name}.*make the file again without it"),
         shards.naming_damaged_files(split.paths),
     ):
         take(pipeline.training(split, 10, 3), 12)
