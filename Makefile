@@ -9,18 +9,18 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-browser shapes pictures test-tpu test-parity fuzz lab docs bench lint lock
+.PHONY: help run tpu-check push test test-long test-pythons test-browser shapes pictures test-tpu test-parity fuzz lab docs bench lint lock
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
-.venv/installed: requirements.lock pyproject.toml
+.venv/installed: requirements.lock pyproject.toml src/local_kaggle/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo 'Python 3.11 or later is needed: make PYTHON=/path/to/python3.12 ...'; exit 2; }
 	@echo 'making .venv from requirements.lock (a few minutes the first time) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
 RUN = tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
@@ -41,6 +41,25 @@ test: .venv/installed lint ## lint, types and the tests (5 minutes)
 
 test-long: .venv/installed ## the tests that take more than five seconds each
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
+
+# A Python that starts: on the path, or among pyenv's.
+python = $(firstword $(shell python$(1) -c 'import sys; print(sys.executable)' 2>/dev/null) \
+  $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))
+PYTHONS ?= 3.12 3.13
+
+test-pythons: ## the tests that need no TensorFlow, on Python 3.12 and 3.13 where they start (3 minutes each)
+	@$(foreach version,$(PYTHONS),$(if $(call python,$(version)),$(MAKE) test-on-$(version) &&,echo 'no Python $(version) starts here' &&)) true
+
+.PRECIOUS: .venv-3.%/installed
+test-on-%: .venv-%/installed
+	.venv-$*/bin/python -m pytest -n 3 -p no:cacheprovider tests/kernelkit tests/local_kaggle
+
+# With the lock's versions, but without its hashes: pip knows none of a checkout.
+.venv-3.%/installed: requirements.lock pyproject.toml
+	@test -x $(@D)/bin/python || $(call python,3.$*) -m venv $(@D)
+	@grep -oE '^[a-z0-9.-]+==[^\]+' requirements.lock > $(@D)/versions.txt
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c $(@D)/versions.txt -e '.[sweep,scoring]' pytest pytest-timeout pytest-xdist
+	@touch $@
 
 # Pages as people meet them: Chromium is the system's (apt-get install chromium).
 BROWSER := .venv-browser/bin/python
@@ -63,7 +82,7 @@ pictures: shapes ## the pictures of README, from make run and a small sweep (nee
 	$(BIN)/python tools/pictures.py -- $(RUN)
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
-PARITY_PYTHON ?= $(shell python3.12 -c '' 2>/dev/null && echo python3.12 || echo $(PYTHON))
+PARITY_PYTHON ?= $(or $(call python,3.12),$(PYTHON))
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
 PARITY_TESTS ?= tests/petals tests/kernelkit/running/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
@@ -113,7 +132,7 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
   --no-header --python-version 3.11 --quiet pyproject.toml
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
-	$(PIN) --all-extras --group petals --group jax --group dev -o requirements.lock
+	$(PIN) --all-extras --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
 	$(PIN:pyproject.toml=) --group pyproject.toml:tpu --no-emit-package tensorflow -o requirements-tpu.lock

@@ -55,7 +55,7 @@ except ModuleNotFoundError:
 from IPython.display import display
 
 from petals import storage
-from petals.data import duplicates, exploration, inspection, shards
+from petals.data import duplicates, exploration, inspection
 from petals.plots import explore
 from petals.plots import run as plots
 from petals.progress import Progress
@@ -86,7 +86,6 @@ exploration.holdings(source.root)
 # This cell reads every record and decodes every image. It reports counts that differ from the
 # file's name, labels out of range, images that do not decode or have another size, and ids that
 # occur twice. One damaged image stops a training run in the middle, so it is better to find it now.
-# `02_train` stops there and names the file; make it again without the damaged images.
 
 # %%
 health = [
@@ -94,11 +93,7 @@ health = [
 ]
 print(*health, sep="\n")
 problems = [line for part in health for line in part.problems]
-if problems:
-    splits, lost = exploration.intact(splits)
-    print(f"{lost} images left out from here on")
-else:
-    print("nothing is wrong")
+print("make these files again" if problems else "nothing is wrong")
 
 # %% [markdown]
 # ## What the flowers look like
@@ -110,7 +105,7 @@ else:
 labels = exploration.labels(splits, len(names))
 each = 8 if len(names) <= 13 else 1
 chosen = exploration.some_of_each(splits["train"], labels["train"], each)
-photos = shards.sample(splits["train"], chosen)
+photos = splits["train"].sample(chosen)
 captions = [names[label] for label in photos.labels]
 run.figure(plots.gallery(photos.images, captions), "gallery")
 

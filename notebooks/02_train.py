@@ -66,7 +66,6 @@ except ModuleNotFoundError:
         "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
     ) from None
 
-# %%
 settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views = settings["head"], settings["views"]
 
@@ -156,10 +155,9 @@ train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)
 
 # %%
-from petals.data import shards
 from petals.plots import run as plots
 
-sample = shards.sample(train, 24)
+sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
 run.write_gallery(sample.images, captions)
 run.figure(plots.gallery(sample.images, captions), "gallery")
@@ -168,8 +166,8 @@ run.figure(plots.gallery(sample.images, captions), "gallery")
 # In the competition the rarest class has 18 photos to train on and the commonest 782.
 
 # %%
-train_labels, _ = shards.labels_and_ids(train)
-val_labels, val_ids = shards.labels_and_ids(val)
+train_labels, _ = train.labels_and_ids()
+val_labels, val_ids = val.labels_and_ids()
 balance = {"train": train_labels, "val": val_labels}
 run.figure(plots.class_balance(balance, names), "classes")
 
@@ -267,6 +265,9 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # 0.01 by default.
 
 # %%
+import numpy as np
+from IPython.display import display
+
 from petals.models import weights as pretrained
 from petals.models.backbones import find_backbone
 from petals.training.features import FeatureExtractor
@@ -275,11 +276,6 @@ from petals.training.head import train_first_phase
 key = pretrained.describe(find_backbone(backbone), image_size, weights)
 extract = FeatureExtractor.of(classifier, device, key, seed, Progress())
 stopped = train_first_phase(classifier, extract, train, val, settings, training)
-
-# %%
-import numpy as np
-from IPython.display import display
-
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
     display(run.figure(plots.schedule(np.array(head_rates), 1), "head_schedule"))
@@ -410,8 +406,6 @@ if fine_tunes:
             )
     watch.finish(trained)
     stopped = watch.stopped
-
-# %%
 run.figure(plots.curves(history), "curves")
 
 # %% [markdown]
@@ -484,9 +478,7 @@ run.figure(reliability(curves), "reliability")
 from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
 
 rows = per_class(val_labels, probabilities, names)
-run.figure(plots.class_scores(rows), "class_scores")
-
-# %%
+display(run.figure(plots.class_scores(rows), "class_scores"))
 matrix = confusion(val_labels, probabilities)
 display(run.figure(plots.confusion(matrix, names), "confusion"))
 print("the commonest mistakes:")
@@ -495,7 +487,7 @@ for truth, answer, times in most_confused(val_labels, probabilities, names):
 
 # %%
 chosen = instructive(val_labels, probabilities, most=24)
-shown = shards.sample(val, chosen)
+shown = val.sample(chosen)
 run.figure(
     plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
@@ -512,7 +504,7 @@ run.figure(
 from petals.evaluation.submission import write_submission
 
 test_probabilities = predict_split(test)
-_, test_ids = shards.labels_and_ids(test)
+_, test_ids = test.labels_and_ids()
 run.write_test_predictions(test_ids, test_probabilities)
 sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)

@@ -18,9 +18,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from petals import storage
-from petals.data import photo_files, shards
+from petals.data import photo_files
+from petals.data.shards import Split
 from petals.data.source import find_source
-from petals.data.splits import Split
 from petals.errors import DataError, SettingError
 from petals.evaluation.calibration import calibrated
 from petals.evaluation.prediction import predict, predict_images
@@ -233,6 +233,6 @@ def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> S
 def tell_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
     """A restored classifier's predictions of a split, whose ids are the photos' names."""
     rows = predict(classifier.model, split, BATCH, tta=card.views)
-    _, ids = shards.labels_and_ids(split)
-    shown = shards.sample(split, min(SHOWN, split.count)).images
+    _, ids = split.labels_and_ids()
+    shown = split.sample(min(SHOWN, split.count)).images
     return Answers(ids.tolist(), card.classes, calibrated(rows, card.temperature), shown)

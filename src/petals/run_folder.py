@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from petals import storage
 from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
+from petals.data.shards import Split
 from petals.data.source import Source
-from petals.data.splits import Split
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from petals.errors import StorageError
 
@@ -48,6 +53,35 @@ def write_text(path: str | Path, text: str) -> None:
 def write_json(path: str | Path, value: Any) -> None:
     """Write a value as indented JSON, in one piece."""
     write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table in one piece."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    write_text(path, text.getvalue())
+
+
+def write_once(folder: Path, write: Callable[[Path], None]) -> None:
+    """Have `write` fill the folder, unless it is there already.
+
+    One process writes while others wait. The folder appears whole or not at all: `write` is given
+    another one beside it, which is then renamed. Raises `StorageError` in place of an `OSError`.
+    """
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            if folder.is_dir():
+                return
+            shutil.rmtree(part, ignore_errors=True)
+            try:
+                write(part)
+                part.rename(folder)
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
 
 
 def digest(path: str | Path) -> str:

@@ -148,7 +148,7 @@ def timing():
 IN_ONE_PROCESS = """\
 import json, time
 names = {"__name__": "__main__"}
-for cell in json.load(open("../source.ipynb"))["cells"]:
+for cell in json.load(open("../src/source.ipynb"))["cells"]:
     if cell["cell_type"] == "code":
         exec(compile(cell["source"], "cell", "exec"), names)
 time.sleep(0.15)  # long enough to be seen running
@@ -161,14 +161,14 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit.run_folders import run_folder
+    from kernelkit.reports import pushed
     from local_kaggle.execution import running
 
-    def command(python, kernel_type, language):
+    def command(python, kernel_type, box):
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)
-    monkeypatch.setattr(run_folder, "report", lambda folder, *_: folder / "report.html")
+    monkeypatch.setattr(pushed, "report", lambda folder, *_: folder / "report.html")
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def photos(tmp_path) -> Path:
 def dataset(tmp_path_factory) -> Path:
     """A dataset of three classes: 50 train, 21 val and 13 test images in several shards."""
     from petals import storage
-    from petals.data import classes, tfrecords
+    from petals.data import classes, shards, tfrecords
 
     root = tmp_path_factory.mktemp("dataset")
     seed = 0
@@ -57,8 +57,8 @@ def dataset(tmp_path_factory) -> Path:
                 known = label if split != "test" else None
                 examples.append(tfrecords.Example(image, f"{seed:09x}", known))
                 seed += 1
-            name = tfrecords.shard_name(number, SIZE, count)
-            tfrecords.write_shard(Path(tfrecords.folder(root, SIZE, split)) / name, examples)
+            name = shards.shard_name(number, SIZE, count)
+            tfrecords.write_shard(Path(shards.folder(root, SIZE, split)) / name, examples)
     storage.write_json(root / classes.FILE_NAME, list(COLOURS))
     return root
 
@@ -66,7 +66,7 @@ def dataset(tmp_path_factory) -> Path:
 @pytest.fixture
 def splits(dataset):
     """(train, val, test) of the small dataset."""
-    from petals.data.splits import Split
+    from petals.data.shards import Split
 
     return tuple(Split.find(str(dataset), SIZE, part) for part in ("train", "val", "test"))
 

@@ -118,25 +118,23 @@ def test_explore_tells_what_is_in_the_data(dataset, tmp_path):
     assert "nothing is wrong" in printed(run.folder)
 
 
-def test_explore_finds_damage_and_twins(dataset, tmp_path):
+def test_explore_finds_twins(dataset, tmp_path):
     root = tmp_path / "data"
     for split in ("train", "val"):
         examples = [
-            e for p in tfrecords.shards(dataset, 32, split) for e in tfrecords.read_shard(p)
+            e for p in shards.shard_paths(dataset, 32, split) for e in tfrecords.read_shard(p)
         ]
         if split == "train":
-            examples[3].__dict__["image"] = b"no jpeg"
             leaked = examples[5]
         else:
             examples.append(tfrecords.Example(leaked.image, "leaked", leaked.label))
-        name = tfrecords.shard_name(0, 32, len(examples))
-        tfrecords.write_shard(Path(tfrecords.folder(root, 32, split)) / name, examples)
+        name = shards.shard_name(0, 32, len(examples))
+        tfrecords.write_shard(Path(shards.folder(root, 32, split)) / name, examples)
     (root / "classes.json").write_text('["blue", "red", "yellow"]')
 
     run = execute("01_explore", tmp_path, data=str(root), image_size=32, seconds=0.1)
     kept = json.loads((run.folder / "exploration.json").read_text())
-    assert "does not decode" in kept["problems"][0]
-    assert kept["images"] == {"train": 49, "val": 22}
+    assert kept["images"] == {"train": 50, "val": 22}
     assert [(row["splits"], row["same bytes"]) for row in kept["duplicates"]] == [
         ("train and val", 1)
     ]
@@ -144,7 +142,7 @@ def test_explore_finds_damage_and_twins(dataset, tmp_path):
 
 
 def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
-    labels, ids = shards.labels_and_ids(splits[1])
+    labels, ids = splits[1].labels_and_ids()
     own = {"labels": labels, "ids": ids, "data": str(dataset)}
     write_run("a", 0.9, **own)
     write_run("b", 0.6, dropout=0.5, **own)
@@ -193,11 +191,11 @@ def test_compare_names_runs_on_other_photos_and_leaves_them_out(write_run, tmp_p
 
 
 def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits, tmp_path):
-    more, (test,) = tmp_path / "more", tfrecords.shards(dataset, 32, "test")
+    more, (test,) = tmp_path / "more", shards.shard_paths(dataset, 32, "test")
     leaked = [tfrecords.Example(e.image, f"x{e.id}", 0) for e in tfrecords.read_shard(test)][:2]
     new = [tfrecords.Example(jpeg((220, 50, 40), 900 + n), f"new{n}", 1) for n in range(8)]
-    folder = Path(tfrecords.folder(more, 32, "train"))
-    tfrecords.write_shard(folder / tfrecords.shard_name(0, 32, 10), [*leaked, *new])
+    folder = Path(shards.folder(more, 32, "train"))
+    tfrecords.write_shard(folder / shards.shard_name(0, 32, 10), [*leaked, *new])
     (more / "classes.json").write_text('["blue", "Red", "yellow"]')
     given = {
         "data": f"{dataset},{more}",

@@ -6,7 +6,6 @@ import time
 import numpy as np
 import pytest
 
-from petals.data import shards
 from petals.progress import Progress
 from petals.training import features
 
@@ -94,7 +93,7 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
     ]
     assert "1 a second" in stream.getvalue()
     assert not any("  0 a second" in line for line in stream.getvalue().splitlines())
-    assert shards.labels_and_ids(splits[0])[0].shape == (50,)
+    assert splits[0].labels_and_ids()[0].shape == (50,)
 
 
 def test_an_open_notebook_gets_one_line_that_covers_the_one_before(clock, monkeypatch, capsys):

@@ -32,7 +32,7 @@ def jpeg(label: int, seed: int, size: int) -> bytes:
 def competition(tmp_path_factory) -> Path:
     """The competition's folder: three classes, 18 train, 9 val and 6 test images a size."""
     from petals import storage
-    from petals.data import classes, tfrecords
+    from petals.data import classes, shards, tfrecords
 
     root = tmp_path_factory.mktemp("competition")
     ids: list[str] = []
@@ -48,8 +48,8 @@ def competition(tmp_path_factory) -> Path:
                     image = jpeg(seed % 3, seed, size)
                     examples.append(tfrecords.Example(image, name, label))
                     seed += 1
-                shard = tfrecords.shard_name(number, size, count)
-                folder = Path(tfrecords.folder(root, size, split))
+                shard = shards.shard_name(number, size, count)
+                folder = Path(shards.folder(root, size, split))
                 tfrecords.write_shard(folder / shard, examples)
     storage.write_json(root / classes.FILE_NAME, ["blue", "red", "yellow"])
     (root / "sample_submission.csv").write_text("id,label\n" + "".join(f"{n},0\n" for n in ids))

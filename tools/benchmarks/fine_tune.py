@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 # Parameters of 02_train, by the name of the row: what differs from `COMMON`.
@@ -41,78 +42,72 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     from tensorflow import keras
 
     from petals.accelerators.detect import detect
-    from petals.augment.augmentation import augmentation
-    from petals.augment.layer import augmenting, in_step
-    from petals.data import pipeline, shards
     from petals.evaluation.prediction import predict
     from petals.models.build import build, set_trainable
-    from petals.training.callbacks import Epochs, Phase, Training
-    from petals.training.optimization import compile_model, learning_rates, set_seed
+    from petals.training.optimization import set_seed
 
     keras.backend.clear_session()
     device, classes = detect("auto", "float32"), model.pop("classes")
     set_seed(0, repeatable=device.on_cpu)
     given = settings(name)
+    backbone, size, weights = (model[name] for name in ("backbone", "image_size", "weights"))
     with device.scope():
         classifier = build(
-            model["backbone"],
-            model["image_size"],
-            classes,
-            weights=model["weights"],
-            dropout=given["dropout"],
-            depths=True,
+            backbone, size, classes, weights=weights, dropout=given["dropout"], depths=True
         )
-    network, batch = classifier.model, given["batch_size"] * device.replicas
-    epochs, steps = given["epochs"], max(1, train.count // batch)
     classifier.head.set_weights(head)
-    labels, ids = shards.labels_and_ids(held)
     set_trainable(classifier, "none")
+    labels, ids = held.labels_and_ids()
     pass_seconds = _pass_seconds(classifier, held, train.count + held.count)
-    set_trainable(classifier, given["fine_tune"], freeze_batch_norm=model["weights"] != "none")
-    change = augmentation(given["augment"], given["mix"])
-    on_device = in_step(network)
-    trained = augmenting(network, change) if change and on_device else network
-    rates = learning_rates(
-        given["schedule"],
-        epochs,
-        steps,
-        learning_rate=given["learning_rate"],
-        replicas=device.replicas,
-    )
-    compile_model(
-        trained,
-        rates,
-        weight_decay=given["weight_decay"],
-        label_smoothing=given["label_smoothing"],
-    )
+    set_trainable(classifier, given["fine_tune"], freeze_batch_norm=weights != "none")
+    begun = time.process_time()
+    history = _trained(classifier, given, device, train, held)
+    seconds = time.process_time() - begun
+    batch = given["batch_size"] * device.replicas
+    return {
+        "probabilities": predict(classifier.model, held, batch, tta=TTA),
+        "labels": labels,
+        "ids": ids,
+        "epochs": np.array([row["val_macro_f1"] for row in history]),
+        "seconds": seconds,
+        "pass_seconds": pass_seconds,
+    }
+
+
+def _trained(
+    classifier: Any, given: Mapping[str, Any], device: Any, train: Any, held: Any
+) -> list[dict[str, Any]]:
+    """Train the classifier, which ends with the weights of its last epoch; the history of all."""
+    from petals.augment.augmentation import augmentation
+    from petals.augment.layer import augmenting, in_step
+    from petals.data import pipeline
+    from petals.evaluation.prediction import predict
+    from petals.training.callbacks import Epochs, Phase, Training
+    from petals.training.optimization import compile_model, learning_rates
+
+    model, batch = classifier.model, given["batch_size"] * device.replicas
+    epochs, steps = given["epochs"], max(1, train.count // batch)
+    change, on_device = augmentation(given["augment"], given["mix"]), in_step(model)
+    trained = augmenting(model, change) if change and on_device else model
+    rate, replicas = given["learning_rate"], device.replicas
+    rates = learning_rates(given["schedule"], epochs, steps, learning_rate=rate, replicas=replicas)
+    names = ("weight_decay", "label_smoothing")
+    compile_model(trained, rates, **{name: given[name] for name in names})
     batches = pipeline.training(
         train,
         batch,
-        classes,
+        classifier.head.units,
         augment=change,
         on_device=on_device,
         deterministic=device.on_cpu,
     )
     training = Training(say=lambda line: None)
-    watch = Epochs(
-        Phase("fine-tune", epochs, steps, batch),
-        training,
-        labels,
-        lambda: predict(network, held, batch),
-    )
-    begun = time.process_time()
+    phase, labels = Phase("fine-tune", epochs, steps, batch), held.labels_and_ids()[0]
+    watch = Epochs(phase, training, labels, lambda: predict(model, held, batch))
     trained.fit(
         batches, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
     )
-    seconds = time.process_time() - begun
-    return {
-        "probabilities": predict(network, held, batch, tta=TTA),
-        "labels": labels,
-        "ids": ids,
-        "epochs": np.array([row["val_macro_f1"] for row in training.history]),
-        "seconds": seconds,
-        "pass_seconds": pass_seconds,
-    }
+    return training.history
 
 
 def _pass_seconds(classifier: Any, held: Any, images: int) -> float:

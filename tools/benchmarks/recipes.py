@@ -50,6 +50,25 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     return result
 
 
+@dataclass
+class _Head:
+    """As much of a classifier's last layer as the ways to fit a head need."""
+
+    units: int
+    weights: Any = None
+
+    def set_weights(self, weights: Any) -> None:
+        self.weights = weights
+
+    def get_weights(self) -> Any:
+        return self.weights
+
+
+@dataclass(frozen=True)
+class _Classifier:
+    head: _Head
+
+
 @dataclass(frozen=True)
 class _Measured:
     """What one pass of the backbone gave, and where the measurements of it are kept.
@@ -69,7 +88,7 @@ class _Measured:
     @classmethod
     def of(cls, root: Path, weights: Path) -> _Measured:
         from petals.data.folds import divided
-        from petals.data.splits import Split
+        from petals.data.shards import Split
         from petals.kaggle import cache_folder
         from petals.models import weights as pretrained
         from petals.models.backbones import find_backbone
@@ -135,7 +154,7 @@ class _Measured:
         return {**row, "gain": round(row["macro_f1"] - before["macro_f1"], 4), "epochs": each}
 
     def _tune(self, name: str, fold: int) -> dict[str, Any]:
-        from petals.data.splits import Split
+        from petals.data.shards import Split
 
         rest = [part for number, part in enumerate(self.parts) if number != fold]
         paths = tuple(path for part in rest for path in part.paths)
@@ -177,28 +196,15 @@ class _Measured:
         """Probabilities of the images held out, by a head that saw the others."""
         import numpy as np
 
-        from petals.training.optimization import set_seed
         from petals.training.callbacks import Training
         from petals.training.features import Features, apply_head
         from petals.training.head import HeadRecipe, train_head
         from petals.training.logistic_head import fit_head, soften
+        from petals.training.optimization import set_seed
 
-        (head, where, views), classes = HEADS[name], self.classes
+        head, where, views = HEADS[name]
         width = self.values.shape[-1] if where == "depths" else self.last
-
-        class Layer:
-            """As much of a classifier as the heads ask for."""
-
-            units, weights = classes, None
-
-            def set_weights(self, weights: Any) -> None:
-                self.weights = weights
-
-            def get_weights(self) -> Any:
-                return self.weights
-
-        class Classifier:
-            head = Layer()
+        classifier = _Classifier(_Head(self.classes))
 
         def part(rows: Any) -> Features:
             return Features(
@@ -210,16 +216,16 @@ class _Measured:
         set_seed(0)
         begun, training = time.process_time(), Training(say=lambda line: None)
         if head == "logistic":
-            fit_head(Classifier, train, val, training)
+            fit_head(classifier, train, val, training)
         else:
             # The last epoch, not the best one: that would be chosen by the photos held out.
             recipe = HeadRecipe(dropout=0.3, label_smoothing=0.1, keep_best=False)
-            train_head(Classifier, train, val, recipe, training)
+            train_head(classifier, train, val, recipe, training)
         seconds = time.process_time() - begun
-        found = {"probabilities": apply_head(Classifier, val), "seconds": seconds}
+        found = {"probabilities": apply_head(classifier, val), "seconds": seconds}
         if name == BEGUN_FROM:
-            soften(Classifier, train, fine_tune.COMMON["label_smoothing"])
-            found["begun_kernel"], found["begun_bias"] = Classifier.head.get_weights()
+            soften(classifier, train, fine_tune.COMMON["label_smoothing"])
+            found["begun_kernel"], found["begun_bias"] = classifier.head.get_weights()
         return found
 
 

@@ -6,13 +6,12 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from kernelkit import machines
 from kernelkit.checks.metadata import KEYS, Metadata
 from kernelkit.errors import PreflightError
-from kernelkit.notebooks.document import read_json
+from kernelkit.notebooks import pairs
 
 
 @dataclass(frozen=True)
@@ -106,25 +105,10 @@ def _code(metadata: Metadata) -> Iterator[Finding]:
         yield error("no code_file: name the notebook, relative to the metadata")
     elif not metadata.code_file.is_file():
         yield error(f"code_file {metadata.values['code_file']} is not there")
-    elif _differs_from_pair(metadata.code_file):
-        yield error(
-            f"{metadata.code_file.name} differs from the .py beside it: bring them together "
-            f"with `jupytext --sync {metadata.values['code_file']}`"
-        )
+    elif difference := pairs.difference(metadata.code_file):
+        yield error(pairs.advice(metadata.code_file, difference))
     if metadata.values.get("is_private") is False:
         yield warning("is_private is false: the notebook and its outputs will be public")
-
-
-def _differs_from_pair(notebook: Path) -> bool:
-    """Whether a code cell is not in the paired `.py`, compared without jupytext's second."""
-    pair = notebook.with_suffix(".py")
-    if notebook.suffix != ".ipynb" or not pair.is_file():
-        return False
-    text = pair.read_text(encoding="utf-8", errors="replace")
-    cells = read_json(notebook)["cells"]
-    sources = ["".join(c["source"]).strip() for c in cells if c["cell_type"] == "code"]
-    plain = [source for source in sources if not re.search(r"(?m)^\s*[%!]", source)]
-    return any(source not in text for source in plain)
 
 
 def _sources(metadata: Metadata) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # takes most of a second to import, which no tool's --help sh
     import nbformat
 
 PARAMETERS_TAG = "parameters"
+INJECTED_TAG = "injected-parameters"  # of the cell that papermill adds
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 

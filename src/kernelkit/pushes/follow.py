@@ -208,8 +208,10 @@ def _judge(context: PushContext, push: Push, folder: Path, text: str) -> None:
 
 
 def _report(context: PushContext, push: Push, folder: Path, text: str) -> None:
+    from kernelkit.reports import pushed
+
     title = f"{push.kernel} version {push.version}" + (" (rehearsal)" if push.rehearsal else "")
-    path, why = run_folder.report_or_why(folder, title, text, context.events.clear)
+    path, why = pushed.report_or_why(folder, title, text, context.events.clear)
     if path:
         context.events("report", from_here(path), path=str(path))
     else:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,11 @@ import nbformat
 
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document, parameters
-from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+from kernelkit.notebooks.document import INJECTED_TAG, PARAMETERS_TAG, has_tag
 from kernelkit.run_folders.excerpts import excerpt
 from kernelkit.terminal import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
-INJECTED_TAG = "injected-parameters"
 ERROR_CELL_TAG = "papermill-error-cell-tag"
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
@@ -137,12 +134,3 @@ def failure(notebook: nbformat.NotebookNode) -> str:
             if output.output_type == "error":
                 return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
     return ""
-
-
-def metrics_of(folder: Path) -> Mapping[str, Any]:
-    """The run folder's `metrics.json`; empty when there is none that can be read."""
-    try:
-        read = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.reports import index_page, trail
+from kernelkit.reports import index_page, pushed, trail
 from kernelkit.reports.report_page import write_report
-from kernelkit.run_folders import kit_folder, run_folder, unfinished
+from kernelkit.run_folders import kit_folder, run_folder
 
 INDEX = "index.html"
 
@@ -92,7 +92,7 @@ def _why_without(path: Path) -> str:
             return ""
         ended = f"{len(planned) - len(without)} of its {len(planned)}" if planned else "none of its"
         return f"is a sweep, and {ended} runs have ended: the command that began it goes on with it"
-    if kit_folder.path(path, unfinished.STATE).is_file():
+    if kit_folder.path(path, kit_folder.STATE).is_file():
         return "holds a run that was cut off or goes on: the command that began it takes it up"
     below = index_page.runs_under([path])
     nothing = "is no run folder: it holds neither metrics.json nor an executed notebook"
@@ -102,10 +102,7 @@ def _why_without(path: Path) -> str:
 def _one(path: Path, output: Path | None) -> Path:
     if path.is_file():
         return write_report(path, output or path.with_suffix(".html"))
-    executed = run_folder.executed(path)
-    if executed is None:  # Kaggle hands out files and a log, not the executed notebook
-        made = run_folder.report(path, path.resolve().name)
-        return files.write_text(output, made.read_text(encoding="utf-8")) if output else made
+    executed = run_folder.executed(path) or pushed.assemble(path, path.resolve().name)
     return write_report(executed, output or run_folder.report_place(path), path)
 
 

@@ -55,8 +55,8 @@ def session_of(log: str) -> str:
 
 
 def was_pushed(folder: Path) -> bool:
-    """Whether a push has claimed the folder, in this form or the one before it."""
-    return kit_folder.path(folder, kit_folder.MARKER).is_file() or _old_marker(folder) is not None
+    """Whether a push has claimed the folder."""
+    return kit_folder.path(folder, kit_folder.MARKER).is_file()
 
 
 def check_free(folder: Path) -> None:
@@ -130,33 +130,12 @@ def _mark(folder: Path, mine: Claim) -> None:
 
 
 def _read(folder: Path) -> Claim | None:
-    """The claim on a folder; one in the form before this knows no more than a version."""
+    """The claim on a folder; None where it has none that can be read."""
     marker = kit_folder.path(folder, kit_folder.MARKER)
-    if not marker.is_file():
-        return _old_marker(folder)
-    values = _object(marker)
-    known = {name: values.get(name) for name in ("kernel", "source", "pushed", "session")}
-    version = values.get("version")
-    return Claim(
-        version=version if isinstance(version, int) else 0,
-        **{name: value if isinstance(value, str) else "" for name, value in known.items()},
-    )
-
-
-def _old_marker(folder: Path) -> Claim | None:
-    values = _object(folder / kit_folder.MARKER)
-    kernel, version = values.get("kernel"), values.get("version")
-    if set(values) == {"kernel", "version"} and isinstance(version, int):
-        return Claim(str(kernel), version)
-    return None
-
-
-def _object(path: Path) -> dict[str, object]:
     try:
-        values = json.loads(path.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
+        return Claim(**json.loads(marker.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _digest(text: str) -> str:

@@ -1,6 +1,7 @@
 """What the kit adds to a run folder stands below one name of its own, apart from the run's files.
 
     .kernelkit/push.json            the push that the folder's files belong to
+    .kernelkit/run.json             the run at home that the folder is for, and whether it is over
     .kernelkit/fetched.jsonl        a line for each of the run's files that came home
     .kernelkit/log.json, log.txt    the session's log, as Kaggle keeps it and as people read it
     .kernelkit/pushed.ipynb         the notebook that ran
@@ -18,7 +19,7 @@ import threading
 from pathlib import Path, PurePosixPath
 
 NAME = ".kernelkit"
-MARKER, RECORD = "push.json", "fetched.jsonl"
+MARKER, RECORD, STATE = "push.json", "fetched.jsonl", "run.json"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 REPORT = "report.html"
 PARTS, OUTPUTS = "parts", "outputs"

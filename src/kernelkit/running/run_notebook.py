@@ -18,17 +18,27 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
 from kernelkit.notebooks import document, parameters
-from kernelkit.reports import notebook_html, report_page
+from kernelkit.reports import report_page
 from kernelkit.run_folders import kit_folder, run_folder
-from kernelkit.run_folders.unfinished import chosen_folder, own_folder
+from kernelkit.run_folders.kit_folder import REPORT
+from kernelkit.running.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, safe_text
 from kernelkit.terminal.events import Events, from_here
 from kernelkit.terminal.live_line import NotebookOutput
 
-EXECUTED, REPORT, METRICS = "run.ipynb", "report.html", "metrics.json"
+EXECUTED = run_folder.EXECUTED[0]
 LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
 TRACEBACK_LINES = 12
+
+
+@dataclass(frozen=True)
+class CheckedNotebook:
+    """A notebook with the values given for its parameters, and the value of every parameter."""
+
+    content: nbformat.NotebookNode
+    given: dict[str, Any]
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,17 +57,17 @@ class ExecutedRun:
 
     @property
     def summary(self) -> str:
-        """The first measures and the machine in one line, as a push tells them, or the time."""
-        told = run_folder.summary(self.metrics, project.shown(self.folder))
-        return told or duration(self.seconds)
+        """The first measures and the machine in one line, as after a push; else the time."""
+        summary = run_folder.summary(self.metrics, project.shown(self.folder))
+        return summary or duration(self.seconds)
 
     def tell(self, events: Events) -> None:
         """Show the measures, the report, and the commands that lead on."""
-        seen = self.report if self.report.is_file() else self.folder
+        page = self.report if self.report.is_file() else self.folder
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"{invocation.command('report')} {runs} --index  # all runs"
         events("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
-        events("report", from_here(seen), path=str(seen), folder=str(self.folder))
+        events("report", from_here(page), path=str(page), folder=str(self.folder))
         events("next", index, commands=[index])
         events.end()
 
@@ -72,69 +82,54 @@ def run_notebook(
     report: bool = True,
     quiet: bool = False,
 ) -> ExecutedRun:
-    """Execute a notebook with papermill into a run folder.
+    """Execute a notebook with papermill into a run folder, as `chosen_folder` chooses it.
 
-    `given`: values, or `name=text` strings, of the notebook's parameters cell; `output`: the
-    run folder, by default `runs/<name>`, and without a name the folder where the same run was
-    cut off, or a new one if there is none or with `fresh`. The parameter `output` is set to it
-    when the notebook has one; on another host than the first it is one below it. What the
-    notebook prints is shown as it comes unless `quiet`, its steps in one line that moves.
+    `given`: values, or `name=text` strings, of the notebook's parameters cell. The parameter
+    `output` is set to the run folder if the notebook has one; every host but the first runs in a
+    folder below it. What the notebook prints is shown as it comes unless `quiet`, its steps in
+    one moving line.
 
-    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError`, or one
-    of `errors.OF_NOTEBOOKS` by its exception's name, with the failing cell when it fails; its
-    partial notebook and report are in the folder then.
+    Raises `ParameterError` or `NotebookError` before anything runs. If the notebook fails, raises
+    `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
+    cell; the partial notebook and its report are in the folder then.
     """
-    source, known, values = check(notebook, given)
-    with chosen_folder(notebook, known, values, name, output, fresh) as chosen:
-        return _run(notebook, source, known, values, own_folder(chosen), report, quiet)
+    checked = check(notebook, given)
+    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as chosen:
+        folder = own_folder(chosen)
+        values = checked.given
+        if "output" in checked.values:
+            values = {"output": str(folder.resolve()), **values}
+        _begin(folder)
+        begun = time.monotonic()
+        try:
+            with project.importable(notebook), _quiet_libraries():
+                _execute(checked.content, folder, values, quiet)
+        finally:
+            if report and (folder / EXECUTED).is_file():
+                # A report that the run itself wrote stays in its place.
+                left = (folder / REPORT).is_file()
+                page = kit_folder.path(folder, REPORT) if left else folder / REPORT
+                report_page.write_report(folder / EXECUTED, page, folder)
+        return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 
-def _run(
-    notebook: Path,
-    source: nbformat.NotebookNode,
-    known: Mapping[str, parameters.Parameter],
-    values: dict[str, Any],
-    folder: Path,
-    report: bool,
-    quiet: bool,
-) -> ExecutedRun:
-    if "output" in known:
-        values.setdefault("output", str(folder.resolve()))
-    _begin(folder)
-    begun = time.monotonic()
-    try:
-        with project.importable(notebook), _quiet_libraries():
-            _execute(source, folder, values, quiet)
-    finally:
-        if report and (folder / EXECUTED).is_file():
-            left = (
-                folder / REPORT
-            ).is_file()  # a report that the run itself wrote stays in its place
-            place = kit_folder.path(folder, REPORT) if left else folder / REPORT
-            report_page.write_report(folder / EXECUTED, place, folder)
-    return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
-
-
-def check(
-    notebook: Path, given: Mapping[str, Any] | Iterable[str]
-) -> tuple[nbformat.NotebookNode, Mapping[str, parameters.Parameter], dict[str, Any]]:
-    """The notebook, the parameters it knows, and the values of those that are given.
-
-    Raises `ParameterError` or `NotebookError`.
-    """
-    source = document.read(Path(notebook))
+def check(notebook: Path, given: Mapping[str, Any] | Iterable[str]) -> CheckedNotebook:
+    """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
+    content = document.read(Path(notebook))
     # The cell that papermill left from an earlier run would set that run's values again.
-    source.cells = [c for c in source.cells if not document.has_tag(c, notebook_html.INJECTED_TAG)]
-    known = parameters.declared(
-        document.parameters_source(source), project.find_project(Path(notebook))
+    content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
+    declared = parameters.declared(
+        document.parameters_source(content), project.find_project(Path(notebook))
     )
-    return source, known, parameters.resolve(known, given)
+    resolved = parameters.resolve(declared, given)
+    defaults = {parameter.name: parameter.default for parameter in declared.values()}
+    return CheckedNotebook(content, resolved, defaults | resolved)
 
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
     kit_folder.path(folder, REPORT).unlink(missing_ok=True)
-    for name in (EXECUTED, REPORT, METRICS):
+    for name in (EXECUTED, REPORT, run_folder.METRICS):
         # A file that an earlier run left under this name must not pass for this run's result.
         (folder / name).unlink(missing_ok=True)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
@@ -142,7 +137,7 @@ def _begin(folder: Path) -> None:
 
 
 def _execute(
-    source: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
+    content: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
 ) -> None:
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -156,7 +151,7 @@ def _execute(
     shown = None if quiet else NotebookOutput(sys.stdout)
     try:
         papermill.execute_notebook(
-            source,
+            content,
             str(part),
             parameters=dict(values),
             kernel_name=document.KERNELSPEC["name"],

@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from kernelkit import files, processes
 from kernelkit.errors import ParameterError, of_exit_code
-from kernelkit.reports import notebook_html
-from kernelkit.run_folders.unfinished import HOST_FOLDER, chosen_folder
+from kernelkit.run_folders import run_folder
+from kernelkit.running.chosen_folder import HOST_FOLDER, chosen_folder
 from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
 from kernelkit.terminal.cli import exits_with_code
 
@@ -39,13 +39,13 @@ def run_on_hosts(
     name: str = "",
     output: Path | None = None,
     fresh: bool = False,
-    report: bool = True,
-    quiet: bool = False,
+    **options: bool,
 ) -> ExecutedRun:
     """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
 
-    Host 0's output is shown; that of the others is in `host-N/log.txt` of the run's folder.
-    Raises what `run_notebook` raises as soon as one has failed, once the others are ended.
+    `options`: `report` and `quiet`, as of `run_notebook`. Host 0's output is shown; that of the
+    others is in `host-N/log.txt` of the run's folder. Raises what `run_notebook` raises as soon
+    as one has failed, once the others are ended.
     """
     if count < 2:
         raise ParameterError(f"--hosts {count}: two or more; leave it out to run on one")
@@ -54,20 +54,14 @@ def run_on_hosts(
             "--hosts starts all hosts on this machine, and the environment says that this is one "
             "of several already: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
         )
-    given = given if isinstance(given, Mapping) else list(given)
-    _, known, values = check(notebook, given)
-    request: dict[str, Any] = {
-        "notebook": str(notebook),
-        "given": given,
-        "report": report,
-        "quiet": quiet,
-    }
-    with chosen_folder(notebook, known, values, name, output, fresh) as folder:
-        request["output"] = str(folder)
+    checked = check(notebook, given)
+    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
+        request = {"notebook": str(notebook), "given": checked.given, "output": str(folder)}
         files.make_folder(folder)
         begun = time.monotonic()
-        _start(count, [sys.executable, "-m", __name__, json.dumps(request)], folder)
-        return ExecutedRun(folder, time.monotonic() - begun, notebook_html.metrics_of(folder))
+        command = [sys.executable, "-m", __name__, json.dumps(request | options)]
+        _start(count, command, folder)
+        return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 
 def _start(count: int, command: Sequence[str], folder: Path) -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.reports import history
+from kernelkit.run_folders import history
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.store import records, results
 from kernelkit.sweep.store.records import Record, SweepFolder

@@ -48,6 +48,26 @@ def mount(sources: Iterable[MountedSource], root: Path, layout: str) -> None:
         folder.chmod(0o555)
 
 
+def bound(sources: Iterable[MountedSource], root: Path, layout: str) -> dict[str, str]:
+    """What walls bind below /kaggle/input: folders of the desk by their paths inside.
+
+    A source with links in it, such as data that lies elsewhere on the desk, is laid out below
+    `root` as `mount` does, and the folders that its links lead to appear at their own paths.
+    """
+    folders = {"/kaggle/input": str(root)}
+    for source in sources:
+        linked = [path.resolve() for path in source.folder.rglob("*") if path.is_symlink()]
+        place = source.place(layout)
+        if not linked:
+            (root / place).mkdir(parents=True, exist_ok=True)
+            folders[f"/kaggle/input/{place}"] = str(source.folder.resolve())
+            continue
+        mount([source], root, layout)
+        targets = {path.resolve().parent for _, path in files_below(source.folder)}
+        folders |= {str(target): str(target) for target in targets}
+    return folders
+
+
 def unmount(root: Path) -> None:
     """Remove the mounts: folders and links, never what the links lead to."""
     folders = [root, *(p for p in root.rglob("*") if p.is_dir() and not p.is_symlink())]

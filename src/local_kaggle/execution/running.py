@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import threading
 import time
@@ -9,17 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kernelkit import processes
-from kernelkit.files import write_text
-from kernelkit.machines import Kind
+from local_kaggle.execution import processes, walls
 from local_kaggle.execution.logs import LogWriter
-from local_kaggle.execution.mounts import MountedSource, mount
-from local_kaggle.execution.orphans import ended_with_this_process
+from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
+from local_kaggle.limits import Kind
 
 Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
 
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
+LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class SessionPlan:
     internet: bool
     limit_seconds: float
     layout: str
+    memory_bytes: float
+    working_bytes: float
 
 
 def log_path(folder: Path) -> Path:
@@ -52,17 +54,25 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
     box = Sandbox.make(plan.folder)
     log = LogWriter(log_path(plan.folder))
     try:
-        mount(plan.sources, box.input, plan.layout)
-        _write_source(plan)
+        _write_source(plan, box)
+        if not box.builder:
+            log.write("stderr", walls.NOT_HELD + "\n")
         if plan.runs_on in REHEARSAL:
             log.write("stderr", REHEARSAL[plan.runs_on] + "\n")
         if plan.language != "python":
             log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
             return "ERROR", None
         image = python.parent.parent
-        with ended_with_this_process(box.tmp):
+        line = box.enclosed(
+            command(python, plan.kernel_type, box),
+            plan.sources,
+            plan.layout,
+            image,
+            internet=plan.internet,
+        )
+        with processes.ended_with_this_process(box.scratch):
             process = subprocess.Popen(
-                command(python, plan.kernel_type, plan.language),
+                line,
                 cwd=box.working,
                 env=box.environment(image, plan.runs_on, internet=plan.internet),
                 stdin=subprocess.DEVNULL,
@@ -85,20 +95,48 @@ def _attend(
     ]
     for reader in readers:
         reader.start()
-    deadline = time.monotonic() + plan.limit_seconds
-    while process.poll() is None and time.monotonic() < deadline and not stop.is_set():
-        time.sleep(POLL_SECONDS)
-    killed = process.poll() is None
-    if killed:
+    excess = _wait(process, plan, stop)
+    if excess is not None:
         processes.end(process)
     for reader in readers:
         reader.join(timeout=5)
-    if not killed:
+    if excess is None:
         return ("COMPLETE", None) if process.returncode == 0 else ("ERROR", None)
     _lose_everything(plan.folder)
-    if stop.is_set():
-        return "CANCEL_ACKNOWLEDGED", None
-    return "ERROR", f"Your notebook was stopped: it ran past {plan.limit_seconds:.0f} seconds"
+    return ("ERROR", excess) if excess else ("CANCEL_ACKNOWLEDGED", None)
+
+
+def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event) -> str | None:
+    """Wait for the end: None where the run came to it, else why it must be killed.
+
+    The reason is empty for a session that somebody stopped.
+    """
+    deadline = time.monotonic() + plan.limit_seconds
+    next_look = 0.0
+    while process.poll() is None:
+        if stop.is_set():
+            return ""
+        now = time.monotonic()
+        if now > deadline:
+            return f"Your notebook was stopped: it ran past {plan.limit_seconds:.0f} seconds"
+        if now > next_look:
+            next_look = now + LOOK_SECONDS
+            used = processes.memory(process.pid, plan.memory_bytes)
+            if used > plan.memory_bytes:
+                return f"Your notebook was stopped: {used / 1e9:.1f} GB of memory, past its limit"
+            if (used := _size(plan.folder / "working")) > plan.working_bytes:
+                return f"Your notebook was stopped: {used / 1e9:.1f} GB of output, past its limit"
+        time.sleep(POLL_SECONDS)
+    return None
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files below a folder that a run is writing into."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.lstat().st_size
+    return total
 
 
 def _lose_everything(folder: Path) -> None:
@@ -107,6 +145,7 @@ def _lose_everything(folder: Path) -> None:
     log_path(folder).write_text("")
 
 
-def _write_source(plan: SessionPlan) -> None:
+def _write_source(plan: SessionPlan, box: Sandbox) -> None:
     name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-    write_text(plan.folder / name, plan.text)
+    # Half a character, as JSON may hold it, is written as its escape.
+    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelkit.machines import Kind
-from local_kaggle.execution import kaggle_paths
-from local_kaggle.execution.mounts import unmount
+from local_kaggle.execution import kaggle_paths, processes, walls
+from local_kaggle.execution.mounts import MountedSource, bound, mount, unmount
+from local_kaggle.limits import Kind
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 
@@ -26,18 +27,19 @@ REHEARSAL: dict[Kind, str] = {
 class Sandbox:
     """The folders of one session, below `folder`, and a scratch folder that goes with it.
 
-    `working` stands for /kaggle/working, `input` for /kaggle/input; `executed` is the notebook
-    as it was executed, which Kaggle keeps to itself as well.
+    `builder` names the program that builds walls around the session, and is empty where none can:
+    behind walls the folders appear at Kaggle's own paths, without walls at their own.
     """
 
     folder: Path
     scratch: Path
+    builder: str = field(default_factory=lambda: walls.builder())
 
     @classmethod
     def make(cls, folder: Path) -> Sandbox:
         """Make the folders; the scratch folder is a short path, for the sake of sockets."""
         box = cls(folder, Path(tempfile.mkdtemp(prefix="kaggle-")))
-        for path in (box.working, box.scratch / "home", box.tmp):
+        for path in (*box.places.values(), box.home):
             path.mkdir(parents=True, exist_ok=True)
         return box
 
@@ -46,49 +48,83 @@ class Sandbox:
         return self.folder / "working"
 
     @property
+    def source(self) -> Path:
+        """The folder of what runs, and of the notebook as it was executed."""
+        return self.folder / "src"
+
+    @property
     def input(self) -> Path:
         return self.folder / "input"
 
     @property
-    def tmp(self) -> Path:
-        """The folder of temporary files, which no other session has."""
-        return self.scratch / "tmp"
+    def home(self) -> Path:
+        return self.scratch / "home"
 
     @property
-    def mounts(self) -> dict[str, str]:
+    def places(self) -> dict[str, Path]:
         """The folders that stand for Kaggle's, by their paths there."""
+        temporary = {place: self.scratch / place[8:] for place in ("/kaggle/temp", "/kaggle/tmp")}
         return {
-            "/kaggle/input": str(self.input),
-            "/kaggle/working": str(self.working),
-            "/kaggle/temp": str(self.tmp),
+            "/kaggle/input": self.input,
+            "/kaggle/working": self.working,
+            "/kaggle/src": self.source,
+            **temporary,
         }
+
+    def inside(self, place: str) -> str:
+        """One of `places` as the session sees it."""
+        return place if self.builder else str(self.places[place])
 
     def discard(self) -> None:
         """Remove home, temporary files and the mounts; outputs and log stay."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         unmount(self.input)
 
+    def enclosed(
+        self,
+        command: Sequence[str],
+        sources: Sequence[MountedSource],
+        layout: str,
+        image: Path,
+        *,
+        internet: bool,
+    ) -> list[str]:
+        """The command line that runs `command` with these inputs, behind walls where they hold."""
+        if not self.builder:
+            mount(sources, self.input, layout)
+            return list(command)
+        writable = {place: str(folder) for place, folder in self.places.items()}
+        del writable["/kaggle/input"]
+        writable |= {walls.HOME: str(self.home), "/tmp": str(self.scratch / "tmp")}  # noqa: S108
+        writable[str(fonts(image))] = str(fonts(image))
+        read_only = walls.python_folders(image) | bound(sources, self.input, layout)
+        around = walls.Walls(read_only, writable, internet)
+        return walls.enclosed(command, around, "/kaggle/working", self.builder)
+
     def environment(self, image: Path, runs_on: Kind, *, internet: bool) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the desk's.
 
         `image` is the folder of the Python environment. `KERNELKIT_INPUT_ROOT` says where
-        /kaggle/input is, since it cannot be there; code that names the path itself is led there
-        by `kaggle_paths`. On a TPU rehearsal JAX sees eight devices.
+        /kaggle/input is; without walls it cannot be there, and code that names the path itself is
+        led there by `kaggle_paths`. On a TPU rehearsal JAX sees eight devices.
         """
         variables = {
             "PATH": os.pathsep.join([str(image / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
-            "HOME": str(self.scratch / "home"),
-            "TMPDIR": str(self.tmp),
+            "HOME": walls.HOME if self.builder else str(self.home),
+            "TMPDIR": self.inside("/kaggle/tmp"),
+            processes.VARIABLE: str(self.scratch),
             "LANG": "C.UTF-8",
             "KAGGLE_KERNEL_RUN_TYPE": "Batch",
-            "KERNELKIT_INPUT_ROOT": str(self.input),
-            kaggle_paths.MOUNTS: json.dumps(self.mounts),
+            "KERNELKIT_INPUT_ROOT": self.inside("/kaggle/input"),
             "JUPYTER_PATH": str(image / "share" / "jupyter"),
-            "MPLCONFIGDIR": str(image.parent / "matplotlib"),  # shared: a new one lists fonts
+            "MPLCONFIGDIR": str(fonts(image)),
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "PYTHONUNBUFFERED": "1",
             "TF_CPP_MIN_LOG_LEVEL": "2",
         }
+        if not self.builder:
+            mounts = {place: str(folder) for place, folder in self.places.items()}
+            variables[kaggle_paths.MOUNTS] = json.dumps(mounts)
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
         if runs_on != "gpu":
@@ -98,33 +134,31 @@ class Sandbox:
         if runs_on == "tpu":
             variables["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
             variables["JAX_PLATFORMS"] = "cpu"
-        return variables | ({} if internet else _no_internet())
+        return variables | ({} if internet or self.builder else _no_internet())
 
 
-def command(python: Path, kernel_type: str, language: str) -> list[str]:
-    """The command that runs `source.ipynb` or `script.py` of the session's folder.
+def fonts(image: Path) -> Path:
+    """The folder of matplotlib's cache, which sessions share: a new one lists the fonts again."""
+    folder = image.parent / "matplotlib"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def command(python: Path, kernel_type: str, box: Sandbox) -> list[str]:
+    """The command that runs `source.ipynb` or `script.py` of the session.
 
     Papermill without a kernel's name, as Kaggle does it: a notebook has to bring its own.
     """
+    source = box.inside("/kaggle/src")
     if kernel_type != "notebook":
         # By runpy, which compiles it as an import does: `kaggle_paths` sees it.
-        run = "import runpy; runpy.run_path('../script.py', run_name='__main__')"
+        run = f"import runpy; runpy.run_path({source + '/script.py'!r}, run_name='__main__')"
         return [str(python), "-c", run]
     return [
-        str(python),
-        "-m",
-        "papermill",
-        "../source.ipynb",
-        "../executed.ipynb",
-        "--no-progress-bar",
-        "--autosave-cell-every",
-        "0",
-        "--log-level",
-        "WARNING",
-        "--stdout-file",
-        "/dev/stdout",
-        "--stderr-file",
-        "/dev/stderr",
+        *(str(python), "-m", "papermill"),
+        *(f"{source}/source.ipynb", f"{source}/executed.ipynb"),
+        *("--no-progress-bar", "--autosave-cell-every", "0", "--log-level", "WARNING"),
+        *("--stdout-file", "/dev/stdout", "--stderr-file", "/dev/stderr"),
     ]
 
 

@@ -165,6 +165,8 @@ class Pushes:
             internet=bool(request.enable_internet),
             limit_seconds=min(request.session_timeout_seconds or longest, longest),
             layout=limits.layout,
+            memory_bytes=limits.memory_bytes[placement.kind],
+            working_bytes=limits.working_bytes,
         )
 
     def _sources(

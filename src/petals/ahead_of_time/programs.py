@@ -23,8 +23,8 @@ from petals.augment.augmentation import CHANGES, IMAGE, augmentation
 from petals.augment.draws import COLUMNS
 from petals.augment.layer import augmenting
 from petals.data.classes import CLASSES
+from petals.data.shards import Split
 from petals.data.source import find_source
-from petals.data.splits import Split
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable
 from petals.settings import GRADIENT, LOGISTIC, NONE, resolve

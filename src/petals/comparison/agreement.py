@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from petals.comparison.finished_run import FinishedRun
-from petals.data import classes, shards
+from petals.data import classes
+from petals.data.shards import Split
 from petals.data.source import find_source
-from petals.data.splits import Split
 from petals.errors import DataError
 
 
@@ -75,9 +75,9 @@ class Photos:
         """
         if self.split is None:
             raise DataError(self.missing)
-        _, ids = shards.labels_and_ids(self.split)
+        _, ids = self.split.labels_and_ids()
         at = {id_: place for place, id_ in enumerate(ids.tolist())}
-        return shards.sample(self.split, [at[run.ids[i]] for i in positions]).images
+        return self.split.sample([at[run.ids[i]] for i in positions]).images
 
 
 def photos(run: FinishedRun, data: str = "") -> Photos:
@@ -98,7 +98,7 @@ def photos(run: FinishedRun, data: str = "") -> Photos:
         if run.parameter("validation") != "val":  # any of the labelled images may have validated
             train = Split.find(source.root, size, "train")
             split = Split(train.paths + split.paths, size, train.count + split.count)
-        absent = set(run.ids.tolist()) - set(shards.labels_and_ids(split)[1].tolist())
+        absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
         if absent or len(source.class_names) != classes_:
             raise DataError(f"{source} does not hold the photos that the runs were validated on")
     except (DataError, KeyError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""The photos of one run: the source, its three splits, what was left out and what was added."""
+"""The photos of one run: the source, its three splits, and what other sources add."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 
 from petals.data.extra import Addition, extended, more_to_train_on, write_twins
 from petals.data.folds import TOGETHER, divided
+from petals.data.shards import SPLITS, Split
 from petals.data.source import Source, find_sources
-from petals.data.splits import Split
 from petals.kaggle import cache_folder
 from petals.settings import fold_of
 
-SPLITS = ("train", "val", "test")
 TWINS = "twins.csv"
 
 Progress = Callable[[str, int, int], None]
@@ -38,14 +37,12 @@ class Dataset:
     @property
     def splits(self) -> dict[str, Split]:
         """The splits by name."""
-        return {"train": self.train, "val": self.val, "test": self.test}
+        return {name: getattr(self, name) for name in SPLITS}
 
     @property
     def sample_submission(self) -> str | None:
-        """The file that lists the test images; None where some of them were left out."""
-        if self.limited:
-            return None
-        return f"{self.source.root}/sample_submission.csv"
+        """The file that lists the test images; None where only some of them are used."""
+        return None if self.limited else f"{self.source.root}/sample_submission.csv"
 
     def __str__(self) -> str:
         counts = ", ".join(f"{split.count:,} {name}" for name, split in self.splits.items())
@@ -61,34 +58,15 @@ def find_dataset(
     `settings`: these parameters by name; `folder`: where `twins.csv` is written if further sources
     were named. Raises `DataError` and `SettingError` as the functions do that it calls.
     """
-    size, cache = settings["image_size"], cache_folder()
+    size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
     source, *others = find_sources(settings["data"], size)
-    splits = tuple(Split.find(source.root, size, name, settings["limit"]) for name in SPLITS)
-    whole = dict(zip(SPLITS, splits, strict=True))
-    train, val, added = whole["train"], whole["val"], []
-    if others:
-        added = more_to_train_on(
-            others,
-            source.class_names,
-            whole,
-            cache=cache,
-            progress=progress,
-        )
+    names = source.class_names
+    whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
+    added = more_to_train_on(others, names, whole, cache, progress) if others else []
     validation = settings["validation"]
-    if validation == "none":
-        train, val = divided(train, val, TOGETHER, 0, cache)
-    elif fold := fold_of(validation):
-        number, folds = fold
-        train, val = divided(train, val, folds, number - 1, cache)
+    fold, folds = fold_of(validation) or (1, TOGETHER if validation == "none" else 0)
+    train, val = divided(whole["train"], whole["val"], folds, fold - 1, cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)
-    return Dataset(
-        source,
-        source.class_names,
-        train,
-        val,
-        whole["test"],
-        tuple(added),
-        bool(settings["limit"]),
-    )
+    return Dataset(source, names, train, val, whole["test"], tuple(added), bool(limit))

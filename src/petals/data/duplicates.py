@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from os import cpu_count
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image
 
 from petals.data import tfrecords
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import SettingError
 
 BITS = 64
@@ -59,7 +59,8 @@ class Fingerprints:
         total = sum(split.count for split in splits.values())
         with ThreadPoolExecutor(cpu_count()) as pool:
             for name, split in splits.items():
-                numbered = enumerate(islice(_examples(split), split.count))
+                examples = chain.from_iterable(map(tfrecords.read_shard, split.paths))
+                numbered = enumerate(islice(examples, split.count))
                 while group := list(islice(numbered, _CHUNK)):
                     rows += pool.map(lambda pair, name=name: _row(name, *pair), group)
                     if progress:
@@ -79,11 +80,6 @@ class Pair:
     second: int
     same_bytes: bool
     distance: int  # of the hashes' 64 bits, how many differ
-
-
-def _examples(split: Split) -> Iterator[tfrecords.Example]:
-    for path in split.paths:
-        yield from tfrecords.read_shard(path)
 
 
 def _row(split: str, position: int, example: tfrecords.Example) -> tuple:
@@ -123,20 +119,16 @@ def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
     """
     if not 0 <= near <= 16:
         raise SettingError(f"near {near}: between 0 and 16 of a hash's {BITS} bits")
-    # With +1 and -1 for the bits, one matrix product gives all distances.
-    signs = np.where(prints.hashes, np.float32(1), np.float32(-1))
     pairs: list[Pair] = []
-    for begin in range(0, len(prints), _CHUNK):
-        distances = (BITS - signs[begin : begin + _CHUNK] @ signs[begin:].T) / 2
-        firsts, seconds = np.nonzero(np.triu(distances <= near, k=1))
-        for i, j in zip(firsts[:MOST_PAIRS], seconds[:MOST_PAIRS], strict=True):
-            first, second = begin + int(i), begin + int(j)
+    for first, close in enumerate(_near(prints.hashes, prints.hashes, near)):
+        for second in close[close > first].tolist():
             same = bool(prints.digests[first] == prints.digests[second])
             if same or _alike(prints.thumbnails[first], prints.thumbnails[second]):
-                pairs.append(Pair(first, second, same, int(distances[i, j])))
+                distance = int((prints.hashes[first] != prints.hashes[second]).sum())
+                pairs.append(Pair(first, second, same, distance))
         if len(pairs) >= MOST_PAIRS:
             break
-    return sorted(pairs, key=lambda p: (not p.same_bytes, p.distance))[:MOST_PAIRS]
+    return sorted(pairs, key=lambda pair: (not pair.same_bytes, pair.distance))[:MOST_PAIRS]
 
 
 def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.ndarray:
@@ -146,27 +138,24 @@ def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.nd
     agrees, as it is or mirrored. Each image has its answer, however many twins there are.
     """
     same = {digest: place for place, digest in enumerate(others.digests.tolist())}
-    found = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
+    twins = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
     for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
-        left = np.flatnonzero(found < 0)
-        found[left] = _nearest(thumbnails[left], others, near)
-    return found
+        rest = np.flatnonzero(twins < 0)
+        places = _near(_hashes(thumbnails[rest]), others.hashes, near)
+        for image, close in zip(rest, places, strict=True):
+            alike = (n for n in close if _alike(thumbnails[image], others.thumbnails[n]))
+            twins[image] = next(alike, -1)
+    return twins
 
 
-def _nearest(thumbnails: np.ndarray, others: Fingerprints, near: int) -> np.ndarray:
-    found = np.full(len(thumbnails), -1, np.int64)
-    hashes = _hashes(thumbnails)
-    signs = np.where(others.hashes, np.float32(1), np.float32(-1))
-    for begin in range(0, len(thumbnails), _CHUNK):
-        own = np.where(hashes[begin : begin + _CHUNK], np.float32(1), np.float32(-1))
-        distances = (BITS - own @ signs.T) / 2
-        for row in range(len(own)):
-            close = np.flatnonzero(distances[row] <= near)
-            for place in close[np.argsort(distances[row][close], kind="stable")]:
-                if _alike(thumbnails[begin + row], others.thumbnails[place]):
-                    found[begin + row] = place
-                    break
-    return found
+def _near(hashes: np.ndarray, others: np.ndarray, near: int) -> Iterator[np.ndarray]:
+    """For each hash the positions of the others within `near` bits, nearest first."""
+    # With +1 and -1 for the bits, one matrix product gives all distances.
+    signs, other_signs = (2 * bits.astype(np.float32) - 1 for bits in (hashes, others))
+    for begin in range(0, len(hashes), _CHUNK):
+        for distances in (BITS - signs[begin : begin + _CHUNK] @ other_signs.T) / 2:
+            close = np.flatnonzero(distances <= near)
+            yield close[np.argsort(distances[close], kind="stable")]
 
 
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
@@ -178,23 +167,17 @@ def across(prints: Fingerprints, pairs: list[Pair]) -> list[Pair]:
     return [pair for pair in pairs if prints.splits[pair.first] != prints.splits[pair.second]]
 
 
-def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, object]]:
+def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, Any]]:
     """For each two splits: pairs with the same bytes, near pairs, and pairs with two labels."""
-    counts: dict[tuple[str, str], list[int]] = {}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
-        key = (str(prints.splits[pair.first]), str(prints.splits[pair.second]))
-        row = counts.setdefault(key, [0, 0, 0])
-        row[0 if pair.same_bytes else 1] += 1
-        row[2] += disagree(prints, pair)
-    return [
-        {
-            "splits": one if one == other else f"{one} and {other}",
-            "same bytes": row[0],
-            "nearly the same": row[1],
-            "under two labels": row[2],
-        }
-        for (one, other), row in sorted(counts.items())
-    ]
+        one, other = str(prints.splits[pair.first]), str(prints.splits[pair.second])
+        title = {"splits": one if one == other else f"{one} and {other}"}
+        none = dict.fromkeys(("same bytes", "nearly the same", "under two labels"), 0)
+        row = rows.setdefault((one, other), {**title, **none})
+        row["same bytes" if pair.same_bytes else "nearly the same"] += 1
+        row["under two labels"] += disagree(prints, pair)
+    return [rows[key] for key in sorted(rows)]
 
 
 def disagree(prints: Fingerprints, pair: Pair) -> bool:

@@ -11,55 +11,44 @@ import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import augmentation
-from petals.data import inspection, pipeline, shards, tfrecords
-from petals.data.splits import Split
+from petals.data import pipeline, shards
+from petals.data.shards import Split
 from petals.errors import DataError
-from petals.kaggle import cache_folder
 from petals.tables import Table
 
 
 def splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
     """The splits of the data at this size; raises `DataError` when the train split is missing."""
-    found = {"train": Split.find(root, size, "train", limit)}
-    for name in tfrecords.SPLITS[1:]:
+    parts = {"train": Split.find(root, size, "train", limit)}
+    for name in shards.SPLITS[1:]:
         try:
-            found[name] = Split.find(root, size, name, limit)
+            parts[name] = Split.find(root, size, name, limit)
         except DataError as error:
             print(f"no {name} split: {error}")
-    return found
-
-
-def intact(splits: Mapping[str, Split]) -> tuple[dict[str, Split], int]:
-    """The splits without their damaged images, and the number lost; see `inspection.intact`."""
-    whole, lost = inspection.intact(tuple(splits.values()), cache_folder())
-    return dict(zip(splits, whole, strict=True)), lost
+    return parts
 
 
 def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarray]:
     """int64 labels of each split that has labels; raises `DataError` for a label out of range."""
-    found = {}
+    labelled = {}
     for name, split in splits.items():
-        values, _ = shards.labels_and_ids(split)
+        values, _ = split.labels_and_ids()
         if values.max() >= num_classes:
             raise DataError(
                 f"{name} holds a label {values.max()} and there are {num_classes} class names: "
                 "write a classes.json that fits, beside the tfrecords folders"
             )
         if values.min() >= 0:
-            found[name] = values
-    return found
+            labelled[name] = values
+    return labelled
 
 
 def holdings(root: str) -> Table:
     """Every size and split under `root`: shards, images by the files' names, bytes."""
     rows = []
-    for size in tfrecords.sizes(root):
-        for name in tfrecords.SPLITS:
-            try:
-                paths = tfrecords.shards(root, size, name)
-            except DataError:
-                continue  # a dataset need not have all three
-            images = sum(map(tfrecords.shard_count, paths))
+    for size in shards.sizes(root):
+        for name, paths in shards.shards_by_split(root, size).items():
+            images = sum(map(shards.shard_count, paths))
             megabytes = [tf.io.gfile.stat(path).length / 1e6 for path in paths]
             rows.append(
                 {
@@ -84,7 +73,7 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
     """
     train = np.bincount(labels["train"], minlength=len(names))
     present = train[train > 0]
-    found = {
+    balance = {
         "classes": len(names),
         "smallest": int(present.min()),
         "median": float(np.median(present)),
@@ -98,10 +87,10 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
         one, other = train / train.sum(), val / val.sum()
         spread = np.sqrt(np.maximum(one, 1 / train.sum()) / val.sum())
         away = np.abs(other - one) / spread
-        found["unlike_val"] = [
+        balance["unlike_val"] = [
             (names[i], float(one[i]), float(other[i])) for i in np.argsort(-away) if away[i] > 2
         ]
-    return found
+    return balance
 
 
 def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
@@ -126,15 +115,17 @@ def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> di
             split, batch_size, num_classes, augment=strong, on_device=on_device, cache=cache
         )
 
-    found = {"decoding": rate(pipeline.ordered(split, batch_size).repeat(), batch_size, seconds)}
-    found["training"] = rate(training(), batch_size, seconds)
-    found["training, strong on the CPU"] = rate(training(on_device=False), batch_size, seconds)
+    decoding = pipeline.ordered(split, batch_size).repeat()
+    rates = {
+        "decoding": rate(decoding, batch_size, seconds),
+        "training": rate(training(), batch_size, seconds),
+        "training, strong on the CPU": rate(training(on_device=False), batch_size, seconds),
+    }
     if pipeline.fits_in_memory(split):
         one_pass = -(-split.count // batch_size)
-        found["training from memory"] = rate(
-            training(cache=True), batch_size, seconds, skip=one_pass
-        )
-    return found
+        from_memory = rate(training(cache=True), batch_size, seconds, skip=one_pass)
+        rates["training from memory"] = from_memory
+    return rates
 
 
 def rate(dataset: tf.data.Dataset, batch_size: int, seconds: float, skip: int = 2) -> float:

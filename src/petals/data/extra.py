@@ -6,29 +6,26 @@ those says nothing of new photos, so they are found by fingerprint, counted, and
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cache as cached
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
 
 from petals import storage
-from petals.data import tfrecords
+from petals.data import shards, tfrecords
 from petals.data.duplicates import Fingerprints, twins_of
+from petals.data.shards import Split
 from petals.data.source import Source
-from petals.data.splits import Split
 from petals.errors import DataError
 
 LABELLED = ("train", "val")
 AGAINST = ("test", "val", "train")  # a twin in several splits counts for the first
 TEST_SET = 0.5  # of a source's photos in the test split: it is the test set, and not more data
-SHARD = 800  # images a file
 NAMED = 5  # twins that a line names
 
 Progress = Callable[[str, int, int], None]
@@ -44,12 +41,12 @@ class Addition:
     source: str
     images: int
     paths: tuple[str, ...] = ()
-    twins: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    twins: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     @property
     def added(self) -> int:
         """The number of images that it adds."""
-        return sum(map(tfrecords.shard_count, self.paths))
+        return sum(map(shards.shard_count, self.paths))
 
     def __str__(self) -> str:
         line = f"{self.source}: {self.added:,} of {self.images:,} photos added"
@@ -62,57 +59,40 @@ class Addition:
 
     def summary(self) -> dict[str, object]:
         """For metrics.json."""
-        counts = {split: len(pairs) for split, pairs in self.twins.items()}
-        return {
-            "source": self.source,
-            "images": self.images,
-            "added": self.added,
-            "twins": counts,
-        }
+        twins = {split: len(pairs) for split, pairs in self.twins.items()}
+        return {"source": self.source, "images": self.images, "added": self.added, "twins": twins}
 
 
 def more_to_train_on(
     others: Sequence[Source],
     names: Sequence[str],
     splits: Mapping[str, Split],
-    *,
     cache: Path,
     progress: Progress | None = None,
 ) -> list[Addition]:
     """The labelled images of other sources, made fit for training with the main one's.
 
-    `names`: the main source's classes; `splits`: its train, val and test, which are looked at
-    whole. Images of which train, val or test holds a twin are left out. What remains is written
-    under `cache`, once. Raises `DataError` for a class that the main source lacks, and for a source
-    that is the test set itself.
+    `names`: the main source's classes; `splits`: its train, val and test. Images that have a twin
+    in one of them are left out, whether a limit leaves out the twin or not. What remains is
+    written under `cache`, once. Raises `DataError` for a class that the main source lacks, and
+    for a source that is the test set itself.
     """
-    size = splits["train"].size
-    splits = {
-        name: Split(split.paths, size, sum(map(tfrecords.shard_count, split.paths)))
-        for name, split in splits.items()
-    }
-    found: dict[str, Fingerprints] = {}
-
-    def main(split: str) -> Fingerprints:
-        if split not in found:
-            found[split] = Fingerprints.of({split: splits[split]}, progress)
-        return found[split]
-
+    whole = {name: Split.of(split.paths, split.size) for name, split in splits.items()}
     additions = []
+
+    @cached
+    def prints(split: str) -> Fingerprints:
+        return Fingerprints.of({split: whole[split]}, progress)
+
     for source in others:
-        own = _labelled(source, size)
-        to = _matched(source, names)
-        parts = [split.fingerprint() for split in (*splits.values(), *own.values())]
-        key = hashlib.blake2b(repr((parts, to)).encode(), digest_size=12).hexdigest()
-        place = cache / "extra" / key
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{place}.lock"):
-                if not place.is_dir():
-                    _write(source, own, to, main, place, progress)
-        except OSError as error:
-            raise storage.cannot_write(place, error) from error
-        additions.append(_read(place))
+        own, labels = _labelled(source, splits["train"].size), _matched(source, names)
+        parts = [split.fingerprint() for split in (*whole.values(), *own.values())]
+        key = hashlib.blake2b(repr((parts, labels)).encode(), digest_size=12).hexdigest()
+        folder = cache / "extra" / key
+        storage.write_once(folder, partial(_write, source, own, labels, prints, progress))
+        values = json.loads((folder / "addition.json").read_text(encoding="utf-8"))
+        paths = tuple(map(str, sorted(folder.glob("*.tfrec"))))
+        additions.append(Addition(paths=paths, **values))
     return additions
 
 
@@ -125,38 +105,39 @@ def extended(train: Split, additions: Sequence[Addition]) -> Split:
 
 def write_twins(path: Path, additions: Sequence[Addition]) -> None:
     """A CSV of all twins: source, id, split and twin."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["source", "id", "split", "twin"])
-    for addition in additions:
-        for split, pairs in addition.twins.items():
-            writer.writerows([addition.source, own, split, twin] for own, twin in pairs)
-    storage.write_text(path, text.getvalue())
+    rows = [
+        (addition.source, own, split, twin)
+        for addition in additions
+        for split, pairs in addition.twins.items()
+        for own, twin in pairs
+    ]
+    storage.write_csv(path, ("source", "id", "split", "twin"), rows)
 
 
 def _labelled(source: Source, size: int) -> dict[str, Split]:
-    found, why = {}, None
+    """The splits of a source that have labels; raises `DataError` where it has none of them."""
+    splits, errors = {}, []
     for name in LABELLED:
         try:
-            found[name] = Split.find(source.root, size, name)
+            splits[name] = Split.find(source.root, size, name)
         except DataError as error:
-            why = why or error
-    if not found and why:
-        raise why
-    return found
+            errors.append(error)
+    if not splits:
+        raise errors[0]
+    return splits
 
 
 def _matched(source: Source, names: Sequence[str]) -> list[int]:
     """For each label of the source the main one's label of the same name."""
-    at = {_key(name): label for label, name in enumerate(names)}
+    labels = {_key(name): label for label, name in enumerate(names)}
     own = source.class_names
-    if strange := [name for name in own if _key(name) not in at]:
+    if strange := [name for name in own if _key(name) not in labels]:
         more = f" and {len(strange) - 3} more" if strange[3:] else ""
         raise DataError(
             f"{source} has classes that the first source lacks: {', '.join(strange[:3])}{more}. "
             "Rename them in its classes.json, or leave them out of it"
         )
-    return [at[_key(name)] for name in own]
+    return [labels[_key(name)] for name in own]
 
 
 def _key(name: str) -> str:
@@ -166,63 +147,47 @@ def _key(name: str) -> str:
 def _write(
     source: Source,
     own: Mapping[str, Split],
-    to: Sequence[int],
-    main: Callable[[str], Fingerprints],
-    place: Path,
+    labels: Sequence[int],
+    prints: Callable[[str], Fingerprints],
     progress: Progress | None,
+    folder: Path,
 ) -> None:
-    prints = Fingerprints.of(own, progress)
-    keep = np.ones(len(prints), bool)
-    pairs: dict[str, list[tuple[str, str]]] = {}
+    """The images of a source that have no twin, and `addition.json`; labels as in `labels`."""
+    photos = Fingerprints.of(own, progress)
+    keep = np.ones(len(photos), bool)
+    twins = {}
     for split in AGAINST:
-        twin = np.where(keep, twins_of(prints, main(split)), -1)
-        there = np.flatnonzero(twin >= 0)
-        keep[there] = False
-        pairs[split] = [(str(prints.ids[i]), str(main(split).ids[twin[i]])) for i in there]
-    of_test = len(pairs["test"])
-    if of_test >= TEST_SET * len(prints):
+        there = prints(split)
+        twin = np.where(keep, twins_of(photos, there), -1)
+        keep &= twin < 0
+        twins[split] = [
+            (str(photos.ids[i]), str(there.ids[twin[i]])) for i in np.flatnonzero(twin >= 0)
+        ]
+    if len(twins["test"]) >= TEST_SET * len(photos):
         raise DataError(
-            f"{source} is the test set: {of_test:,} of its {len(prints):,} photos are in the test "
-            "split of the first source. Leave it out"
+            f"{source} is the test set: {len(twins['test']):,} of its {len(photos):,} photos are "
+            "in the test split of the first source, so a score would say nothing of new photos. "
+            "Leave it out"
         )
-    half = place.with_name(f".{place.name}.part")
-    shutil.rmtree(half, ignore_errors=True)
-    try:
-        size = next(iter(own.values())).size
-        total, examples = int(keep.sum()), _kept(own, to, keep)
-        files = -(-total // SHARD)
-        for number in range(files):
-            count = total * (number + 1) // files - total * number // files
-            path = half / tfrecords.shard_name(number, size, count)
-            tfrecords.write_shard(path, (next(examples) for _ in range(count)))
-        addition = Addition(str(source), len(prints), (), pairs)
-        storage.write_json(half / "addition.json", asdict(addition))
-        half.rename(place)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+    size, examples = next(iter(own.values())).size, _kept(own, labels, keep)
+    for number, count in enumerate(shards.shard_counts(int(keep.sum()))):
+        path = folder / shards.shard_name(number, size, count)
+        tfrecords.write_shard(path, (next(examples) for _ in range(count)))
+    values = {"source": str(source), "images": len(photos), "twins": twins}
+    storage.write_json(folder / "addition.json", values)
 
 
 def _kept(
-    own: Mapping[str, Split], to: Sequence[int], keep: np.ndarray
+    own: Mapping[str, Split], labels: Sequence[int], keep: np.ndarray
 ) -> Iterator[tfrecords.Example]:
-    at = 0
-    for split in own.values():
-        for path in split.paths:
-            for example in tfrecords.read_shard(path):
-                if example.label is None or not 0 <= example.label < len(to):
-                    raise DataError(
-                        f"{path}: {example.id} has the label {example.label}, and its "
-                        f"classes.json {len(to)} names"
-                    )
-                if keep[at]:
-                    yield tfrecords.Example(example.image, example.id, to[example.label])
-                at += 1
-
-
-def _read(place: Path) -> Addition:
-    values = json.loads((place / "addition.json").read_text(encoding="utf-8"))
-    paths = tuple(str(path) for path in sorted(place.glob("*.tfrec")))
-    twins = {
-        split: [(own, twin) for own, twin in pairs] for split, pairs in values["twins"].items()
-    }
-    return Addition(values["source"], values["images"], paths, twins)
+    """The images to keep, with the main source's labels."""
+    paths = [path for split in own.values() for path in split.paths]
+    examples = ((path, example) for path in paths for example in tfrecords.read_shard(path))
+    for (path, example), kept in zip(examples, keep, strict=True):
+        if example.label is None or not 0 <= example.label < len(labels):
+            raise DataError(
+                f"{path}: {example.id} has the label {example.label}, and its classes.json "
+                f"{len(labels)} names"
+            )
+        if kept:
+            yield tfrecords.Example(example.image, example.id, labels[example.label])

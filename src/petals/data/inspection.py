@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from petals.data import classes, tfrecords
-from petals.data.splits import Split
+from petals.data import shards, tfrecords
+from petals.data.shards import Split
+from petals.data.source import Source
 from petals.errors import DataError
 
 Progress = Callable[[str, int, int], None]
@@ -80,27 +81,21 @@ def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
     name, labels out of range, images that do not decode or have another size, and repeated ids.
     """
     root = str(root)
-    found = tfrecords.sizes(root)
-    if not found:
+    if not (sizes := shards.sizes(root)):
         raise DataError(f"{root} holds no tfrecords-jpeg-SxS folder")
-    num_classes = len(classes.load(root))
-    report = []
-    for size in found:
-        for split in tfrecords.SPLITS:
-            try:
-                paths = tfrecords.shards(root, size, split)
-            except DataError:
-                continue  # a dataset need not have all three
-            read = _shards(split, paths, size, num_classes, progress)
-            report.append(Health(split, size, read))
-    return report
+    num_classes = len(Source(root, "folder").class_names)
+    return [
+        Health(name, size, _shards(name, paths, size, num_classes, progress))
+        for size in sizes
+        for name, paths in shards.shards_by_split(root, size).items()
+    ]
 
 
 def inspect_split(
     name: str, split: Split, num_classes: int, progress: Progress | None = None
 ) -> Health:
     """Read the shards that hold a split's images: all shards unless the split was limited."""
-    counts = np.cumsum([tfrecords.shard_count(path) for path in split.paths])
+    counts = np.cumsum([shards.shard_count(path) for path in split.paths])
     needed = 1 + int(np.searchsorted(counts, split.count))
     paths = split.paths[:needed]
     return Health(name, split.size, _shards(name, paths, split.size, num_classes, progress))
@@ -140,7 +135,7 @@ def _shard(path: str, size: int, num_classes: int, pool: ThreadPoolExecutor) -> 
         elif example.label is not None:
             shard.labels[example.label] += 1
     shard.images = len(examples)
-    declared = tfrecords.shard_count(path)
+    declared = shards.shard_count(path)
     if declared != len(examples):
         shard.problems.append(f"{path}: {len(examples)} records, its name says {declared}")
     return shard
@@ -157,48 +152,3 @@ def _fault(example: tfrecords.Example, size: int, num_classes: int) -> str:
     except Exception as error:  # Pillow's decoders raise several kinds
         return f"image does not decode ({error})"
     return ""
-
-
-def damage(paths: Sequence[str], num_classes: int = 2**31) -> list[str]:
-    """The problems of the given shards, one line each that names the file.
-
-    The image size is taken from the file's name.
-    """
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        found = [
-            _shard(p, int(Path(p).name.split("-")[1].split("x")[0]), num_classes, pool)
-            for p in paths
-        ]
-    return [line for shard in found for line in shard.problems]
-
-
-def intact(splits: Sequence[Split], cache: Path) -> tuple[tuple[Split, ...], int]:
-    """The splits without their damaged images, and the number of images lost.
-
-    Damaged local shards are replaced by copies under `cache` that hold their intact images.
-    Raises `DataError` when a split has no intact image left.
-    """
-    done, lost = [], 0
-    for split in splits:
-        paths, missing = _without_damage(split, cache / "intact" / split.fingerprint())
-        lost += missing
-        count = sum(map(tfrecords.shard_count, paths))
-        done.append(Split(paths, split.size, min(split.count, count)))
-    return tuple(done), lost
-
-
-def _without_damage(split: Split, into: Path) -> tuple[tuple[str, ...], int]:
-    good, lost = [], 0
-    for path in split.paths:
-        if not damage([path]):
-            good.append(path)
-            continue
-        examples, missing = tfrecords.salvage(path)
-        lost += missing
-        if examples:
-            copy = into / tfrecords.shard_name(len(good), split.size, len(examples))
-            tfrecords.write_shard(copy, examples)
-            good.append(str(copy))
-    if not good:
-        raise DataError(f"no intact image is left in {split.paths[0]} and its siblings")
-    return tuple(good), lost

@@ -18,8 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
-from petals.data.shards import FEATURES
-from petals.data.splits import Split
+from petals.data.shards import FEATURES, Split
 from petals.errors import DataError, SettingError
 
 AUTOTUNE = tf.data.AUTOTUNE

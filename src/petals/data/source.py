@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import tensorflow as tf
 
-from petals.data import classes, tfrecords
+from petals.data import classes, shards
 from petals.errors import DataError
 from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_kaggle
 from petals.progress import Progress
@@ -26,8 +27,21 @@ class Source:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The names in label order."""
-        return classes.load(self.root)
+        """The classes in label order: the data's own list if it has one, else the competition's.
+
+        Raises `DataError` when the list is there and is not a JSON list of texts.
+        """
+        path = f"{self.root}/{classes.FILE_NAME}"
+        if not tf.io.gfile.exists(path):
+            return classes.CLASSES
+        try:
+            with tf.io.gfile.GFile(path) as file:
+                names = json.load(file)
+        except ValueError as error:
+            raise DataError(f"{path} is not JSON ({error}): write a list of class names") from None
+        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+            raise DataError(f"{path} must be a list of class names in label order")
+        return tuple(names)
 
     @property
     def name(self) -> str:
@@ -38,27 +52,29 @@ class Source:
         return f"{self.kind} {self.root}"
 
 
-def find_source(data: str = "auto", size: int = 192, *, competition: str = COMPETITION) -> Source:
+def find_source(data: str = "auto", size: int = 192) -> Source:
     """The data to work on.
 
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
-    exist; "embedded" for the flowers that the kit draws; or "auto": the competition's mount,
-    another mount (it is said which of several), a bucket, `./data`, and off Kaggle the embedded
-    data, whichever comes first. On Kaggle, "auto" never falls back on the embedded data. A TPU
-    node has Kaggle's bucket of a competition or dataset that is on no mount. Raises `DataError`
-    that lists what there is.
+    exist; "embedded" for the flowers that the kit draws; or "auto", which takes the first of: the
+    competition's mount, another mount (where there are several, it prints which), a bucket,
+    `./data`, and the embedded data. On Kaggle, "auto" never takes the embedded data. A TPU node
+    reads Kaggle's bucket of a competition or dataset that is not mounted. Raises `DataError` that
+    lists what is mounted.
     """
     if data == "embedded":
         return embedded(size)
     if data != "auto":
         return _explicit(data)
-    source = _mounted(competition) or _bucket(competition)
-    if source:
+    source = _mounted()
+    if source is None and (bucket := os.environ.get(BUCKET)):
+        source = _explicit(bucket)
+    if source := source or _kaggles_bucket(COMPETITION):
         return source
     if on_kaggle():
         raise DataError(
-            f"the data of {competition} is not attached to this kernel. Mounted: {_listing()}. "
-            f'Add "competition_sources": ["{competition}"] to kernel-metadata.json and accept '
+            f"the data of {COMPETITION} is not attached to this kernel. Mounted: {_listing()}. "
+            f'Add "competition_sources": ["{COMPETITION}"] to kernel-metadata.json and accept '
             "the competition's rules on its page"
         )
     if _holds_records("data"):
@@ -69,16 +85,17 @@ def find_source(data: str = "auto", size: int = 192, *, competition: str = COMPE
 def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
     """The sources that `data` names with commas between them, each as `find_source` takes it.
 
-    The first is the one that is validated and submitted; others give more to train on. Raises
-    `DataError` for a source that is named twice.
+    The first is validated and submitted; the others give more to train on. Raises `DataError`
+    for a source that is named twice.
     """
-    found = [find_source(one.strip(), size) for one in data.split(",")]
-    roots = [
-        Path(source.root).resolve() if source.kind != "bucket" else source.root for source in found
-    ]
-    if twice := [source for n, source in enumerate(found) if roots[n] in roots[:n]]:
-        raise DataError(f"data names {twice[0]} twice")
-    return found
+    sources: dict[str | Path, Source] = {}
+    for name in data.split(","):
+        source = find_source(name.strip(), size)
+        root = source.root if source.kind == "bucket" else Path(source.root).resolve()
+        if root in sources:
+            raise DataError(f"data names {source} twice")
+        sources[root] = source
+    return list(sources.values())
 
 
 def embedded(size: int) -> Source:
@@ -123,36 +140,29 @@ def _explicit(data: str) -> Source:
             for inner in folders_below(place, SEARCH_DEPTH):
                 if _holds_records(inner):
                     return Source(str(inner), "mount")
-        if found := _kaggles_bucket(slug):
-            return found
+        if bucket := _kaggles_bucket(slug):
+            return bucket
     raise DataError(
         f"no data at {data!r}: neither a folder nor an attached dataset. Mounted: {_listing()}"
     )
 
 
-def _mounted(competition: str) -> Source | None:
+def _mounted() -> Source | None:
     root = mounts()
-    for place in (root / "competitions" / competition, root / competition):
+    for place in (root / "competitions" / COMPETITION, root / COMPETITION):
         if _holds_records(place):
             return Source(str(place), "mount")
-    found = [folder for folder in folders_below(root, SEARCH_DEPTH) if _holds_records(folder)]
-    if not found:
+    folders = [folder for folder in folders_below(root, SEARCH_DEPTH) if _holds_records(folder)]
+    if not folders:
         return None
-    own = [folder for folder in found if competition in folder.relative_to(root).parts]
-    taken, *others = own or found
+    own = [folder for folder in folders if COMPETITION in folder.relative_to(root).parts]
+    first, *others = own or folders
     if others:
         print(
-            f"of {len(others) + 1} attached folders with photos data=auto takes {taken}; to take "
+            f"of {len(others) + 1} attached folders with photos data=auto takes {first}; to take "
             f"another ({', '.join(map(str, others))}), set data=FOLDER"
         )
-    return Source(str(taken), "mount")
-
-
-def _bucket(competition: str) -> Source | None:
-    configured = os.environ.get(BUCKET)
-    if configured:
-        return _explicit(configured)
-    return _kaggles_bucket(competition)
+    return Source(str(first), "mount")
 
 
 def _kaggles_bucket(name: str) -> Source | None:
@@ -176,7 +186,7 @@ def _kaggles_bucket(name: str) -> Source | None:
 
 def _holds_records(folder: str | Path) -> bool:
     try:
-        return bool(tfrecords.sizes(folder))
+        return bool(shards.sizes(folder))
     except (tf.errors.OpError, OSError):
         return False
 

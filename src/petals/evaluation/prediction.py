@@ -13,7 +13,7 @@ from petals.accelerators import cluster, collectives, keras_backend
 from petals.augment.augmentation import Augmentation
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline, shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import SettingError
 
 Progress = Callable[[str, int, int], None]

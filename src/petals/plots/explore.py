@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from petals.data.duplicates import Fingerprints, Pair
-from petals.data.shards import sample
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.plots.style import (
     ACCENT,
     BAD,
@@ -152,7 +151,7 @@ def pairs(
         known = labels[labels >= 0]
         colour = BAD if len(set(known.tolist())) > 1 else INK
         for row, i in enumerate((pair.first, pair.second)):
-            photo = sample(splits[str(prints.splits[i])], [int(prints.positions[i])])
+            photo = splits[str(prints.splits[i])].sample([int(prints.positions[i])])
             grid[row][column].imshow(photo.images[0])
             what = names[labels[row]] if labels[row] >= 0 else "no label"
             grid[row][column].set_title(

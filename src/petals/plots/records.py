@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from petals.data import shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.metrics import confusion, examples, instructive, most_confused, per_class
 
@@ -107,7 +106,7 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
 
 
 def _photos(split: Split, positions: Sequence[int]) -> list[str]:
-    return [thumbnail(i) for i in shards.sample(split, positions).images] if positions else []
+    return [thumbnail(i) for i in split.sample(positions).images] if positions else []
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

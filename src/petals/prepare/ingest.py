@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 from petals import storage
-from petals.data import classes, tfrecords
+from petals.data import classes, shards, tfrecords
 from petals.data.photo_files import PhotoError
 from petals.errors import SettingError
 from petals.prepare import ingest_files, photos
@@ -120,7 +120,7 @@ def _split(found: list[Photo], val: float, test: float) -> dict[str, list[Photo]
             return "test"
         return "val" if photo.position < test + val else "train"
 
-    splits: dict[str, list[Photo]] = {split: [] for split in tfrecords.SPLITS}
+    splits: dict[str, list[Photo]] = {split: [] for split in shards.SPLITS}
     for photo in found:
         splits[side(photo)].append(photo)
     return splits
@@ -213,8 +213,8 @@ def _write_shard(
         tick(done)
     files = {}
     for size in sizes if good else ():
-        name = tfrecords.shard_name(shard.number, size, len(good))
-        path = Path(tfrecords.folder(output, size, shard.split)) / name
+        name = shards.shard_name(shard.number, size, len(good))
+        path = Path(shards.folder(output, size, shard.split)) / name
         labelled = shard.split != "test"
         tfrecords.write_shard(
             path,

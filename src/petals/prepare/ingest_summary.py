@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from petals.data import tfrecords
+from petals.data import shards
 
 TPU_SHARD_BYTES = (10_000_000, 200_000_000)  # the organisers' advice: 10s to 100s of MB a file
 
@@ -63,7 +63,7 @@ def advise(summary: Summary, sizes: Sequence[int]) -> list[str]:
         return advice
     low, high = TPU_SHARD_BYTES
     for size in sizes:
-        split = Path(tfrecords.folder(summary.output, size, "train"))
+        split = Path(shards.folder(summary.output, size, "train"))
         bytes_each = [p.stat().st_size for p in split.glob("*.tfrec")]
         mean = sum(bytes_each) / len(bytes_each)
         if mean < low:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from petals.data import tfrecords
+from petals.data import shards
 from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
 from petals.prepare import synthetic
@@ -42,10 +42,10 @@ def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
     for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
         if not competition.exists():
             _begin(competition, solution, _drawn(size))
-        elif solution.is_file() and size not in tfrecords.sizes(competition):
+        elif solution.is_file() and size not in shards.sizes(competition):
             source = _drawn(size)
             if (source / "solution.csv").read_bytes() == solution.read_bytes():
-                name = Path(tfrecords.folder(competition, size, "train")).parent.name
+                name = Path(shards.folder(competition, size, "train")).parent.name
                 _copy(source / name, competition / name)
     return competition
 

@@ -78,7 +78,10 @@ def write_dataset(
         SettingError: for a count below 1, or a size or seed that nothing can be drawn with.
         StorageError: when the disk is full or the folder read-only.
     """
-    from petals.data import tfrecords  # imports TensorFlow, which the drawing processes do without
+    from petals.data import (  # imports TensorFlow, which the drawing processes do without
+        shards,
+        tfrecords,
+    )
 
     if min(train, val, test) < 1 or size < 8 or seed < 0:
         raise SettingError(
@@ -100,8 +103,8 @@ def write_dataset(
                 done += 1
                 if progress:
                     progress(done, len(pictures))
-            name = tfrecords.shard_name(number, size, len(examples))
-            tfrecords.write_shard(Path(tfrecords.folder(root, size, split)) / name, examples)
+            name = shards.shard_name(number, size, len(examples))
+            tfrecords.write_shard(Path(shards.folder(root, size, split)) / name, examples)
     _write_labels(root / "sample_submission.csv", splits["test"], lambda picture: 0)
     _write_labels(root / "solution.csv", splits["test"], lambda picture: picture.label)
     return root

@@ -14,7 +14,7 @@ from tensorflow import keras
 
 from petals.accelerators import cluster, collectives
 from petals.data import shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.evaluation.metrics import Scores
 from petals.progress import ProgressLine, time_left
 from petals.training import checkpoints

@@ -39,9 +39,8 @@ def fit(
 
         training = JaxSteps(model)
     batches = training.batches(dataset)
-    watchers = keras.callbacks.CallbackList(
-        callbacks, model=model, epochs=epochs, steps=steps_per_epoch
-    )
+    facts = {"epochs": epochs, "steps": steps_per_epoch}
+    watchers = keras.callbacks.CallbackList(callbacks, model=model, **facts)
     model.stop_training = False
     watchers.on_train_begin()
     try:

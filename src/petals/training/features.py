@@ -26,7 +26,7 @@ from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline, shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import DataError, StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.build import Classifier
@@ -94,7 +94,7 @@ class FeatureExtractor:
         """
         here = cluster.here()
         own, model = split.part(here.index, here.count), collectives.local_copy(self.model)
-        labels, ids = shards.labels_and_ids(split)
+        labels, ids = split.labels_and_ids()
         total, done, stored = views * own.count, 0, True
         rows: list[np.ndarray] = []
         for part in own.by_folder():

@@ -12,7 +12,7 @@ from tensorflow import keras
 
 from petals.accelerators import collectives, keras_backend
 from petals.data import pipeline
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training
 from petals.training.features import Features, apply_weights, check_labels

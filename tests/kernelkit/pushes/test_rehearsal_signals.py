@@ -25,7 +25,7 @@ exits_with_code(push_kernel)(metadata=Path(sys.argv[1]), local=True)
 RUN = """\
 import json
 names = {"__name__": "__main__"}
-for cell in json.load(open("../source.ipynb"))["cells"]:
+for cell in json.load(open("../src/source.ipynb"))["cells"]:
     exec(compile(cell["source"], "cell", "exec"), names)
 """
 SLEEP = """\

@@ -43,16 +43,6 @@ def test_another_push_of_the_same_number_sets_it_aside(tmp_path, other, chosen):
     assert not (folder / "metrics.json").exists()
 
 
-def test_a_marker_that_knows_no_more_than_the_version_is_not_trusted(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "push.json").write_text('{"kernel": "me/blossom", "version": 3}')
-    (tmp_path / "run" / "metrics.json").write_text("old")
-    assert claims.was_pushed(tmp_path / "run")
-    folder, aside = claim(tmp_path / "run", chosen=True)
-    assert (folder, aside) == (tmp_path / "run", tmp_path / "run-earlier-1")
-    assert not (folder / "metrics.json").exists()
-
-
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"version": "3"}', '{"kernel": null}'])
 def test_a_marker_that_cannot_be_read_is_no_claim(tmp_path, text):
     (tmp_path / "run" / ".kernelkit").mkdir(parents=True)

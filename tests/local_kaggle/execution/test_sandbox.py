@@ -33,7 +33,7 @@ def test_nothing_of_the_desk_gets_in(box, tmp_path, monkeypatch):
         monkeypatch.setenv(name, "from-the-desk")
     environment = box.environment(tmp_path / "image", "cpu", internet=True)
     assert not [name for name, value in environment.items() if "from-the-desk" in value]
-    assert environment["KERNELKIT_INPUT_ROOT"] == str(tmp_path / "session" / "input")
+    assert environment["KERNELKIT_INPUT_ROOT"] == box.inside("/kaggle/input")
 
 
 def test_home_and_temporary_files_are_gone_afterwards(box):

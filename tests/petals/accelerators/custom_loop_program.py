@@ -50,8 +50,8 @@ def main(dataset: str, out: str) -> None:
     from tuning import fine_tune
 
     from petals.augment.augmentation import augmentation
-    from petals.data import pipeline, shards
-    from petals.data.splits import Split
+    from petals.data import pipeline
+    from petals.data.shards import Split
     from petals.models import backbones
     from petals.models.build import Classifier, build, set_trainable
     from petals.training import callbacks, custom_loop
@@ -63,7 +63,7 @@ def main(dataset: str, out: str) -> None:
     callbacks.SAVE_EVERY = callbacks.TELL_EVERY = 0.0
     backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = shards.labels_and_ids(val)
+    labels, _ = val.labels_and_ids()
     rates = learning_rates("cosine", EPOCHS, STEPS, learning_rate=2e-3)
 
     def classifier() -> Classifier:

@@ -30,8 +30,8 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     import tensorflow as tf
     from tuning import fine_tune
 
-    from petals.data import pipeline, shards
-    from petals.data.splits import Split
+    from petals.data import pipeline
+    from petals.data.shards import Split
     from petals.evaluation.prediction import predict
     from petals.models import backbones
     from petals.models.build import build, set_trainable
@@ -43,7 +43,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     from petals.training.optimization import learning_rates, set_seed
 
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = shards.labels_and_ids(val)
+    labels, _ = val.labels_and_ids()
     backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     set_seed(1)
     with device.scope():

@@ -32,8 +32,8 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     from petals.augment.augmentation import augmentation
     from petals.augment.layer import augmenting, in_step
-    from petals.data import pipeline, shards
-    from petals.data.splits import Split
+    from petals.data import pipeline
+    from petals.data.shards import Split
     from petals.evaluation.prediction import predict
     from petals.models import backbones, saved
     from petals.models.build import Classifier, build, set_trainable
@@ -45,7 +45,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     keep_iterators()
     backbones._WIDTHS = WIDTHS
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = shards.labels_and_ids(val)
+    labels, _ = val.labels_and_ids()
     set_seed(1)
     result = {"device": device.as_dict()}
 

@@ -4,7 +4,6 @@ import pytest
 from petals.comparison import agreement as agreement_module
 from petals.comparison import runs
 from petals.comparison.agreement import Agreement
-from petals.data import shards
 from petals.errors import DataError
 from petals.plots import compare
 
@@ -60,7 +59,7 @@ def test_one_run_has_no_rival(write_run, read):
 
 
 def test_photos_are_found_by_id(write_run, read, dataset, splits):
-    labels, ids = shards.labels_and_ids(splits[1])
+    labels, ids = splits[1].labels_and_ids()
     for name in ("one", "two"):
         write_run(name, labels=labels[::-1], ids=ids[::-1], data=str(dataset))
     pair = agreement_module.most_complementary(read())
@@ -68,7 +67,7 @@ def test_photos_are_found_by_id(write_run, read, dataset, splits):
     assert not photos.missing
     assert photos.names == ("blue", "red", "yellow")
     images = photos.of(pair[0], np.array([0, 5]))
-    expected = shards.sample(splits[1], [len(ids) - 1, len(ids) - 6]).images
+    expected = splits[1].sample([len(ids) - 1, len(ids) - 6]).images
     assert np.array_equal(images, expected)
     compare.told_by_two(photos, pair, np.arange(6), most=4).canvas.draw()
     compare.agreement(Agreement.of(*pair), pair).canvas.draw()

@@ -55,9 +55,9 @@ def test_a_fold_is_cut_from_both_labelled_splits(find):
 def test_photos_of_another_source_are_counted_and_its_twins_written(find, dataset, tmp_path):
     other = tmp_path / "other"
     labels = ["blue", "red", "yellow"]
-    examples = list(tfrecords.read_shard(tfrecords.shards(dataset, 32, "val")[0]))[:3]
-    folder = Path(tfrecords.folder(other, 32, "train"))
-    tfrecords.write_shard(folder / tfrecords.shard_name(0, 32, 3), examples)
+    examples = list(tfrecords.read_shard(shards.shard_paths(dataset, 32, "val")[0]))[:3]
+    folder = Path(shards.folder(other, 32, "train"))
+    tfrecords.write_shard(folder / shards.shard_name(0, 32, 3), examples)
     (other / "classes.json").write_text(json.dumps(labels))
 
     found = find(data=f"{dataset},{other}")
@@ -66,4 +66,4 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(find, datase
     assert found.added[0].summary()["twins"]["val"] == 3
     with (tmp_path / "run" / dataset_.TWINS).open() as file:
         twins = [row["twin"] for row in csv.DictReader(file)]
-    assert set(twins) <= set(shards.labels_and_ids(found.val)[1].tolist())
+    assert set(twins) <= set(found.val.labels_and_ids()[1].tolist())

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from petals import storage
-from petals.data import classes, duplicates, tfrecords
-from petals.data.splits import Split
+from petals.data import classes, duplicates, shards, tfrecords
+from petals.data.shards import Split
 from petals.errors import SettingError
 
 
@@ -32,8 +32,8 @@ def written(tmp_path):
             for data, label in pictures:
                 examples.append(tfrecords.Example(data, f"{number:09x}", label))
                 number += 1
-            folder = Path(tfrecords.folder(tmp_path, 64, split))
-            tfrecords.write_shard(folder / tfrecords.shard_name(0, 64, len(examples)), examples)
+            folder = Path(shards.folder(tmp_path, 64, split))
+            tfrecords.write_shard(folder / shards.shard_name(0, 64, len(examples)), examples)
             found[split] = Split.find(str(tmp_path), 64, split)
         storage.write_json(tmp_path / classes.FILE_NAME, ["blue", "red", "yellow"])
         return found

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from petals.data import duplicates, exploration, inspection, shards
-from petals.data.splits import Split
+from petals.data import duplicates, exploration, inspection
+from petals.data.shards import Split
 from petals.errors import DataError
 from petals.plots import explore
 
@@ -42,7 +42,7 @@ def test_balance_finds_what_is_uneven():
 
 
 def test_some_of_each_class_in_label_order(splits):
-    labels, _ = shards.labels_and_ids(splits[0])
+    labels, _ = splits[0].labels_and_ids()
     chosen = exploration.some_of_each(splits[0], labels, 2)
     assert labels[chosen].tolist() == [0, 0, 1, 1, 2, 2]
 
@@ -69,7 +69,7 @@ def test_the_health_of_a_limited_split_reads_no_more_than_its_shards(dataset):
 def test_figures_are_drawn(splits):
     train, val, _ = splits
     both = {"train": train, "val": val}
-    labels = {name: shards.labels_and_ids(split)[0] for name, split in both.items()}
+    labels = {name: split.labels_and_ids()[0] for name, split in both.items()}
     prints = duplicates.Fingerprints.of(both)
     pair = duplicates.Pair(0, 55, False, 3)
     figures = [

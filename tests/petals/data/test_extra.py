@@ -9,8 +9,8 @@ from PIL import Image
 
 from petals.data import shards, tfrecords
 from petals.data.extra import extended, more_to_train_on, write_twins
+from petals.data.shards import Split
 from petals.data.source import Source, find_sources
-from petals.data.splits import Split
 from petals.errors import DataError
 
 SIZE = 64
@@ -32,8 +32,8 @@ def write(root, names=None, **splits):
         examples = [
             tfrecords.Example(picture(seed, quality), f"{seed:09x}", label) for seed, label in rows
         ]
-        path = Path(tfrecords.folder(root, SIZE, split))
-        tfrecords.write_shard(path / tfrecords.shard_name(0, SIZE, len(rows)), examples)
+        path = Path(shards.folder(root, SIZE, split))
+        tfrecords.write_shard(path / shards.shard_name(0, SIZE, len(rows)), examples)
     (root / "classes.json").write_text(json.dumps(names or NAMES))
     return Source(str(root), "folder")
 
@@ -53,10 +53,9 @@ OTHER = ["Yellow", "red"]  # in another order, and fewer
 ROWS = [(n, n % 2) for n in (*range(100, 110), 18, 19, 12, 0)]  # two of test, one of val and train
 
 
-def add(main, tmp_path, rows=ROWS, names=OTHER, **settings):
+def add(main, tmp_path, rows=ROWS, names=OTHER):
     other = write(tmp_path / "other", names, train=rows[:-3], val=rows[-3:])
-    cache = tmp_path / "cache"
-    return more_to_train_on([other], NAMES, main, cache=cache, **settings)
+    return more_to_train_on([other], NAMES, main, tmp_path / "cache")
 
 
 def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
@@ -71,7 +70,7 @@ def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
         added
     )
     train = extended(main["train"], [added])
-    labels, ids = shards.labels_and_ids(train)
+    labels, ids = train.labels_and_ids()
     assert train.count == 22
     told = dict(zip(ids.tolist(), labels.tolist(), strict=True))
     assert told[f"{100:09x}"] == 2  # Yellow is the first there and the last here
@@ -90,7 +89,7 @@ def test_a_limited_split_is_looked_at_whole(main, tmp_path):
     (added,) = add(some, tmp_path)
     assert added.added == 10
     train = extended(some["train"], [added])
-    _, ids = shards.labels_and_ids(train)
+    _, ids = train.labels_and_ids()
     assert ids.tolist()[-2:] == [f"{n:09x}" for n in range(2)]
     assert train.count == 12
 
@@ -117,7 +116,7 @@ def test_a_second_run_finds_the_written_photos(main, tmp_path):
 
 
 def test_nothing_is_added_without_other_sources(main, tmp_path):
-    assert more_to_train_on([], NAMES, main, cache=tmp_path) == []
+    assert more_to_train_on([], NAMES, main, tmp_path) == []
     assert extended(main["train"], []) is main["train"]
 
 

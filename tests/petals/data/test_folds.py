@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from petals.data import duplicates, folds, shards, tfrecords
-from petals.data.splits import Split
-from petals.errors import DataError
+from petals.data.shards import Split
+from petals.errors import DataError, SettingError
 
 SIZE = 32
 
@@ -21,7 +21,7 @@ def cut(splits, tmp_path):
 
 
 def ids(split):
-    return shards.labels_and_ids(split)[1].tolist()
+    return split.labels_and_ids()[1].tolist()
 
 
 def test_out_of_fold_each_image_comes_once(cut, splits):
@@ -36,8 +36,8 @@ def test_out_of_fold_each_image_comes_once(cut, splits):
 
 
 def test_the_parts_of_a_class_differ_by_one_image(splits):
-    labels = np.concatenate([shards.labels_and_ids(split)[0] for split in splits[:2]])
-    names = np.concatenate([shards.labels_and_ids(split)[1] for split in splits[:2]])
+    labels = np.concatenate([split.labels_and_ids()[0] for split in splits[:2]])
+    names = np.concatenate([split.labels_and_ids()[1] for split in splits[:2]])
     part = folds.assigned(labels, names, 4)
     for label in range(3):
         counts = np.bincount(part[labels == label], minlength=4)
@@ -49,7 +49,7 @@ def test_the_parts_of_a_class_differ_by_one_image(splits):
 
 def test_records_keep_their_label_and_bytes(cut, splits):
     def told(split):
-        found = shards.sample(split, split.count)
+        found = split.sample(split.count)
         return {
             i: (label, image.sum())
             for i, label, image in zip(ids(split), found.labels, found.images, strict=True)
@@ -75,7 +75,13 @@ def test_together_both_are_trained_on(cut, splits, dataset, tmp_path):
     assert sorted(ids(train)) == sorted(ids(splits[0])[:10] + ids(splits[1]))
 
 
-def test_more_folds_than_images_are_refused(cut, splits, tmp_path):
+def test_no_folds_change_nothing(cut, splits):
+    assert cut(0, 0) == splits[:2]
+
+
+def test_a_fold_that_is_not_there(cut, splits, tmp_path):
+    with pytest.raises(SettingError, match="fold=5 is out of range: folds=5 has the folds 0 to 4"):
+        cut(5, 5)
     with pytest.raises(DataError, match="71 images cannot make 80 folds"):
         cut(80, 0)
     assert not list(tmp_path.rglob("*.tfrec"))
@@ -96,8 +102,8 @@ def test_images_that_look_alike_stay_together(tmp_path):
 
     def written(part, quality):
         examples = [tfrecords.Example(picture(n, quality), f"{part}{n}", n % 3) for n in range(30)]
-        name = tfrecords.shard_name(0, SIZE, len(examples))
-        tfrecords.write_shard(Path(tfrecords.folder(tmp_path, SIZE, part)) / name, examples)
+        name = shards.shard_name(0, SIZE, len(examples))
+        tfrecords.write_shard(Path(shards.folder(tmp_path, SIZE, part)) / name, examples)
         return Split.find(str(tmp_path), SIZE, part)
 
     given = {"train": written("train", 90), "val": written("val", 60)}

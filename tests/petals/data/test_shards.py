@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from petals.data import shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import DataError
 
 
 def test_labels_and_ids_follow_the_same_order(splits):
-    labels, ids = shards.labels_and_ids(splits[2])
+    labels, ids = splits[2].labels_and_ids()
     assert len(ids) == 13
     assert (labels == -1).all()
-    labels, _ = shards.labels_and_ids(splits[1])
+    labels, _ = splits[1].labels_and_ids()
     assert set(labels) == {0, 1, 2}
 
 
@@ -21,16 +20,16 @@ def test_limit_takes_the_first_images(dataset):
     split = Split.find(str(dataset), 32, "val", 5)
     whole = Split.find(str(dataset), 32, "val")
     assert split.count == 5
-    assert (shards.labels_and_ids(split)[1] == shards.labels_and_ids(whole)[1][:5]).all()
+    assert (split.labels_and_ids()[1] == whole.labels_and_ids()[1][:5]).all()
     assert split.fingerprint() != whole.fingerprint()
 
 
 def test_a_sample_is_of_the_positions_asked_for(splits):
-    labels, _ = shards.labels_and_ids(splits[1])
-    sample = shards.sample(splits[1], [20, 3, 11])
+    labels, _ = splits[1].labels_and_ids()
+    sample = splits[1].sample([20, 3, 11])
     assert sample.images.shape == (3, 32, 32, 3)
     assert sample.labels.tolist() == labels[[20, 3, 11]].tolist()
-    assert len(shards.sample(splits[1], 100).labels) == 21
+    assert len(splits[1].sample(100).labels) == 21
 
 
 def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):
@@ -38,7 +37,7 @@ def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):
     split = Split.find(str(tmp_path / "copy"), 32, "val")
     Path(split.paths[0]).write_bytes(b"")
     with pytest.raises(DataError, match="hold 10 images where their names say 21"):
-        shards.labels_and_ids(split)
+        split.labels_and_ids()
 
 
 @pytest.mark.parametrize("of", [1, 2, 3, 7])
@@ -47,15 +46,15 @@ def test_parts_of_a_split_are_its_images_in_order(splits, of):
     parts = [train.part(index, of) for index in range(of)]
 
     def ids(pieces):
-        return [id_ for piece in pieces for id_ in shards.labels_and_ids(piece)[1]]
+        return [id_ for piece in pieces for id_ in piece.labels_and_ids()[1]]
 
     assert ids(parts) == ids([train])
     assert ids(parts[-1].part(i, 2) for i in range(2)) == ids(parts[-1:]), "divided again"
     counts = [part.count for part in parts]
     assert max(counts) - min(counts) <= 1
     assert len({part.fingerprint() for part in parts}) == of
-    first = shards.sample(parts[-1], 1)
-    assert (first.images == shards.sample(train, [train.count - counts[-1]]).images).all()
+    first = parts[-1].sample(1)
+    assert (first.images == train.sample([train.count - counts[-1]]).images).all()
 
 
 def test_a_batch_is_no_larger_than_a_small_split_needs():

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from petals.data.source import Source, find_source, tfrecords
+from petals.data import shards
+from petals.data.source import Source, find_source
 from petals.errors import DataError
 from petals.kaggle import find_file
 from petals.prepare import synthetic
@@ -119,7 +120,7 @@ def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
 
 
 def test_a_configured_bucket_is_used_after_the_mounts(mounts, monkeypatch):
-    monkeypatch.setattr(tfrecords, "sizes", lambda root: [32] if "://" in str(root) else [])
+    monkeypatch.setattr(shards, "sizes", lambda root: [32] if "://" in str(root) else [])
     monkeypatch.setenv("PETALS_GCS_PATH", "gs://bucket/petals/")
     assert find_source("auto", 32) == Source("gs://bucket/petals", "bucket")
 
@@ -138,7 +139,7 @@ def tpu_node(monkeypatch):
 
     module = types.SimpleNamespace(KaggleDatasets=KaggleDatasets)
     monkeypatch.setitem(sys.modules, "kaggle_datasets", module)
-    monkeypatch.setattr(tfrecords, "sizes", lambda root: [32] if "://" in str(root) else [])
+    monkeypatch.setattr(shards, "sizes", lambda root: [32] if "://" in str(root) else [])
     monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
     return asked
 
@@ -156,7 +157,7 @@ def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch, tpu_node, da
 
 
 def test_a_dataset_on_a_mount_needs_no_bucket(mounts, monkeypatch, tpu_node):
-    monkeypatch.setattr(tfrecords, "sizes", lambda root: [32])
+    monkeypatch.setattr(shards, "sizes", lambda root: [32])
     (mounts / "datasets" / "someone" / "flowers").mkdir(parents=True)
     assert find_source("someone/flowers", 32).kind == "mount"
     assert tpu_node == []
@@ -168,7 +169,7 @@ def test_a_bucket_that_kaggle_does_not_give_is_said(mounts, tpu_node):
 
 
 def test_an_explicit_bucket_must_hold_records(monkeypatch):
-    monkeypatch.setattr(tfrecords, "sizes", lambda root: [])
+    monkeypatch.setattr(shards, "sizes", lambda root: [])
     with pytest.raises(DataError, match="gs://nothing holds no"):
         find_source("gs://nothing", 32)
 

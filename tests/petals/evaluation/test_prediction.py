@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from petals.data import pipeline, shards
+from petals.data import pipeline
 from petals.errors import DataError, SettingError
 from petals.evaluation import prediction
 from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
@@ -121,7 +121,7 @@ def test_a_submission_of_other_images_is_refused(tmp_path):
 def test_images_in_memory_are_told_as_those_of_a_split(splits):
     model = build("SmallNet", 32, 3, weights="none").model
     val = splits[1]
-    images = shards.sample(val, val.count).images
+    images = val.sample(val.count).images
     for tta in (1, 2):
         told = prediction.predict_images(model, images, 8, tta=tta)
         assert np.allclose(told, prediction.predict(model, val, 8, tta=tta), atol=1e-5)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import shards
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.evaluation.metrics import examples
 from petals.plots import records
 
@@ -60,7 +59,7 @@ def test_a_thumbnail_is_a_small_photo():
 
 def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):
     split = Split.find(str(dataset), 32, "val")
-    labels, _ = shards.labels_and_ids(split)
+    labels, _ = split.labels_and_ids()
     probabilities = np.eye(3)[(labels + (np.arange(len(labels)) < 2)) % 3]
     pairs = records.confused(split, labels, probabilities, NAMES)
     assert sum(pair["times"] for pair in pairs) == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import photo_files, tfrecords
+from petals.data import photo_files, shards, tfrecords
 from petals.errors import DataError, SettingError, StorageError
 from petals.prepare import ingest, photos
 from petals.prepare.ingest import make_tfrecords
@@ -14,7 +14,7 @@ from petals.prepare.ingest import make_tfrecords
 
 def records(root, split, size=32):
     try:
-        paths = tfrecords.shards(root, size, split)
+        paths = shards.shard_paths(root, size, split)
     except DataError:
         return {}
     return {e.id: e for path in paths for e in tfrecords.read_shard(path)}
@@ -22,7 +22,7 @@ def records(root, split, size=32):
 
 def test_every_photo_lands_in_one_split(photos, tmp_path):
     summary = make_tfrecords(photos, tmp_path / "out", sizes=(32, 16))
-    found = {split: records(tmp_path / "out", split) for split in tfrecords.SPLITS}
+    found = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
     assert all(found.values())
     assert sum(map(len, found.values())) == len(set().union(*found.values())) == 60
     assert all(e.label in (0, 1, 2) for e in found["train"].values())
@@ -31,7 +31,7 @@ def test_every_photo_lands_in_one_split(photos, tmp_path):
         s: len(r) for s, r in found.items()
     }
     assert json.loads((tmp_path / "out/classes.json").read_text()) == ["blue", "red", "yellow"]
-    for split in tfrecords.SPLITS:
+    for split in shards.SPLITS:
         assert set(records(tmp_path / "out", split, 16)) == set(found[split])
     image = Image.open(io.BytesIO(next(iter(found["train"].values())).image))
     assert (image.size, image.mode, image.format) == ((32, 32), "RGB", "JPEG")
@@ -45,7 +45,7 @@ def test_a_photo_never_changes_sides(photos, tmp_path):
     (photos / "red").rename(photos / "crimson")
     make_tfrecords(photos, tmp_path / "after", sizes=(32,))
     sides = [
-        {id_: split for split in tfrecords.SPLITS for id_ in records(tmp_path / when, split)}
+        {id_: split for split in shards.SPLITS for id_ in records(tmp_path / when, split)}
         for when in ("before", "after")
     ]
     assert [len(side) for side in sides] == [60, 40]
@@ -108,7 +108,7 @@ def test_odd_photos_are_handled_and_the_rest_named(odd, tmp_path, monkeypatch):
     assert len(why) == 5
     for name in why:
         assert name in str(summary)
-    assert sum(map(len, (records(tmp_path / "out", s) for s in tfrecords.SPLITS))) == 66
+    assert sum(map(len, (records(tmp_path / "out", s) for s in shards.SPLITS))) == 66
 
 
 def test_exif_rotation_is_undone(tmp_path):
@@ -157,7 +157,7 @@ def test_shards_of_photos_that_are_gone_go_too(photos, tmp_path):
     make_tfrecords(photos, tmp_path / "out", sizes=(32,))
     shutil.rmtree(photos / "red")
     summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
-    assert sum(len(records(tmp_path / "out", s)) for s in tfrecords.SPLITS) == 40
+    assert sum(len(records(tmp_path / "out", s)) for s in shards.SPLITS) == 40
     assert summary.class_names == ["blue", "yellow"]
 
 
@@ -240,7 +240,7 @@ def test_a_csv_of_labels_gives_what_class_folders_give(photos, labelled, tmp_pat
     make_tfrecords(photos, tmp_path / "a", sizes=(32,))
     summary = make_tfrecords(folder, tmp_path / "b", sizes=(32,), labels=table)
     assert summary.class_names == ["blue", "red", "yellow"]
-    for split in tfrecords.SPLITS:
+    for split in shards.SPLITS:
         assert records(tmp_path / "a", split) == records(tmp_path / "b", split)
 
 
@@ -257,7 +257,7 @@ def test_a_csv_as_people_save_them(labelled, tmp_path):
     table.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(quoted).encode())
     summary = make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
     assert summary.class_names == ["blue, dark", "red, dark", "yellow, dark"]
-    assert sum(map(len, (records(tmp_path / "out", s) for s in tfrecords.SPLITS))) == 60
+    assert sum(map(len, (records(tmp_path / "out", s) for s in shards.SPLITS))) == 60
 
 
 def test_labels_that_are_numbers_keep_their_order(labelled, tmp_path):
@@ -351,7 +351,7 @@ def test_test_photos_of_ones_own(photos, tmp_path):
     (own / "a.png").rename(own / "\udce9.png")  # a name in Latin-1
     summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
     assert summary.class_names == ["blue", "red", "yellow"]
-    found = {split: records(tmp_path / "out", split) for split in tfrecords.SPLITS}
+    found = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
     assert {split: len(examples) for split, examples in found.items() if split == "test"} == {
         "test": 3
     }
@@ -379,7 +379,7 @@ def test_the_rest_of_a_folder_can_be_the_test_photos(labelled, tmp_path):
     rows = table.read_text().splitlines()
     table.write_text("\n".join(rows[:-5]) + "\n")
     make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table, test_photos=folder)
-    found = {split: records(tmp_path / "out", split) for split in tfrecords.SPLITS}
+    found = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
     assert len(found["test"]) == 5
     assert len(found["train"]) + len(found["val"]) == 55
     with pytest.raises(DataError, match="no files without a label"):

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from petals.data import tfrecords
+from petals.data import shards
 from petals.data.source import COMPETITION
 from petals.prepare import rehearsal_data, synthetic
 
@@ -27,15 +27,15 @@ def small(monkeypatch, tmp_path):
 def test_the_sizes_that_are_asked_for_are_drawn_and_no_others(small, tmp_path):
     root = rehearsal_data.fill(tmp_path, [9])
     assert root == tmp_path / "competitions" / COMPETITION
-    assert tfrecords.sizes(root) == [9]
+    assert shards.sizes(root) == [9]
     assert not (root / "solution.csv").exists()
 
     rehearsal_data.fill(tmp_path, [9, 8])
-    assert tfrecords.sizes(root) == [8, 9]
-    assert tfrecords.shards(root, 8, "val")
+    assert shards.sizes(root) == [8, 9]
+    assert shards.shard_paths(root, 8, "val")
     assert small == [9, 8]
     rehearsal_data.fill(tmp_path, [777])
-    assert tfrecords.sizes(root) == [8, 9]
+    assert shards.sizes(root) == [8, 9]
 
 
 def test_it_says_how_far_the_drawing_is(small, tmp_path, monkeypatch):
@@ -53,11 +53,11 @@ def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):
     own.mkdir(parents=True)
 
     rehearsal_data.fill(tmp_path, [8])
-    assert tfrecords.sizes(own.parent) == [9]
+    assert shards.sizes(own.parent) == [9]
     answers = tmp_path / "solutions" / f"{COMPETITION}.csv"
     answers.write_text("id,label\n0,1\n")
     rehearsal_data.fill(tmp_path, [8])
-    assert tfrecords.sizes(own.parent) == [9]
+    assert shards.sizes(own.parent) == [9]
 
 
 def test_it_says_how_the_competition_is_scored(tmp_path):

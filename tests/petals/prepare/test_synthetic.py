@@ -13,7 +13,7 @@ import psutil
 import pytest
 from PIL import Image
 
-from petals.data import tfrecords
+from petals.data import shards, tfrecords
 from petals.data.classes import CLASSES
 from petals.errors import SettingError, StorageError
 from petals.prepare import synthetic
@@ -102,16 +102,16 @@ def dataset(tmp_path_factory):
 
 def _split(root, split, size=32):
     found = []
-    for path in tfrecords.shards(root, size, split):
+    for path in shards.shard_paths(root, size, split):
         examples = list(tfrecords.read_shard(path))
-        assert len(examples) == tfrecords.shard_count(path)
+        assert len(examples) == shards.shard_count(path)
         found += examples
     return found
 
 
 def test_the_dataset_has_the_competitions_format(dataset):
     root, seen = dataset
-    splits = {split: _split(root, split) for split in tfrecords.SPLITS}
+    splits = {split: _split(root, split) for split in shards.SPLITS}
     counts = {split: len(examples) for split, examples in splits.items()}
     assert counts["val"] == 2 * 104
     assert counts["test"] == 104
@@ -162,7 +162,7 @@ def test_the_solution_has_a_label_for_every_row_of_the_sample_submission(dataset
 @pytest.mark.long
 def test_processes_draw_what_one_process_draws(tmp_path, dataset):
     alone = synthetic.write_dataset(tmp_path, size=32, train=6, val=2, test=1, workers=1)
-    for split in tfrecords.SPLITS:
+    for split in shards.SPLITS:
         assert _split(alone, split) == _split(dataset[0], split)
 
 

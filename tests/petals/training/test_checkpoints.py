@@ -11,7 +11,7 @@ from tuning import fine_tune
 
 from petals import storage
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline, shards
+from petals.data import pipeline
 from petals.errors import CheckpointError, StorageError
 from petals.models.build import build, set_trainable
 from petals.training import callbacks
@@ -53,7 +53,7 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, deadl
     model = build("SmallNet", 32, 3, weights="none", dropout=0.3)
     set_trainable(model, "all", freeze_batch_norm=False)
     kept = Checkpoints(run, {"seed": 0}, say=say)
-    labels, _ = shards.labels_and_ids(splits[1])
+    labels, _ = splits[1].labels_and_ids()
     change = augmentation("light")
     watch = fine_tune(
         model,

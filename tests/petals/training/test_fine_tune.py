@@ -11,9 +11,9 @@ from tuning import fine_tune
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import detect
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline, shards
+from petals.data import pipeline
 from petals.data.folds import divided
-from petals.data.splits import Split
+from petals.data.shards import Split
 from petals.errors import DataError
 from petals.evaluation.metrics import Scores
 from petals.evaluation.prediction import predict
@@ -47,9 +47,9 @@ def extract(model, split, views=1, level="light", *, key="small", **options):
 def test_features_are_the_models_own_in_order(splits):
     model = classifier()
     found = extract(model, splits[1])
-    images = shards.sample(splits[1], splits[1].count).images
+    images = splits[1].sample(splits[1].count).images
     assert np.allclose(found.values[:, 0], model.features(images), atol=1e-4)
-    labels, ids = shards.labels_and_ids(splits[1])
+    labels, ids = splits[1].labels_and_ids()
     assert (found.labels == labels).all()
     assert (found.ids == ids).all()
 
@@ -112,7 +112,7 @@ def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
     second = extract(model, train)
     assert second.stored
     assert extract(model, val).stored
-    images = shards.sample(train, train.count).images
+    images = train.sample(train.count).images
     assert np.allclose(second.values[:, 0], model.features(images), atol=1e-4)
     assert len(ran) == 3
 
@@ -123,8 +123,8 @@ def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
     assert part.skip
     found = part.by_folder()
     assert len(found) == len({Path(path).parent for path in part.paths})
-    ids = [shards.labels_and_ids(piece)[1] for piece in found]
-    assert np.concatenate(ids).tolist() == shards.labels_and_ids(part)[1].tolist()
+    ids = [piece.labels_and_ids()[1] for piece in found]
+    assert np.concatenate(ids).tolist() == part.labels_and_ids()[1].tolist()
     assert [piece.count for piece in splits[0].by_folder()] == [50]
 
 
@@ -177,7 +177,7 @@ def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(splits, 
 def test_the_second_view_is_the_mirror_image(splits):
     model = classifier()
     found = extract(model, splits[1], views=2).values
-    images = shards.sample(splits[1], splits[1].count).images
+    images = splits[1].sample(splits[1].count).images
     assert np.allclose(found[:, 1], model.features(images[:, :, ::-1]), atol=1e-4)
 
 
@@ -192,7 +192,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     model, watch = trained_head(splits, learning_rate=0.05)
     assert watch.best_f1 > 0.9
     probabilities = predict(model.model, splits[1], 8)
-    scores = Scores.of(shards.labels_and_ids(splits[1])[0], probabilities)
+    scores = Scores.of(splits[1].labels_and_ids()[0], probabilities)
     assert np.isclose(scores.macro_f1, watch.best_f1)
     from_features = apply_head(model, extract(model, splits[1]))
     assert from_features.dtype == np.float32
@@ -246,7 +246,7 @@ def tune(
     **options,
 ):
     set_trainable(model, "all", freeze_batch_norm=frozen_norms)
-    labels, _ = shards.labels_and_ids(splits[1])
+    labels, _ = splits[1].labels_and_ids()
     steps = splits[0].count // 10
 
     def own(start):
@@ -306,7 +306,7 @@ def test_fine_tuning_learns_and_keeps_the_best(splits):
     model = classifier()
     watch = tune(model, splits, epochs=8)
     assert watch.best_f1 > 0.9
-    labels, _ = shards.labels_and_ids(splits[1])
+    labels, _ = splits[1].labels_and_ids()
     now = Scores.of(labels, predict(model.model, splits[1], 10))
     assert np.isclose(now.macro_f1, watch.best_f1)
 
@@ -316,7 +316,7 @@ def test_the_model_ends_with_the_weights_of_its_best_epoch(splits):
     rates = np.concatenate([np.full(4 * 5, 3e-3), np.full(5, 10.0)]).astype(np.float32)
     watch = tune(model, splits, epochs=5, rates=rates)
     assert watch.training.history[-1]["val_macro_f1"] < watch.best_f1  # the last epoch did harm
-    labels, _ = shards.labels_and_ids(splits[1])
+    labels, _ = splits[1].labels_and_ids()
     scores = Scores.of(labels, predict(model.model, splits[1], 10))
     assert scores.macro_f1 == pytest.approx(watch.best_f1)
 
@@ -325,7 +325,7 @@ def test_frozen_layers_do_not_move(splits):
     model = classifier()
     before = model.backbone.get_weights()
     set_trainable(model, "none")
-    labels, _ = shards.labels_and_ids(splits[1])
+    labels, _ = splits[1].labels_and_ids()
     rates = learning_rates("constant", 1, 3)
     phase = Phase("fine-tune", 1, 3, 10)
     fine_tune(

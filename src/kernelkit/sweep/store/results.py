@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.reports import history
+from kernelkit.run_folders import history
 from kernelkit.sweep.config.points import SEED
 from kernelkit.sweep.config.specification import PlannedRun, Specification
 from kernelkit.sweep.store import records

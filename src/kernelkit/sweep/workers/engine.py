@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from kernelkit.run_folders.run_folder import OUT_OF_TIME
 from kernelkit.sweep.config.specification import PlannedRun
 from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record, SweepFolder
 from kernelkit.sweep.workers import processes
 from kernelkit.sweep.workers.processes import Launcher, RunProcess
 
-OUT_OF_TIME = (
-    "time limit"  # the value of `stopped` in metrics.json, as in kernelkit.run_folders.run_folder
-)
 TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
 POLL_SECONDS = 0.1  # seconds between looks at the runs in flight
 MEMORY_GLANCE = 0.5

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.run_folders.unfinished import folder_for
+from kernelkit.running.chosen_folder import chosen_folder
 from kernelkit.running.run_notebook import run_notebook
 
 ROOT = Path(__file__).parents[3]
@@ -52,7 +52,10 @@ def place(tmp_path, monkeypatch) -> Path:
 
 
 def cut_off(folder_of: int = 1, **parameters) -> Path:
-    with pytest.raises(KeyboardInterrupt), folder_for(STUDY, {"n": folder_of, **parameters}) as at:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        chosen_folder(STUDY, {"n": folder_of, **parameters}) as at,
+    ):
         raise KeyboardInterrupt
     return at
 
@@ -70,7 +73,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
     assert run.folder == folder
     assert run.metrics == {"macro_f1": 0.2}
     assert capsys.readouterr().out == (
-        f"going on in {folder}, where the same run was cut off; --fresh begins a new one\n"
+        f"continuing in {folder}, where the same run was cut off; --fresh starts a new one\n"
     )
     assert sorted(p.name for p in folder.iterdir()) == [
         ".kernelkit",
@@ -85,29 +88,29 @@ def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
         run_notebook(STUDY, {"scale": 1}, quiet=True, report=False)
     (first,) = Path("runs").glob("study-*")
     assert run_notebook(STUDY, {"scale": 1}, quiet=True, report=False).folder == first
-    with folder_for(STUDY, {"scale": 1, "output": ""}) as folder:
+    with chosen_folder(STUDY, {"scale": 1, "output": ""}) as folder:
         assert folder != first
 
 
 def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
     folder = cut_off()
     others = [cut_off(2), cut_off(1, more=True)]
-    with folder_for(Path("other.py"), {"n": 1}) as other:
+    with chosen_folder(Path("other.py"), {"n": 1}) as other:
         others.append(other)
-    with folder_for(STUDY, {"n": 1}, fresh=True) as fresh:
+    with chosen_folder(STUDY, {"n": 1}, fresh=True) as fresh:
         others.append(fresh)
     assert len({folder, *others}) == 5
     assert capsys.readouterr().out == ""
     assert cut_off() == folder
-    assert f"going on in {folder}" in capsys.readouterr().out
+    assert f"continuing in {folder}" in capsys.readouterr().out
 
 
 def test_a_run_that_ran_out_of_time_goes_on():
-    with folder_for(STUDY, {"n": 1}) as first:
+    with chosen_folder(STUDY, {"n": 1}) as first:
         (first / "metrics.json").write_text(json.dumps({"stopped": "time limit"}))
-    with folder_for(STUDY, {"n": 1}) as second:
+    with chosen_folder(STUDY, {"n": 1}) as second:
         (second / "metrics.json").write_text("{}")
-    with folder_for(STUDY, {"n": 1}) as third:
+    with chosen_folder(STUDY, {"n": 1}) as third:
         assert (first == second, second == third) == (True, False)
 
 
@@ -116,9 +119,9 @@ def test_from_a_subfolder_of_the_project_the_same_run_is_found(place, monkeypatc
     cut = cut_off()
     (place / "deep").mkdir()
     monkeypatch.chdir(place / "deep")
-    with folder_for(place / STUDY, {"n": 1}) as again:
+    with chosen_folder(place / STUDY, {"n": 1}) as again:
         assert again.resolve() == (place / cut).resolve()
-    with folder_for(place / STUDY, {"n": 1}, name="mine") as named:
+    with chosen_folder(place / STUDY, {"n": 1}, name="mine") as named:
         assert named.resolve() == place / "runs/mine"
     assert list(Path().iterdir()) == []
 
@@ -128,17 +131,17 @@ def test_two_at_once_share_no_folder():
     held = """
 import sys
 from pathlib import Path
-from kernelkit.run_folders.unfinished import folder_for
-with folder_for(Path("study.py"), {"n": 1}) as folder:
+from kernelkit.running.chosen_folder import chosen_folder
+with chosen_folder(Path("study.py"), {"n": 1}) as folder:
     print(folder, flush=True)
     sys.stdin.read()
 """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, "-c", held]
     with subprocess.Popen(command, **pipes) as one:
-        assert "going on" in one.stdout.readline()
+        assert "continuing" in one.stdout.readline()
         assert one.stdout.readline() == f"{cut}\n"
-        with folder_for(STUDY, {"n": 1}) as two:
+        with chosen_folder(STUDY, {"n": 1}) as two:
             assert two != cut
             with subprocess.Popen(command, **pipes) as three:
                 assert three.stdout.readline().strip() not in ("", str(cut), str(two))
@@ -147,14 +150,14 @@ with folder_for(Path("study.py"), {"n": 1}) as folder:
 
 
 def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time():
-    with folder_for(STUDY, {}, name="mine") as folder:
+    with chosen_folder(STUDY, {}, name="mine") as folder:
         assert folder == Path("runs/mine")
         with (
             pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
-            folder_for(STUDY, {}, name="mine"),
+            chosen_folder(STUDY, {}, name="mine"),
         ):
             pass
-    with folder_for(STUDY, {}, name="mine"):
+    with chosen_folder(STUDY, {}, name="mine"):
         pass
 
 

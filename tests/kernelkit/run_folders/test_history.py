@@ -1,6 +1,6 @@
 """What a run's history says of its epochs."""
 
-from kernelkit.reports import history
+from kernelkit.run_folders import history
 
 
 def test_the_curve_is_the_scores_on_validation_first(tmp_path):

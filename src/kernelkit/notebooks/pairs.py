@@ -1,0 +1,125 @@
+"""The two halves of a Jupytext pair, compared cell by cell as Jupytext reads them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kernelkit.errors import NotebookError
+from kernelkit.notebooks.document import cell_source, has_tag, read_json
+
+SHOWN_CHARACTERS = 60
+Side = Literal["text", "notebook", "both", ""]  # of a pair, where edits were made; "": unknown
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the halves of a pair differ first: `cell` counts from 1, the sources may be None."""
+
+    cell: int
+    in_text: str | None
+    in_notebook: str | None
+    edited: Side
+
+
+def text_half(notebook: Path) -> Path | None:
+    """The `.py` that a notebook is paired with; None where none is.
+
+    A `.py` of the same name is the other half if it has cells of Jupytext, in its header or by
+    `# %%` markers. Any other script of that name is no half.
+    """
+    script = notebook.with_suffix(".py")
+    if notebook.suffix != ".ipynb" or not script.is_file():
+        return None
+    lines = script.read_text(encoding="utf-8", errors="replace").splitlines()
+    header = (
+        lines[: lines.index("# ---", 1)] if lines[:1] == ["# ---"] and "# ---" in lines[1:] else []
+    )
+    paired = "# jupyter:" in header or any(line.startswith("# %%") for line in lines)
+    return script if paired else None
+
+
+def difference(notebook: Path) -> Difference | None:
+    """The first difference between a notebook and its `.py`; None where they agree or none is.
+
+    Cells are compared in order: their kind, their source with magics and without blank lines at
+    its end, and the `parameters` tag. Raises `NotebookError` for a half that cannot be read.
+    """
+    script = text_half(notebook)
+    if script is None:
+        return None
+    text, cells = _read_text(script), read_json(notebook)["cells"]
+    for number in range(max(len(text), len(cells))):
+        halves = [half[number] if number < len(half) else None for half in (text, cells)]
+        if _content(halves[0]) != _content(halves[1]):
+            in_text, in_notebook = (cell and cell_source(cell) for cell in halves)
+            return Difference(number + 1, in_text, in_notebook, _edited(script, notebook))
+    return None
+
+
+def advice(notebook: Path, found: Difference) -> str:
+    """One sentence on a difference, with a command that loses nobody's edits."""
+    script = notebook.with_suffix(".py")
+    where = f"{notebook.name} and {script.name} differ from cell {found.cell} on ({_shown(found)})"
+    from_text = f"`jupytext --to ipynb --update {shlex.quote(str(script))}`"
+    from_notebook = f"`jupytext --to py:percent {shlex.quote(str(notebook))}`"
+    if found.edited == "text":
+        return f"{where}: the .py was edited; take that into the notebook with {from_text}"
+    if found.edited == "notebook":
+        return f"{where}: the notebook was edited; take that into the .py with {from_notebook}"
+    edits = "both were edited" if found.edited == "both" else "git does not know which was edited"
+    return (
+        f"{where}, and {edits}: copy one half to another name first, then {from_text} takes the "
+        f".py's cells, or {from_notebook} the notebook's, and merge what the copy has by hand"
+    )
+
+
+def _read_text(script: Path) -> Sequence[Any]:
+    import jupytext  # most of a second
+
+    try:
+        return list(jupytext.read(script).cells)
+    except Exception as error:  # jupytext and nbformat raise a dozen kinds
+        raise NotebookError(f"{script} cannot be read as a notebook: {error}") from None
+
+
+def _content(cell: Any) -> tuple[str, str, bool] | None:
+    if cell is None:
+        return None
+    lines = [line.rstrip() for line in cell_source(cell).rstrip().splitlines()]
+    return str(cell["cell_type"]), "\n".join(lines), has_tag(cell, "parameters")
+
+
+def _edited(script: Path, notebook: Path) -> Side:
+    """Which half differs from the last commit, in which the two agreed."""
+    changed = [_changed(half) for half in (script, notebook)]
+    if None in changed:
+        return ""
+    if all(changed):
+        return "both"
+    return "text" if changed[0] else "notebook" if changed[1] else ""
+
+
+def _changed(path: Path) -> bool | None:
+    """Whether a file differs from git's last commit; None where git does not track it."""
+    command = ["git", "status", "--porcelain", "--ignored", "--", path.name]
+    try:
+        done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode or done.stdout.startswith(("??", "!!", "A")):
+        return None
+    return bool(done.stdout.strip())
+
+
+def _shown(found: Difference) -> str:
+    texts = []
+    for name, source in ((".py", found.in_text), (".ipynb", found.in_notebook)):
+        first = "no such cell" if source is None else next(iter(source.strip().splitlines()), "")
+        short = first if len(first) <= SHOWN_CHARACTERS else first[: SHOWN_CHARACTERS - 1] + "…"
+        texts.append(f"{name}: {short or 'empty'}")
+    return "; ".join(texts)

@@ -1,0 +1,110 @@
+"""The report of a push: Kaggle hands out files and a log, not the executed notebook."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from kernelkit import files
+from kernelkit.notebooks.document import KERNELSPEC, has_tag
+from kernelkit.reports.report_page import write_report
+from kernelkit.run_folders import kit_folder, run_folder
+
+CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
+FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+Clear = Callable[[str], str]
+
+
+def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
+    """Write the report of a run that came home, from its own notebook or an assembled one.
+
+    `pushed_text`: the notebook that ran; `clear` takes the secrets out of a text. Raises what
+    `write_report` raises.
+    """
+    own = next(filter(_is_notebook, run_folder.notebooks_of_run(folder)), None)
+    notebook = own or assemble(folder, title, pushed_text, clear)
+    return write_report(notebook, run_folder.report_place(folder), folder, clear)
+
+
+def report_or_why(
+    folder: Path, title: str, pushed_text: str = "", clear: Clear = str
+) -> tuple[Path | None, str]:
+    """The report, or why there is none: a broken figure must not cost a finished run."""
+    try:
+        return report(folder, title, pushed_text, clear), ""
+    except OSError:
+        raise
+    except Exception as error:  # nbconvert and jinja raise a dozen kinds
+        return None, f"{type(error).__name__}: {error}"
+
+
+def assemble(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
+    """Write a notebook of the run's figures, its log and the cells that ran; returns its path."""
+    cells = [new_markdown_cell(f"# {title}")]
+    if figures := list(_figures(folder)):
+        cells += [new_markdown_cell("## Figures"), *figures]
+    if log := _text(kit_folder.path(folder, kit_folder.LOG_TEXT)):
+        cells += [new_markdown_cell("## Log"), _showing(new_output("stream", text=log))]
+    if pushed_text := pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED)):
+        pushed = nbformat.from_dict(json.loads(pushed_text)["cells"])
+        cells += [new_markdown_cell("## The notebook that ran")]
+        cells += [cell for cell in pushed if not has_tag(cell, "bundle")]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"run-{number:03d}"
+    metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
+    notebook = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
+    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), clear(notebook))
+
+
+def _is_notebook(path: Path) -> bool:
+    try:
+        return "cells" in json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    return new_code_cell(outputs=[output], metadata={"tags": ["remove_input"]})
+
+
+def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
+    """A cell for each of the run's figures: those with captions first, in the order drawn."""
+    captions = _captions(folder)
+    pictures = {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in FIGURES
+    }
+    for name in dict.fromkeys([*(name for name in captions if name in pictures), *pictures]):
+        kind = FIGURES[pictures[name].suffix.lower()]
+        picture = base64.b64encode(pictures[name].read_bytes()).decode()
+        data = {kind: picture, "text/plain": name}
+        if words := captions.get(name):
+            alt, caption = (html.escape(words.get(key, "")) for key in ("text", "caption"))
+            data["text/html"] = (
+                f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
+                f"<figcaption>{caption}</figcaption></figure>"
+            )
+        yield _showing(new_output("display_data", data=data))
+
+
+def _captions(folder: Path) -> Mapping[str, Mapping[str, str]]:
+    """{figure: {"caption", "text"}} as the run wrote them; empty if they cannot be read."""
+    try:
+        captions = json.loads((folder / CAPTIONS).read_text(encoding="utf-8"))
+        return {
+            name: {key: str(text) for key, text in words.items()}
+            for name, words in captions.items()
+        }
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}

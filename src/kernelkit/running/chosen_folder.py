@@ -1,0 +1,160 @@
+"""The folder of a run at home: the one where the same run was cut off, else a new one.
+
+    <run>/.kernelkit/run.json    the notebook, its parameters, and whether the run is over
+    <runs>/.locks/               a file that a command holds while it runs in a folder
+
+A command that is given no name finds its folder by what it runs, and never takes a folder whose
+run is over. Two commands never run in one folder: the second gets its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files, project
+from kernelkit.errors import ParameterError
+from kernelkit.run_folders import kit_folder, run_folder
+
+HOST_FOLDER = "host-{}"
+HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
+
+Run = Mapping[str, Any]  # {"notebook": its path, "parameters": {name: value}}, as JSON holds them
+
+
+@contextmanager
+def chosen_folder(
+    notebook: Path,
+    parameters: Mapping[str, Any],
+    *,
+    name: str = "",
+    output: Path | None = None,
+    fresh: bool = False,
+) -> Iterator[Path]:
+    """The folder of a run of `notebook`, for the length of a block.
+
+    parameters  the value of every parameter, a JSON value each
+    name        the folder is `runs/<name>` of the project, whatever it holds
+    output      the folder itself
+    fresh       a new folder, even if the same run was cut off
+
+    Without these it is the folder where the same run was cut off, or a new one. The run is over
+    when the block ends without an exception, unless its `metrics.json` says that it ran out of
+    time. Raises `ParameterError` where another command runs in `runs/<name>`, and for `fresh`
+    with a name or an output.
+    """
+    if fresh and (name or output):
+        option = "--output" if output else "--name"
+        raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
+    runs = project.runs_here()
+    if output:
+        yield output
+    elif own_folder(runs) != runs:
+        # The first of several hosts holds the folder and sends the others the checkpoint.
+        yield runs / (name or _stamped(notebook))
+    elif name:
+        with ExitStack() as locks:
+            if not _hold(runs / name, locks):
+                raise ParameterError(
+                    f"another command runs in {runs / name}: wait for its end, or choose another "
+                    "--name"
+                )
+            yield runs / name
+    else:
+        run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
+        with _cut_off_or_new(runs, json.loads(json.dumps(run)), fresh=fresh) as folder:
+            yield folder
+
+
+@contextmanager
+def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
+    with ExitStack() as locks:
+        folder = None if fresh else _cut_off(runs, run, locks)
+        if folder:
+            print(
+                f"continuing in {folder}, where the same run was cut off; --fresh starts a new one",
+                flush=True,
+            )
+        folder = folder or _new(runs / _stamped(run["notebook"]), locks)
+        _write(folder, run, over=False)
+        yield folder
+        metrics = run_folder.metrics(folder) or {}
+        _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+
+
+def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The run's folder on host 0, one below it on every other: they may share a disk."""
+    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
+    if not index and environ.get("TF_CONFIG"):
+        try:
+            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
+        except (ValueError, KeyError, TypeError):
+            index = ""  # the notebook reports the damaged variable
+    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
+
+
+def _cut_off(runs: Path, run: Run, locks: ExitStack) -> Path | None:
+    """The newest folder of the same run that is not over, now held; None where there is none."""
+    states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
+    for folder in sorted((path.parent.parent for path in states), key=_written, reverse=True):
+        if _is_unfinished(folder, run) and _hold(folder, locks):
+            if _is_unfinished(folder, run):
+                return folder
+            locks.close()  # it ended while its lock was taken
+    return None
+
+
+def _new(first: Path, locks: ExitStack) -> Path:
+    """A new folder, made and held: `first`, or the next free name after it."""
+    files.make_folder(first.parent)
+    for number in itertools.count(1):
+        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        except OSError:
+            files.make_folder(folder)  # which raises the error with the reason
+        if _hold(folder, locks):
+            return folder
+    raise AssertionError("itertools.count has no end")
+
+
+def _stamped(notebook: Path | str) -> str:
+    """A folder's name: the notebook's and the time."""
+    return f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
+
+
+def _hold(folder: Path, locks: ExitStack) -> bool:
+    """Whether this command is the only one that runs in `folder`, from now until `locks` close."""
+    key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    files.make_folder(folder.parent)
+    lock = project.runs_here() / project.LOCKS / f"run-{key}.lock"
+    return locks.enter_context(files.try_lock(lock))
+
+
+def _is_unfinished(folder: Path, run: Run) -> bool:
+    try:
+        state = json.loads(kit_folder.path(folder, kit_folder.STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return bool(state == {**run, "over": False})
+
+
+def _write(folder: Path, run: Run, *, over: bool) -> None:
+    text = json.dumps({**run, "over": over}, indent=1)
+    files.write_text(kit_folder.path(folder, kit_folder.STATE), text + "\n")
+
+
+def _written(folder: Path) -> float:
+    try:
+        return kit_folder.path(folder, kit_folder.STATE).stat().st_mtime
+    except OSError:
+        return 0.0

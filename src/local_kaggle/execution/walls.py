@@ -1,0 +1,211 @@
+"""Walls around a session: Kaggle's own paths, no network where internet is off, its own processes.
+
+Two programs can build them, bubblewrap and util-linux's `unshare`; `builder` names the first that
+works here. Inside, the desk's files are absent save the system's folders and the Python that the
+session runs on, all of them read-only. Where neither program works (macOS, a container that allows
+no namespaces), a session runs without walls and `NOT_HELD` says what that means.
+
+Run as a program, this module is the second half of the walls by `unshare`: it stands alone, imports
+only the standard library, and mounts before it starts the session's command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+# What programs need of a system. Home folders, /run, /srv, /mnt and the like are left out.
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys")
+RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf")  # to which /etc/resolv.conf may link
+GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+HOME = "/root"  # a session's, as on Kaggle
+NOT_HELD = (
+    "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
+    "below /kaggle are rewritten in the code, and the network and the desk's files stay in reach"
+)
+TRIAL_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Walls:
+    """What a session sees: folders of the desk by the path at which they appear inside."""
+
+    read_only: Mapping[str, str]
+    writable: Mapping[str, str]
+    internet: bool
+    hosts: str = ""  # the content of /etc/hosts inside, when it is not the desk's
+    devices: tuple[str, ...] = field(default_factory=lambda: gpu_devices())
+
+
+def gpu_devices() -> tuple[str, ...]:
+    """The paths of the machine's GPUs."""
+    return tuple(sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS)))
+
+
+@functools.cache
+def builder() -> str:
+    """ "bubblewrap", "unshare", or "" where neither can build walls; tried once a process."""
+    if sys.platform != "linux":
+        return ""
+    with tempfile.TemporaryDirectory(prefix="walls-") as folder:
+        trial = Walls({}, {"/kaggle/working": folder}, internet=False, devices=())
+        for name in ("bubblewrap", "unshare"):
+            command = enclosed(["/bin/sh", "-c", "echo > trial"], trial, "/kaggle/working", name)
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
+                return name
+    return ""
+
+
+def enclosed(command: Sequence[str], walls: Walls, cwd: str, by: str) -> list[str]:
+    """The command line that runs `command` in `cwd` (a path inside) behind walls built `by`."""
+    if by == "bubblewrap":
+        return _by_bubblewrap(command, walls, cwd)
+    spec = json.dumps({**asdict(walls), "command": list(command), "cwd": cwd})
+    network = [] if walls.internet else ["--net"]
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
+    return [
+        "unshare",
+        *user,
+        "--mount",
+        "--ipc",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        *network,
+        str(Path(sys.executable).resolve()),
+        "-I",
+        __file__,
+        spec,
+    ]
+
+
+def python_folders(image: Path) -> dict[str, str]:
+    """The folders that the image's Python runs from, each at its own path, outside `SYSTEM`."""
+    folders = {image.resolve(), Path(sys.base_prefix).resolve(), Path(sys.base_prefix)}
+    folders |= {Path(sys.executable).resolve().parent.parent}
+    for entry in sys.path:
+        if Path(entry).name in ("site-packages", "dist-packages"):
+            folders |= {Path(entry), Path(entry).resolve()}
+    share = Path(sys.prefix) / "share"
+    folders |= {share} if share.is_dir() else set()
+    return {str(folder): str(folder) for folder in sorted(folders) if not _of_system(folder)}
+
+
+def _of_system(folder: Path) -> bool:
+    return any(folder.is_relative_to(system) for system in SYSTEM)
+
+
+def _by_bubblewrap(command: Sequence[str], walls: Walls, cwd: str) -> list[str]:
+    line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    line += [] if walls.internet else ["--unshare-net"]
+    for folder in SYSTEM:
+        if Path(folder).is_symlink():
+            line += ["--symlink", str(Path(folder).readlink()), folder]
+        else:
+            line += ["--ro-bind-try", folder, folder]
+    for folder in RESOLVERS if walls.internet else ():
+        line += ["--ro-bind-try", folder, folder]
+    line += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", HOME]  # noqa: S108
+    for device in walls.devices:
+        line += ["--dev-bind-try", device, device]
+    for inside, folder, writable in _ordered(walls.read_only, walls.writable):
+        line += ["--bind" if writable else "--ro-bind", folder, inside]
+    if walls.hosts:
+        line += ["--ro-bind", walls.hosts, "/etc/hosts"]
+    return [*line, "--chdir", cwd, *command]
+
+
+def _ordered(
+    read_only: Mapping[str, str], writable: Mapping[str, str]
+) -> list[tuple[str, str, bool]]:
+    """(path inside, folder, whether writable), a folder before those inside it."""
+    folders = [(inside, folder, False) for inside, folder in read_only.items()]
+    return sorted([*folders, *((inside, folder, True) for inside, folder in writable.items())])
+
+
+def _enter(spec: Mapping[str, Any]) -> None:
+    """Mount a root of its own and replace this process by the session's command."""
+    root = Path(tempfile.mkdtemp(prefix="root-"))
+    _mount("--make-rprivate", "/")
+    _mount("-t", "tmpfs", "tmpfs", str(root))
+    for folder in SYSTEM:
+        _bring(folder, root, folder, writable=False)
+    internet = bool(spec["internet"])
+    for folder in RESOLVERS if internet else ():
+        _bring(folder, root, folder, writable=False)
+    for place in ("proc", "dev", "tmp", HOME.lstrip("/")):
+        (root / place).mkdir(parents=True, exist_ok=True)
+    (root / "tmp").chmod(0o1777)
+    _mount("-t", "proc", "proc", str(root / "proc"))
+    _make_devices(root, spec["devices"])
+    for inside, folder, writable in _ordered(spec["read_only"], spec["writable"]):
+        _bring(folder, root, inside, writable=writable)
+    if spec["hosts"]:
+        _mount("--bind", str(spec["hosts"]), str(root / "etc/hosts"))
+    if not internet:
+        _raise_loopback()
+    os.chroot(root)
+    os.chdir(str(spec["cwd"]))
+    command = [str(word) for word in spec["command"]]
+    os.execvpe(command[0], command, os.environ)  # noqa: S606
+
+
+def _bring(folder: str, root: Path, inside: str, *, writable: bool) -> None:
+    origin, place = Path(folder), root / inside.lstrip("/")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if origin.is_symlink():
+        place.symlink_to(origin.readlink())
+        return
+    if not origin.exists():
+        return
+    if origin.is_dir():
+        place.mkdir(exist_ok=True)
+    else:
+        place.touch()
+    _mount("--rbind", folder, str(place))
+    if not writable:
+        _mount("-o", "remount,ro,bind", str(place))
+
+
+def _make_devices(root: Path, gpus: Sequence[str]) -> None:
+    (root / "dev/shm").mkdir()
+    _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(root / "dev/shm"))
+    for device in [*(f"/dev/{name}" for name in DEVICES), *gpus]:
+        _bring(device, root, device, writable=True)
+    for name, number in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        (root / "dev" / name).symlink_to(f"/proc/self/fd{number}")
+    (root / "dev/pts").mkdir()
+    _mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", str(root / "dev/pts"))
+    (root / "dev/ptmx").symlink_to("pts/ptmx")
+
+
+def _raise_loopback() -> None:
+    """Switch on `lo`, which a new network has switched off; Jupyter's kernels talk through it."""
+    get_flags, set_flags, up = 0x8913, 0x8914, 0x1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        request = struct.pack("16sh14x", b"lo", 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(control, get_flags, request))[1]
+        fcntl.ioctl(control, set_flags, struct.pack("16sh14x", b"lo", flags | up))
+
+
+def _mount(*arguments: str) -> None:
+    subprocess.run([shutil.which("mount") or "mount", *arguments], check=True)
+
+
+if __name__ == "__main__":
+    _enter(json.loads(sys.argv[1]))

@@ -1,0 +1,133 @@
+"""The report of what came home, which leaves the run's own files alone."""
+
+import json
+
+import nbformat
+import pytest
+
+from kernelkit import project
+from kernelkit.reports import pushed
+from kernelkit.run_folders import kit_folder, run_folder
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8"
+    "cfc0000003010100c9fe92ef0000000049454e44ae426082"
+)
+
+
+def notebook_of(*sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[0].metadata["tags"] = ["bundle"]
+    return nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+
+
+def fetched(folder, **files):
+    """A folder into which a push fetched these files."""
+    record = kit_folder.FetchedFiles(folder, "a session")
+    record.begin()
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+        record.add(name.replace("_", "."), folder / name.replace("_", "."))
+    return folder
+
+
+def test_the_report_is_put_together_from_what_came_home(tmp_path):
+    (tmp_path / "metrics.json").write_text('{"macro_f1": 0.5}')
+    (tmp_path / "curves.png").write_bytes(PIXEL)
+    run_folder.keep(tmp_path, '[{"data": "epoch 1\\n"}]', "")
+    ran = notebook_of("carried", "print('words')")
+    page = pushed.report(tmp_path, "me/blossom version 1", ran).read_text()
+    for part in ("me/blossom version 1", "data:image/png", "epoch 1", "words", "macro F1"):
+        assert part in page
+    assert "carried" not in page
+    nbformat.validate(nbformat.read(tmp_path / "run.ipynb", as_version=4))
+
+
+def test_figures_come_home_with_their_captions(tmp_path):
+    """The report after a push says of each figure what the report at home says."""
+    for name in ("curves.png", "a.png", "other.png"):
+        (tmp_path / name).write_bytes(PIXEL)
+    words = {
+        "curves.png": {"caption": "The <loss>.", "text": 'The loss "falls".'},
+        "a.png": {"caption": "All of it.", "text": ""},
+    }
+    (tmp_path / "figures.json").write_text(json.dumps(words))
+    page = pushed.report(tmp_path, "a run").read_text()
+    assert "<figcaption>The &lt;loss&gt;.</figcaption>" in page
+    assert 'alt="The loss &quot;falls&quot;."' in page or """alt='The loss "falls".'""" in page
+    assert page.index("The &lt;loss&gt;.") < page.index("All of it.")  # as they were drawn
+    assert 'alt="All of it."' in page
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"curves.png": 3}', "[" * 100_000])
+def test_damaged_captions_cost_nothing(tmp_path, text):
+    (tmp_path / "curves.png").write_bytes(PIXEL)
+    (tmp_path / "figures.json").write_text(text)
+    assert "data:image/png" in pushed.report(tmp_path, "a run").read_text()
+
+
+def test_half_a_character_in_a_log_costs_nothing(tmp_path):
+    run_folder.keep(tmp_path, json.dumps([{"data": "half \ud83c\n"}]), "")
+    text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
+    assert text.read_text() == "half \\ud83c\n"
+    run_folder.keep(tmp_path, "not JSON \ud83c", "")
+    assert "half \\ud83c" in pushed.report(tmp_path, "half \ud83c", "").read_text()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"device": ["tpu"], "git": "abc", "versions": ["1"]},
+        {"device": None, "git": {"sha": 3}, "versions": None},
+        {"macro_f1": float("nan"), "seconds": True},
+    ],
+)
+def test_metrics_of_any_shape_have_a_report(tmp_path, odd):
+    (tmp_path / "metrics.json").write_text(json.dumps(odd))
+    assert pushed.report_or_why(tmp_path, "title")[1] == ""
+    run_folder.summary(odd, project.shown(tmp_path))
+
+
+def test_a_broken_report_does_not_cost_the_run(tmp_path):
+    (tmp_path / "run.ipynb").write_text('{"cells": 3}')
+    path, why = pushed.report_or_why(tmp_path, "title")
+    assert path is None
+    assert why
+
+
+def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):
+    folder = fetched(tmp_path, report_html="its own", run_ipynb="no notebook", log_txt="its log")
+    run_folder.keep(folder, '[{"data": "printed"}]', "")
+    made = pushed.report(folder, "me/blossom version 1")
+    assert made == run_folder.report_place(folder) == folder / ".kernelkit" / "report.html"
+    assert "printed" in made.read_text()
+    assert "its log" not in made.read_text()
+    texts = [(folder / name).read_text() for name in ("report.html", "run.ipynb", "log.txt")]
+    assert texts == ["its own", "no notebook", "its log"]
+
+
+def test_a_report_is_put_together_anew_from_what_came_later(tmp_path):
+    folder = fetched(tmp_path)
+    assert pushed.report(folder, "a run") == folder / "report.html"
+    (folder / "metrics.json").write_text('{"macro_f1": 0.125}')
+    run_folder.keep(folder, '[{"data": "a later log"}]', "")
+    text = pushed.report(folder, "a run").read_text()
+    assert "a later log" in text
+    assert "0.125" in text
+
+
+def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
+    def clear(text):
+        return text.replace("s3cr3t-key", "[secret]")
+
+    log = json.dumps([{"data": "s3cr3t-key\n"}, {"data": "s3cr3t"}, {"data": "-key\n"}])
+    ran = notebook_of("", "print('s3cr3t-key')")
+    folder = fetched(tmp_path)
+    run_folder.keep(folder, log, ran, clear)
+    pushed.report(folder, "a run", ran, clear)
+    (folder / "run.ipynb").unlink()
+    pushed.report(folder, "a run", clear=clear)
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"log.json", "log.txt", "run.ipynb", "report.html"}
+    assert not [path for path in written if "s3cr3t-key" in path.read_text()]
+    assert (folder / ".kernelkit" / "log.txt").read_text() == "[secret]\n[secret]\n"

@@ -1,0 +1,114 @@
+"""What a session can reach behind walls, by each program that builds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local_kaggle.execution import walls
+from local_kaggle.execution.image import build_image
+from local_kaggle.execution.mounts import MountedSource
+from local_kaggle.execution.sandbox import Sandbox
+
+LOOK = """
+import os, socket
+print("paths", sorted(os.listdir("/kaggle")), os.getcwd())
+print("hidden", [path for path in {hidden!r} if os.path.exists(path)])
+print("read", open("/kaggle/input/competitions/soil/train.csv").read())
+for place in ("/kaggle/input/competitions/soil/new", "/kaggle/input/new", "/usr/new"):
+    try:
+        open(place, "w")
+        print("wrote", place)
+    except OSError as error:
+        print("refused", error.strerror)
+for place in ("/kaggle/working", "/kaggle/temp", "/kaggle/tmp", "/tmp", os.environ["HOME"]):
+    open(place + "/out", "w").write("out")
+own = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(own.getsockname(), timeout=5)
+try:
+    socket.create_connection(("127.0.0.1", {port}), timeout=5)
+    print("reached the desk")
+except OSError as error:
+    print("no network", error.strerror)
+print("processes", len([name for name in os.listdir("/proc") if name.isdigit()]) < 4)
+"""
+
+
+def built(name: str) -> bool:
+    walls.builder.cache_clear()
+    program = {"bubblewrap": "bwrap"}.get(name, name)
+    return bool(shutil.which(program)) and bool(walls.builder())
+
+
+@pytest.fixture(params=["bubblewrap", "unshare"])
+def box(request, tmp_path):
+    if not built(request.param):
+        pytest.skip(f"{request.param} does not work on this machine")
+    made = dataclasses.replace(Sandbox.make(tmp_path / "session"), builder=request.param)
+    yield made
+    made.discard()
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    return build_image(tmp_path_factory.mktemp("kaggle") / "image").parent.parent
+
+
+def look(box, image, sources, code, *, internet=False):
+    line = box.enclosed(
+        [str(image / "bin/python"), "-c", code], sources, "current", image, internet=internet
+    )
+    environment = box.environment(image, "cpu", internet=internet)
+    return subprocess.run(
+        line, cwd=box.working, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["files", "links"])
+def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, image, tmp_path, linked):
+    import socket
+
+    data = tmp_path / "catalogue"
+    (tmp_path / "elsewhere").mkdir()
+    data.mkdir()
+    (tmp_path / "elsewhere/train.csv").write_text("id,ph")
+    if linked:
+        (data / "train.csv").symlink_to(tmp_path / "elsewhere/train.csv")
+    else:
+        shutil.copy(tmp_path / "elsewhere/train.csv", data)
+    source = MountedSource("competitions", "soil", data)
+    hidden = [str(Path(__file__)), str(Path.home() / ".kaggle"), str(tmp_path / "session")]
+    with socket.create_server(("127.0.0.1", 0)) as desk:
+        code = LOOK.format(hidden=hidden, port=desk.getsockname()[1])
+        done = look(box, image, [source], code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "paths ['input', 'src', 'temp', 'tmp', 'working'] /kaggle/working",
+        "hidden []",
+        "read id,ph",
+        *["refused Read-only file system"] * 3,
+        "no network Connection refused",
+        "processes True",
+    ]
+    assert (box.working / "out").read_text() == "out"
+    assert not (data / "new").exists()
+
+
+def test_with_internet_the_desks_network_is_there(box, image):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as desk:
+        port = desk.getsockname()[1]
+        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)"
+        assert look(box, image, [], code, internet=True).returncode == 0
+
+
+def test_without_walls_one_line_says_what_is_not_held(context, monkeypatch):
+    monkeypatch.setattr(walls, "builder", lambda: "")
+    context.save("no-walls", "print(open('/kaggle/working/x', 'w').name.endswith('working/x'))")
+    assert context.finish("no-walls") == "COMPLETE", context.log("no-walls")
+    assert context.log("no-walls") == f"{walls.NOT_HELD}\nTrue\n"

@@ -1,0 +1,156 @@
+"""Sizes that hold the house light: functions, modules, rooms, `src`, and no two-file circles.
+
+`STILL` names what breaks a rule for now. A test fails too when an entry is no longer needed, so
+that the lists only shrink.
+"""
+
+import ast
+import io
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+from test_walls import SOURCES, imported
+
+ROOT = Path(__file__).parents[1]
+MOST_TOKENS = 216_000  # in src; 185_000 when every room has been made lighter
+MOST_LINES, MOST_FUNCTION_LINES, MOST_ARGUMENTS, MOST_MODULES = 300, 50, 7, 12
+MODULES = {
+    path.relative_to(ROOT).as_posix(): path
+    for folder in ("src", "tools", "examples")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+}
+FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+
+
+def functions():
+    """Every function and method, as `module.name`."""
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, FUNCTION):
+                yield f"{path.stem}.{node.name}", node
+
+
+def arguments(node):
+    """What a caller passes: `self`, `cls`, `*names` and `**names` do not count."""
+    own = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return sum(argument.arg not in ("self", "cls") for argument in own)
+
+
+def tokens(path):
+    """Tokens of a module without comments, docstrings, line ends and indentation."""
+    text = path.read_text()
+    documentation = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | FUNCTION) and ast.get_docstring(node):
+            documentation.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return sum(
+        token.type not in LAYOUT and token.start[0] not in documentation
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    )
+
+
+STILL = {
+    "long functions": {
+        "build.build",
+        "command.push_kernel",
+        "fetch.fetch",
+        "follow.follow",
+        "send.send",
+        "stop.stop",
+        "submit.submit",
+        "dask_cluster.run_on_dask",
+        "command.sweep",
+        "pipeline.training",
+        "scenery.draw_background",
+        "ingest.make_tfrecords",
+        "synthetic.write_dataset",
+    },
+    "many arguments": {
+        "run.command",
+        "command.push_kernel",
+        "command._push",
+        "fetch.fetch",
+        "follow.follow",
+        "wait.__init__",
+        "edit.add",
+        "submit.submit",
+        "command.sweep",
+        "pipeline.training",
+        "resampling._pass",
+        "resampling._gathered",
+        "resampling._dense",
+        "plants.rays",
+        "ingest.make_tfrecords",
+        "ingest._write_all",
+        "synthetic.write_dataset",
+        "run_folder.write_metrics",
+        "make_tfrecords.write",
+    },
+    "full rooms": {
+        "src/kernelkit/pushes",
+        "src/local_kaggle/services",
+    },
+    "circles": {
+        "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
+        "petals.models.backbones petals.models.hub",
+    },
+}
+
+
+def test_a_function_fits_a_screen():
+    lengths = [(name, node.end_lineno - node.lineno + 1) for name, node in functions()]
+    assert len(lengths) > 1500
+    too_long = {name for name, lines in lengths if lines > MOST_FUNCTION_LINES}
+    assert too_long == STILL["long functions"]
+
+
+def test_a_function_takes_seven_arguments_or_a_dataclass():
+    too_many = {name for name, node in functions() if arguments(node) > MOST_ARGUMENTS}
+    assert too_many == STILL["many arguments"]
+
+
+def test_arguments_by_position_and_by_name_count_and_self_does_not():
+    method = ast.parse("def f(self, a, /, b, *names, c, **options): ...").body[0]
+    assert arguments(method) == 3
+
+
+def test_a_module_has_at_most_300_lines():
+    lines = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_a_room_has_at_most_twelve_modules():
+    rooms = Counter(str(Path(name).parent) for name in MODULES if Path(name).name != "__init__.py")
+    full = {room for room, count in rooms.items() if count > MOST_MODULES}
+    assert full == STILL["full rooms"]
+
+
+def test_no_two_files_import_each_other():
+    imports = {name: imported(name, path.read_text(), SOURCES) for name, path in SOURCES.items()}
+    circles = {
+        f"{name} {other}"
+        for name, others in imports.items()
+        for other in others
+        if name < other and name in imports.get(other, ())
+    }
+    assert circles == STILL["circles"]
+
+
+def test_the_formatter_decides_every_layout():
+    exemption = "# fmt: " + "skip"
+    paths = [*MODULES.values(), *(ROOT / "tests").rglob("*.py"), *ROOT.glob("notebooks/*.py")]
+    assert [str(path) for path in paths if exemption in path.read_text()] == []
+
+
+def test_the_source_stays_light():
+    assert sum(map(tokens, SOURCES.values())) <= MOST_TOKENS
