@@ -12,15 +12,13 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from local_kaggle.errors import LocalKaggleError
-
 Value = float | int | str
 Metric = Callable[[Sequence[Value], Sequence[Value]], float]
 
 LOWEST = sys.float_info.epsilon  # what log_loss takes for zero, as scikit-learn does
 
 
-class MetricError(LocalKaggleError):
+class MetricError(Exception):
     """A metric is unknown, not installed, or not defined for these answers."""
 
 
