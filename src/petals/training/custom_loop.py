@@ -30,14 +30,7 @@ def fit(
     `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that
     layers add for themselves (regularizers) are left out: no backbone of petals has any.
     """
-    if hasattr(model, "distribute_strategy"):
-        from petals.training.custom_loop_tensorflow import TensorFlowSteps
-
-        training: Any = TensorFlowSteps(model)
-    else:
-        from petals.training.custom_loop_jax import JaxSteps
-
-        training = JaxSteps(model)
+    training = _steps(model)
     batches = training.batches(dataset)
     facts = {"epochs": epochs, "steps": steps_per_epoch}
     watchers = keras.callbacks.CallbackList(callbacks, model=model, **facts)
@@ -63,3 +56,13 @@ def fit(
     finally:
         training.sync()  # after an error or an interrupt, too, the model has its last weights
     watchers.on_train_end()
+
+
+def _steps(model: keras.Model) -> Any:
+    if hasattr(model, "distribute_strategy"):
+        from petals.training.custom_loop_tensorflow import TensorFlowSteps
+
+        return TensorFlowSteps(model)
+    from petals.training.custom_loop_jax import JaxSteps
+
+    return JaxSteps(model)
