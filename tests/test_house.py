@@ -81,7 +81,6 @@ STILL = {
         "logistic_head.fit_head",
     },
     "many arguments": {
-        "run.command",
         "command.push_kernel",
         "command._push",
         "fetch.fetch",
