@@ -98,7 +98,6 @@ STILL = {
     },
     "full rooms": {
         "src/kernelkit/pushes",
-        "src/local_kaggle/services",
     },
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
