@@ -5,16 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from petals.training import first_phase
-from petals.training.compile import set_seed
+from petals.training import head
+from petals.training.callbacks import Training
 from petals.training.features import Features
+from petals.training.head import HeadRecipe, train_first_phase
+from petals.training.optimization import set_seed
 
 SETTINGS = {
     "head": "logistic",
-    "head_epochs": 10,
     "views": 2,
-    "tta": 1,
-    "augment": "light",
+    "augment": "strong",
     "seed": 0,
     "fine_tune": "none",
     "schedule": "constant",
@@ -41,38 +41,31 @@ class Kept:
 
     def __init__(self, phase="", arrays=()):
         self.phase, self.saved = phase, []
-        self.found = SimpleNamespace(arrays=arrays) if phase else None
+        self.newest = SimpleNamespace(arrays=arrays) if phase else None
 
     def save(self, phase, step, arrays, **facts):
         self.saved.append((phase, step, len(facts["history"])))
 
 
-def extract(split, **asked):
+def extract(split, views, level="light"):
     labels = np.repeat(np.arange(3), 30)
     rng = np.random.default_rng(1)
-    values = np.eye(3)[labels][:, None] + 0.1 * rng.normal(size=(90, asked["views"], 3))
-    extract.asked.append((split, asked))
+    values = np.eye(3)[labels][:, None] + 0.1 * rng.normal(size=(90, views, 3))
+    extract.calls.append((split, views, level))
     return Features(values.astype(np.float32), labels, np.array([str(i) for i in range(90)]))
 
 
 @pytest.fixture
-def run():
-    extract.asked = []
+def run(monkeypatch):
+    monkeypatch.setattr(head, "HEAD_EPOCHS", 10)
+    extract.calls = []
     set_seed(0)
 
     def run(kept, **changed):
         classifier, history = SimpleNamespace(head=Head()), []
-        stopped = first_phase.train_first_phase(
-            classifier,
-            extract,
-            "train",
-            "val",
-            {**SETTINGS, **changed},
-            kept,
-            history=history,
-            record=lambda rows: None,
-            say=lambda line: None,
-        )
+        training = Training(history, checkpoints=kept, say=lambda line: None)
+        settings = {**SETTINGS, **changed}
+        stopped = train_first_phase(classifier, extract, "train", "val", settings, training)
         return classifier.head, history, stopped
 
     return run
@@ -90,7 +83,7 @@ def test_the_head_that_the_settings_name_is_trained_and_kept(run, head, epochs, 
     assert history[-1]["val_macro_f1"] > 0.9
     assert [array.shape for array in trained.weights] == [(3, 3), (3,)]
     assert kept.saved == [("head", steps, epochs)]
-    assert extract.asked == [("train", {"views": 2, "level": "light"}), ("val", {"views": 1})]
+    assert extract.calls == [("train", 2, "strong"), ("val", 2, "light")]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +108,7 @@ def test_a_head_of_a_checkpoint_is_taken_and_not_trained_again(run):
     kept = Kept("head", arrays)
     trained, history, stopped = run(kept)
 
-    assert (history, stopped, kept.saved, extract.asked) == ([], "", [], [])
+    assert (history, stopped, kept.saved, extract.calls) == ([], "", [], [])
     assert trained.weights == arrays
 
 
@@ -128,12 +121,12 @@ def test_nothing_is_trained_where_the_head_is_past_or_not_asked_for(run, kept, c
     trained, history, _ = run(kept, **changed)
 
     assert trained.weights is None
-    assert history == extract.asked == []
+    assert history == extract.calls == []
 
 
 def test_before_fine_tuning_the_head_has_a_schedule_of_its_own():
-    alone = first_phase.by_gradients(SETTINGS)
-    first = first_phase.by_gradients({**SETTINGS, "fine_tune": "all"})
+    alone = HeadRecipe.of(SETTINGS)
+    first = HeadRecipe.of({**SETTINGS, "fine_tune": "all"})
 
-    assert (alone["schedule"], alone["learning_rate"]) == ("constant", 0.2)
-    assert first == {name: SETTINGS[name] for name in first_phase.GRADIENT}
+    assert (alone.schedule, alone.learning_rate) == ("constant", 0.2)
+    assert (first.schedule, first.learning_rate) == ("cosine", 0.0)
