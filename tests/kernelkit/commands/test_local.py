@@ -54,7 +54,7 @@ def test_a_command_that_needs_a_push_is_left_to_the_push(started):
     assert len(started("python fill.py {catalogue} {size}")[1]) == 2
 
 
-@pytest.mark.parametrize("words", [("local",), ("quota", "--local"), ("rehearse",)])
+@pytest.mark.parametrize("words", [("local",), ("quota", "--local")])
 def test_without_the_local_kaggle_one_line_says_what_to_install(tmp_path, words):
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['local_kaggle'] = None")
     done = subprocess.run(
