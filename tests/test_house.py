@@ -100,7 +100,6 @@ STILL = {
     },
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
-        "petals.models.backbones petals.models.hub",
     },
 }
 
