@@ -95,7 +95,6 @@ STILL = {
     "full rooms": set(),
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
-        "petals.models.backbones petals.models.hub",
     },
 }
 
