@@ -68,8 +68,6 @@ STILL = {
         "send.send",
         "stop.stop",
         "submit.submit",
-        "dask_cluster.run_on_dask",
-        "command.sweep",
         "pipeline.training",
         "scenery.draw_background",
         "ingest.make_tfrecords",
@@ -92,7 +90,6 @@ STILL = {
         "edit.add",
         "many_runs.render",
         "submit.submit",
-        "command.sweep",
         "pipeline.training",
         "resampling._pass",
         "resampling._gathered",
@@ -118,7 +115,6 @@ STILL = {
         "tools/benchmarks",
     },
     "circles": {
-        "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
         "petals.models.backbones petals.models.hub",
     },
 }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kernelkit.notebooks import document, parameters
-from kernelkit.sweep.config import specification
+from kernelkit.sweep import specification
 from petals import settings
 from petals.errors import SettingError
 from petals.training.plan import RunPlan

@@ -31,7 +31,7 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     are measured before and after the cold runs: a machine's other work comes and goes.
     """
     from benchmarks import material
-    from kernelkit.sweep.config import specification
+    from kernelkit.sweep import specification
 
     data = material.records(photos, (SIZE,)).resolve()
     shared = {"data": data, "backbone": BACKBONE, "weights": weights.resolve(), "image_size": SIZE}
