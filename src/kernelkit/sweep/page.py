@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.reports import many_runs, trail
-from kernelkit.reports.many_runs import ShownRun
+from kernelkit.reports import trail
+from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.reports.naming import setting_text
 from kernelkit.sweep.results import ResultTable, Row
 from kernelkit.sweep.sweep_file import SEED
@@ -22,7 +22,7 @@ def write_page(path: Path, table: ResultTable) -> Path:
     same = {n: v for n, v in (first.values if first else {}).items() if n not in table.varying}
     given = {name: same.pop(name) for name in (first.given if first else {}) if name in same}
     labels = shown.measures or {name: name for row in table.rows for name in row.metrics}
-    page = many_runs.render(
+    page = RunsPage(
         table.name,
         [_shown_run(table, row) for row in table.rows],
         replace(shown, score=table.score, measures=labels),
@@ -32,9 +32,8 @@ def write_page(path: Path, table: ResultTable) -> Path:
         base=given,
         defaults=same,
         curve=next((row.curve_of for row in table.rows if row.curve), ""),
-        back=back,
     )
-    return files.write_text(path, page)
+    return files.write_text(path, page.html(back))
 
 
 def _shown_run(table: ResultTable, row: Row) -> ShownRun:

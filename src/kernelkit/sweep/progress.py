@@ -23,7 +23,6 @@ from kernelkit.sweep.records import Record, SweepFolder, expected_seconds
 from kernelkit.sweep.results import ResultTable
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import minutes
 
 PREVIEWED = 60  # runs listed by a dry run
 LISTED = 20  # failed runs named in the last message
@@ -168,7 +167,7 @@ class SweepProgress:
         remaining, ended = "", self.ended - self.ended_before
         if ended:
             seconds = (time.monotonic() - self._begun) / ended * (self.total - self.ended)
-            remaining = f"{minutes(seconds)} left"
+            remaining = f"{duration(seconds)} left"
         table.add_row(f"{self.ended}/{self.total}", remaining, "")
         return table
 
@@ -179,7 +178,7 @@ def _time(earlier: Sequence[Record], workers: int, remaining: int) -> str:
         return "nothing left to do"
     if not each:
         return "the time they take is known once one is done"
-    expected = minutes(each * -(-remaining // workers))
+    expected = duration(each * -(-remaining // workers))
     return f"about {expected} with {workers} at a time ({duration(each)} each so far)"
 
 

@@ -17,10 +17,9 @@ import click
 from kernelkit import project
 from kernelkit.commands import options
 from kernelkit.errors import NoLocalKaggleError
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("local", help=__doc__, epilog=options.EXIT_CODES)
+@options.command("local", help=__doc__)
 @click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(
     "--root",
@@ -35,11 +34,12 @@ from kernelkit.terminal.cli import exits_with_code
     show_default="ROOT/catalogue",
     help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
 )
-@click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
-@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option(
+    "--faults", type=int, metavar="SEED", help="Misbehave on a schedule drawn from this seed."
+)
+@click.option(
+    "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
+)
 def command(as_json: bool, quiet: bool, **values: Any) -> None:
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError

@@ -94,7 +94,7 @@ class Engine:
         self.workers = limits.workers
         self._flights: dict[str, Flight] = {}
         self._again: deque[PlannedRun] = deque()
-        self._longest, self._peak, self._weighed = 0.0, 0, 0.0
+        self._longest, self._peak, self._measured = 0.0, 0, 0.0
         self._lost: Counter[str] = Counter()
         self._closing = False  # the session's time is up for one run, so that none is begun
 
@@ -156,7 +156,7 @@ class Engine:
             elif message := self._source.hopeless(run):
                 process.kill()
                 self._end(flight, records.PRUNED, message)
-        self._weigh()
+        self._check_memory()
         if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:
             self._stop_all()
 
@@ -175,11 +175,11 @@ class Engine:
         self._note(run, record)
         self._source.ended(run, record)
 
-    def _weigh(self) -> None:
+    def _check_memory(self) -> None:
         """Stop the run with the most memory if it takes more than it may, or than there is."""
-        if time.monotonic() - self._weighed < MEMORY_SECONDS or not self._flights:
+        if time.monotonic() - self._measured < MEMORY_SECONDS or not self._flights:
             return
-        self._weighed = time.monotonic()
+        self._measured = time.monotonic()
         held = {id: flight.process.memory() for id, flight in self._flights.items()}
         biggest = max(held, key=lambda id: held[id])
         flight, limit, machine = self._flights[biggest], self.limits.bytes, machine_bytes()
