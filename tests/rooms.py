@@ -87,7 +87,7 @@ ROOMS = {
             "sweep.workers": f"{_tools} run_folders running sweep",
             "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep "
             "sweep.workers",
-            "commands.options": "",
+            "commands.options": "terminal",
             "commands.start": f"{_tools} commands.options start",
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",

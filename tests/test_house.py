@@ -74,7 +74,6 @@ STILL = {
         "synthetic.write_dataset",
     },
     "many arguments": {
-        "run.command",
         "command.push_kernel",
         "command._push",
         "fetch.fetch",
@@ -95,11 +94,8 @@ STILL = {
     },
     "full rooms": {
         "src/kernelkit/pushes",
-        "src/local_kaggle/services",
     },
-    "circles": {
-        "petals.models.backbones petals.models.hub",
-    },
+    "circles": set(),
 }
 
 
