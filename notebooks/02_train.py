@@ -446,14 +446,11 @@ if tuning:
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %%
-from functools import partial
-
 from petals.augment.layer import in_step
 
 if tuning:
     on_device = in_step(classifier.model)  # where the photos are changed
-    batches = partial(
-        pipeline.training,
+    training = pipeline.Training(
         train.part(device.host, device.hosts),
         batch_size_all // device.hosts,
         len(names),
@@ -476,7 +473,7 @@ from petals.training import fine_tune as fine_tuning
 if tuning:
     tuned = fine_tuning.fine_tune(
         classifier,
-        lambda step: batches(start=step),
+        training.batches,
         val,
         rates=rates,
         epochs=epochs,

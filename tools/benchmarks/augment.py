@@ -77,7 +77,7 @@ def _training(classifier: Any, split: Any, num_classes: int, level: str) -> Any:
         model = keras.Model(model.input, model.output)
     compile_model(model, np.full(1000, 1e-5))
     batches = iter(
-        pipeline.training(split, BATCH, num_classes, augment=change, on_device=on_device)
+        pipeline.Training(split, BATCH, num_classes, augment=change, on_device=on_device).batches()
     )
 
     def train(steps: int) -> None:

@@ -67,15 +67,14 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     begun = time.process_time()
     fine_tune(
         plan.classifier,
-        lambda step: pipeline.training(
+        lambda step: pipeline.Training(
             train,
             plan.batch_size,
             classes,
             augment=change,
             on_device=on_device,
             deterministic=device.on_cpu,
-            start=step,
-        ),
+        ).batches(start=step),
         held,
         rates=plan.rates,
         epochs=plan.settings["epochs"],

@@ -100,7 +100,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
         try:
             with device.scope():
                 _compile(model, steps)
-            dataset = pipeline.training(train, BATCH, CLASSES, deterministic=True)
+            dataset = pipeline.Training(train, BATCH, CLASSES, deterministic=True).batches()
             model.fit(
                 dataset,
                 epochs=EPOCHS,

@@ -25,7 +25,7 @@ def fit(
 
     The arguments are those of `keras.Model.fit`: `epochs` is the one after the last. `dataset`
     gives (the model's inputs, one-hot labels) in batches of one size, as
-    `petals.data.pipeline.training` and `petals.accelerators.collectives.feed` do; every device
+    `petals.data.pipeline.Training` and `petals.accelerators.collectives.feed` do; every device
     takes its share of each. Losses that layers add for themselves (regularizers) are left out: no
     backbone of petals has any.
     """

@@ -47,7 +47,7 @@ def fine_tune(
 ) -> Epochs:
     """Train whatever of the classifier is trainable, end to end.
 
-    `batches(step)`: the endless batches of `petals.data.pipeline.training` from that step on, of
+    `batches(step)`: the endless batches of `petals.data.pipeline.Training` from that step on, of
     `batch_size` images over all replicas, of which each of several hosts gives its part;
     `augment`: what the step does to them first, where the pipeline leaves that to the device;
     `remat`: whether activations are computed again in the backward pass (`petals.training.remat`);

@@ -71,7 +71,7 @@ def main(dataset: str, out: str) -> None:
         return made
 
     def batches(step: int) -> tf.data.Dataset:
-        return pipeline.training(
+        return pipeline.Training(
             train,
             BATCH,
             CLASSES,
@@ -79,8 +79,7 @@ def main(dataset: str, out: str) -> None:
             on_device=False,
             seed=3,
             deterministic=True,
-            start=step,
-        )
+        ).batches(start=step)
 
     class CutOffError(Exception):
         pass

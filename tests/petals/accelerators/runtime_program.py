@@ -57,7 +57,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         change, on_device = augmentation(level), in_step(model.model)
 
         def batches(step):
-            return pipeline.training(
+            return pipeline.Training(
                 train,
                 BATCH,
                 CLASSES,
@@ -65,8 +65,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
                 on_device=on_device,
                 seed=3,
                 deterministic=True,
-                start=step,
-            )
+            ).batches(start=step)
 
         return fine_tune(
             model,
@@ -120,7 +119,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         """What the models of three steps see."""
         change = augmentation("strong", "cutmix")
         batches = (
-            pipeline.training(
+            pipeline.Training(
                 train,
                 BATCH,
                 CLASSES,
@@ -129,6 +128,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
                 seed=3,
                 deterministic=True,
             )
+            .batches()
             .take(3)
             .map(lambda images, labels: images)
         )

@@ -51,9 +51,9 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **wat
     change = augmentation("light")
     watch = fine_tune(
         model,
-        lambda start: pipeline.training(
-            splits[0], 10, 3, augment=change, deterministic=True, cache=cache, start=start
-        ),
+        lambda start: pipeline.Training(
+            splits[0], 10, 3, augment=change, deterministic=True, cache=cache
+        ).batches(start=start),
         splits[1],
         epochs=EPOCHS,
         steps_per_epoch=STEPS,

@@ -239,7 +239,7 @@ def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False
     steps = splits[0].count // 10
 
     def own(start):
-        return pipeline.training(
+        return pipeline.Training(
             splits[0],
             10,
             3,
@@ -247,8 +247,7 @@ def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False
             seed=1,
             on_device=False,
             deterministic=True,
-            start=start,
-        )
+        ).batches(start=start)
 
     arguments = {
         "rates": schedules.rates("cosine", epochs, steps, learning_rate=3e-3),
@@ -322,7 +321,7 @@ def test_frozen_layers_do_not_move(splits):
     rates = schedules.rates("constant", 1, 3)
     fine_tune(
         model,
-        lambda start: pipeline.training(splits[0], 10, 3),
+        lambda start: pipeline.Training(splits[0], 10, 3).batches(),
         splits[1],
         rates=rates,
         epochs=1,
@@ -358,7 +357,7 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
         model = classifier()
 
         def batches(start, on_device=on_device):
-            return pipeline.training(
+            return pipeline.Training(
                 splits[0],
                 10,
                 3,
@@ -366,8 +365,7 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
                 on_device=on_device,
                 seed=1,
                 deterministic=True,
-                start=start,
-            )
+            ).batches(start=start)
 
         found = tune(
             model, splits, batches=batches, by_hand=by_hand, augment=change if on_device else None
