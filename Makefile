@@ -14,13 +14,13 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=a
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
-.venv/installed: requirements.lock pyproject.toml
+.venv/installed: requirements.lock pyproject.toml src/local_kaggle/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo 'Python 3.11 or later is needed: make PYTHON=/path/to/python3.12 ...'; exit 2; }
 	@echo 'making .venv from requirements.lock (a few minutes the first time) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
 RUN = tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
@@ -132,7 +132,7 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
   --no-header --python-version 3.11 --quiet pyproject.toml
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
-	$(PIN) --all-extras --group petals --group jax --group dev -o requirements.lock
+	$(PIN) --all-extras --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
 	$(PIN:pyproject.toml=) --group pyproject.toml:tpu --no-emit-package tensorflow -o requirements-tpu.lock

@@ -78,8 +78,6 @@ STILL = {
         "fine_tune.fine_tune",
         "head.train_head",
         "logistic_head.fit_head",
-        "fine_tune.run_fold",
-        "recipes._fitted",
     },
     "many arguments": {
         "run.command",
@@ -89,7 +87,6 @@ STILL = {
         "follow.follow",
         "wait.__init__",
         "edit.add",
-        "many_runs.render",
         "submit.submit",
         "command.sweep",
         "plants.rays",
@@ -109,8 +106,6 @@ STILL = {
         "src/kernelkit/pushes",
         "src/local_kaggle/services",
         "src/petals/training",
-        "tools",
-        "tools/benchmarks",
     },
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",

@@ -19,13 +19,9 @@ from kernelkit.terminal.cli import exits_with_code
 
 NAMES = (
     "pipeline",
-    "augment",
     "ingest",
-    "head",
     "recipes",
-    "sweep",
     "fetch",
-    "compile",
     "runtimes",
     "kernelkit",
     "page",

@@ -125,6 +125,18 @@ class StorageError(KernelkitError):
     exit_code = 12
 
 
+class NoLocalKaggleError(KernelkitError):
+    """A rehearsal needs local_kaggle, which is not installed."""
+
+    exit_code = 2
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a rehearsal needs local_kaggle, a wheel of its own beside kernelkit's: "
+            "pip install local_kaggle-*.whl"
+        )
+
+
 class DoesNotFitError(KernelkitError):
     """The TPU's compiler refuses a program, mostly because the memory of a chip is too small."""
 

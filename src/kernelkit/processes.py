@@ -37,25 +37,3 @@ def end_strays(name: str, value: str) -> None:
             if process.pid != os.getpid() and process.environ().get(name) == value:
                 process.kill()
                 process.wait(timeout=5)
-
-
-def memory(pid: int, enough: float) -> float:
-    """Bytes of memory that a process and all below it hold, exact where they exceed `enough`.
-
-    The quick sum counts a shared page once for each process that shares it, which is only right
-    below the limit; past it each process is asked for its share, which takes milliseconds.
-    """
-    with suppress(psutil.NoSuchProcess):
-        root = psutil.Process(pid)
-        family = [root, *root.children(recursive=True)]
-        quick = sum(_share(member, exact=False) for member in family)
-        return quick if quick <= enough else sum(_share(member, exact=True) for member in family)
-    return 0.0
-
-
-def _share(process: psutil.Process, *, exact: bool) -> float:
-    with suppress(psutil.Error, OSError):
-        if exact and psutil.LINUX:
-            return float(process.memory_full_info().pss)
-        return float(process.memory_info().rss)
-    return 0.0

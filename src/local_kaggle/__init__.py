@@ -1,7 +1,6 @@
-"""A Kaggle for rehearsal, on loopback, that the unmodified `kaggle` client talks to.
+"""A Kaggle on loopback, for rehearsals and tests, that the unmodified `kaggle` client talks to.
 
-    from local_kaggle.limits import ServerLimits
-    from local_kaggle.server import LocalKaggle
+    from local_kaggle import LocalKaggle, ServerLimits
 
     with LocalKaggle(tmp_path, limits=ServerLimits(page_size=20)) as kaggle:
         subprocess.run(["kaggle", "kernels", "push", "-p", folder],
@@ -10,4 +9,25 @@
 It keeps kernels, versions, sessions, datasets, submissions and quota in one folder and runs
 what is pushed. Nothing here has met Kaggle itself: it behaves as public reports and the
 client's source say that Kaggle does, and a session on "TPU" is eight CPU devices.
+
+The names below are the public interface; README.md beside this file shows how to use them. The
+modules import the Python library, Starlette and kagglesdk's types, never kernelkit or petals.
 """
+
+from local_kaggle.catalogue import fill_catalogue
+from local_kaggle.errors import LocalKaggleError
+from local_kaggle.faults.schedule import A_PUSH, POSSIBLE, Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+__all__ = [
+    "A_PUSH",
+    "POSSIBLE",
+    "Fault",
+    "FaultKind",
+    "FaultSchedule",
+    "LocalKaggle",
+    "LocalKaggleError",
+    "ServerLimits",
+    "fill_catalogue",
+]

@@ -10,7 +10,6 @@ solutions/<slug>.csv           the answers that they are scored against, which n
 
 from __future__ import annotations
 
-import re
 import shlex
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from kernelkit.errors import KernelkitError
+from local_kaggle.errors import LocalKaggleError
 
 LAST_LINES = 12  # of a command that failed
 
@@ -56,12 +55,6 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     return sorted(files)
 
 
-def by_this_python(command: str) -> str:
-    """A project's command with the Python that runs this where it begins with `python`."""
-    python = shlex.quote(sys.executable)
-    return re.sub(r"\Apython3?\b", lambda _: python, command)
-
-
 def fill_catalogue(
     folder: Path,
     command: str,
@@ -71,11 +64,13 @@ def fill_catalogue(
     """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
 
     The command is another program's, so that the local Kaggle need not know what the data is. It
-    runs in the folder `where`, or the present one; `tell` gets each line that it writes. Raises
-    KernelkitError, with its last words, if it fails.
+    runs in the folder `where`, or the present one; `python` in front is the Python that runs this.
+    `tell` gets each line that it writes. Raises LocalKaggleError, with its last words, if it fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     words = [word.replace("{catalogue}", str(folder.absolute())) for word in shlex.split(command)]
+    if words[:1] in (["python"], ["python3"]):
+        words[0] = sys.executable
     last: deque[str] = deque(maxlen=LAST_LINES)
     try:
         with subprocess.Popen(
@@ -90,10 +85,10 @@ def fill_catalogue(
                 last.append(line.rstrip("\n"))
                 tell(last[-1])
     except OSError as error:
-        raise KernelkitError(f"the catalogue could not be filled: {error}") from error
+        raise LocalKaggleError(f"the catalogue could not be filled: {error}") from error
     if process.returncode:
         output = "\n".join(f"    {line}" for line in last)
-        raise KernelkitError(
+        raise LocalKaggleError(
             f"the catalogue could not be filled: {words[0]} ended with exit code "
             f"{process.returncode}\n{output}".rstrip()
         )

@@ -1,4 +1,4 @@
-"""What the rehearsal allows and how slow it is: Kaggle's figures, each of which can be moved."""
+"""Kaggle's machines and figures, and what a rehearsal allows: each figure can be moved."""
 
 from __future__ import annotations
 
@@ -6,27 +6,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kernelkit.machines import LIMITS as KAGGLE
-from kernelkit.machines import Kind
-
+Kind = Literal["tpu", "gpu", "cpu"]
 HOUR = 3600.0
-MEMORY: Mapping[Kind, float] = {"cpu": 30e9, "gpu": 30e9, "tpu": 405e9}
 
+# The names that the API has for machines, as of November 2026; any other one gives a CPU.
+SHAPES: Mapping[Kind, tuple[str, ...]] = {
+    "tpu": ("TpuV5E8", "TpuV6E8"),
+    "gpu": (
+        "NvidiaTeslaT4",
+        "NvidiaTeslaT4Highmem",
+        "NvidiaTeslaA100",
+        "NvidiaL4",
+        "NvidiaL4X1",
+        "NvidiaH100",
+        "NvidiaRtxPro6000",
+    ),
+    "cpu": ("",),
+}
+"""The first of each kind is the one that `enable_tpu` and `enable_gpu` ask for."""
 
-def _sessions() -> dict[Kind, int]:
-    return {kind: limits.sessions for kind, limits in KAGGLE.items()}
-
-
-def _session_seconds() -> dict[Kind, float]:
-    return {kind: limits.hours_per_session * HOUR for kind, limits in KAGGLE.items()}
-
-
-def _weekly_seconds() -> dict[Kind, float]:
-    return {
-        kind: limits.hours_per_week * HOUR
-        for kind, limits in KAGGLE.items()
-        if limits.hours_per_week is not None
-    }
+RETIRED = {
+    "NvidiaTeslaP100": "NvidiaTeslaT4",
+    "TpuV38": "TpuV5E8",
+    "Tpu1VmV38": "TpuV5E8",
+    "TpuV232": "",
+    "TpuV2256": "",
+}
+"""The machine that Kaggle silently gives for a retired shape."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +60,17 @@ class ServerLimits:
                       notebooks/<owner>/<slug> below the input root; `legacy`: <slug> alone
     """
 
-    sessions: Mapping[Kind, int] = field(default_factory=_sessions)
-    session_seconds: Mapping[Kind, float] = field(default_factory=_session_seconds)
-    memory_bytes: Mapping[Kind, float] = field(default_factory=lambda: dict(MEMORY))
+    sessions: Mapping[Kind, int] = field(default_factory=lambda: {"tpu": 1, "gpu": 2, "cpu": 5})
+    session_seconds: Mapping[Kind, float] = field(
+        default_factory=lambda: {"tpu": 9 * HOUR, "gpu": 12 * HOUR, "cpu": 12 * HOUR}
+    )
+    memory_bytes: Mapping[Kind, float] = field(
+        default_factory=lambda: {"tpu": 405e9, "gpu": 30e9, "cpu": 30e9}
+    )
     working_bytes: float = 20e9
-    weekly_seconds: Mapping[Kind, float] = field(default_factory=_weekly_seconds)
+    weekly_seconds: Mapping[Kind, float] = field(
+        default_factory=lambda: {"tpu": 20 * HOUR, "gpu": 30 * HOUR}
+    )
     source_bytes: int = 1_000_000
     page_size: int = 20
     max_page_size: int = 200

@@ -14,8 +14,8 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from kernelkit.errors import KernelkitError, PreflightError
 from local_kaggle.app import build_app
+from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.serving import Serving
@@ -50,7 +50,7 @@ class LocalKaggle:
     tokens     {access token: user}, for Bearer authentication
 
     Use it as a context manager, or `start()` and `stop()`. Stopping kills what still runs.
-    Raises PreflightError on Windows, and on starting KernelkitError if the port is taken or
+    Raises LocalKaggleError on Windows, and on starting if the port is taken or
     another server has the same root.
 
     Point a subprocess at it with `client_environment()`; in this process:
@@ -73,7 +73,9 @@ class LocalKaggle:
         tokens: Mapping[str, str] | None = None,
     ) -> None:
         if sys.platform == "win32":
-            raise PreflightError("a rehearsal runs on Linux or macOS: on Windows, start it in WSL")
+            raise LocalKaggleError(
+                "a rehearsal runs on Linux or macOS: on Windows, start it in WSL", exit_code=3
+            )
         self.root = Path(root).absolute()
         self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
         self._faults = faults or FaultSchedule()
@@ -143,10 +145,10 @@ class LocalKaggle:
         return f"http://127.0.0.1:{self.port}"
 
     def key(self, user: str = DEFAULT_USER) -> str:
-        """The legacy key of `user`. Raises KernelkitError for a user it does not know."""
+        """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""
         keys = self._running.accounts
         if user not in keys:
-            raise KernelkitError(f"the local Kaggle has no user {user!r}, only {sorted(keys)}")
+            raise LocalKaggleError(f"the local Kaggle has no user {user!r}, only {sorted(keys)}")
         return keys[user]
 
     def environment(self, user: str = DEFAULT_USER) -> dict[str, str]:
@@ -212,7 +214,7 @@ class LocalKaggle:
     @property
     def _running(self) -> ServerState:
         if self._serving is None:
-            raise KernelkitError("the local Kaggle is not serving: start it first")
+            raise LocalKaggleError("the local Kaggle is not serving: start it first")
         return self._serving[0]
 
 
@@ -223,7 +225,7 @@ def _claim(root: Path) -> FileLock:
     try:
         claim.acquire(blocking=False)
     except Timeout as error:
-        raise KernelkitError(
+        raise LocalKaggleError(
             f"another local Kaggle serves {root}: stop it, or take another root"
         ) from error
     return claim
@@ -236,7 +238,7 @@ def _listener(port: int) -> socket.socket:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         listener.close()
-        raise KernelkitError(
+        raise LocalKaggleError(
             f"port {port} cannot be used ({error.strerror}): take another, or 0 for a free one"
         ) from error
     listener.listen(256)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kernelkit.errors import KernelkitError
+from local_kaggle.errors import LocalKaggleError
 
 Scope = MutableMapping[str, Any]
 
@@ -69,7 +69,7 @@ class Serving:
         self._thread = threading.Thread(target=self._run, name="local-kaggle", daemon=True)
 
     def start(self) -> Self:
-        """Serve; returns once requests are answered. Raises KernelkitError if that fails."""
+        """Serve; returns once requests are answered. Raises LocalKaggleError if that fails."""
         self._thread.start()
         patience = threading.Event()
         for _ in range(int(START_SECONDS / 0.01)):
@@ -77,7 +77,7 @@ class Serving:
                 break
             patience.wait(0.01)
         if not self._server.started:
-            raise KernelkitError("the local Kaggle did not start")
+            raise LocalKaggleError("the local Kaggle did not start")
         return self
 
     def stop(self) -> None:

@@ -164,7 +164,7 @@ def quick_sessions(monkeypatch):
     from kernelkit.reports import pushed
     from local_kaggle.execution import running
 
-    def command(python, kernel_type, language):
+    def command(python, kernel_type, box):
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kernelkit.errors import PreflightError
-from local_kaggle.server import LocalKaggle
+from local_kaggle import LocalKaggle, LocalKaggleError
 
 # Libraries are loaded as they are; then kernelkit is loaded anew without what Windows lacks.
 IMPORT_ALL = """\
@@ -49,7 +49,8 @@ def test_all_of_kernelkit_can_be_imported():
 
 def test_a_rehearsal_says_that_it_needs_wsl(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(PreflightError, match="WSL") as raised:
+    with pytest.raises(LocalKaggleError, match="WSL") as raised:
         LocalKaggle(tmp_path / "kaggle")
     assert "\n" not in str(raised.value)
+    assert raised.value.exit_code == PreflightError.exit_code
     assert not (tmp_path / "kaggle").exists()

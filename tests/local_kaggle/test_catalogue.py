@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from kernelkit.errors import KernelkitError
-from local_kaggle import standalone
+from local_kaggle import LocalKaggleError
 from local_kaggle.catalogue import Catalogue, fill_catalogue
 
 
@@ -45,7 +44,7 @@ def test_a_command_fills_it(tmp_path):
     code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a')"
     fill_catalogue(tmp_path / "new", f'{sys.executable} -c "{code}" {{catalogue}}')
     assert Catalogue(tmp_path / "new").competitions() == ["a"]
-    with pytest.raises(KernelkitError, match="could not be filled"):
+    with pytest.raises(LocalKaggleError, match="could not be filled"):
         fill_catalogue(tmp_path / "new", "no-such-command")
 
 
@@ -54,7 +53,7 @@ def test_what_the_command_writes_is_handed_on_and_not_printed(tmp_path, capfd):
     lines = []
     fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(0)}"', tell=lines.append)
     assert sorted(lines) == ["one", "two"]
-    with pytest.raises(KernelkitError, match=r"(?s)ended with exit code 3\n.*    two"):
+    with pytest.raises(LocalKaggleError, match=r"(?s)ended with exit code 3\n.*    two"):
         fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(3)}"')
     assert capfd.readouterr() == ("", "")
 
@@ -65,20 +64,3 @@ def test_the_command_runs_in_its_projects_folder(tmp_path):
     )
     fill_catalogue(tmp_path / "new", f"{sys.executable} fill.py {{catalogue}}", tmp_path)
     assert Catalogue(tmp_path / "new").competitions() == ["b"]
-
-
-def test_an_empty_catalogue_is_filled_by_the_project_from_any_of_its_folders(tmp_path, monkeypatch):
-    below = tmp_path / "project" / "notebooks"
-    below.mkdir(parents=True)
-    (tmp_path / "project" / "fill.py").write_text(
-        "import pathlib, sys; pathlib.Path(sys.argv[1], 'competitions').mkdir()"
-    )
-    file = tmp_path / "project" / "pyproject.toml"
-    file.write_text('[tool.kernelkit]\ncatalogue = "python fill.py {catalogue}"\n')
-    monkeypatch.chdir(below)
-    standalone._fill_by_project(tmp_path / "empty")
-    assert (tmp_path / "empty" / "competitions").is_dir()
-
-    file.write_text('[tool.kernelkit]\ncatalogue = "python fill.py {catalogue} {size}"\n')
-    standalone._fill_by_project(tmp_path / "other")  # a push alone knows the size
-    assert not (tmp_path / "other").exists()

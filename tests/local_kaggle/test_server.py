@@ -8,9 +8,8 @@ import psutil
 import pytest
 import requests
 
-from kernelkit.errors import KernelkitError
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+from local_kaggle import LocalKaggle, LocalKaggleError, ServerLimits
+from local_kaggle.server import UNSET_FOR_CLIENT
 
 
 def test_the_sdk_is_attached_and_let_go_again(context, monkeypatch):
@@ -81,22 +80,22 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        with pytest.raises(KernelkitError, match="take another"):
+        with pytest.raises(LocalKaggleError, match="take another"):
             LocalKaggle(tmp_path, port=other.getsockname()[1]).start()
 
 
 def test_before_it_serves_it_has_no_keys(tmp_path):
-    with pytest.raises(KernelkitError, match="start it first"):
+    with pytest.raises(LocalKaggleError, match="start it first"):
         LocalKaggle(tmp_path).environment()
 
 
 def test_an_unknown_user_is_an_error(context):
-    with pytest.raises(KernelkitError, match="no user"):
+    with pytest.raises(LocalKaggleError, match="no user"):
         context.kaggle.key("nobody")
 
 
 def test_two_servers_do_not_share_a_root(context):
-    with pytest.raises(KernelkitError, match="another local Kaggle serves"):
+    with pytest.raises(LocalKaggleError, match="another local Kaggle serves"):
         LocalKaggle(context.kaggle.root).start()
 
 

@@ -17,17 +17,17 @@ TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture
-def process(monkeypatch, tmp_path):
-    """`benchmarks.process`, with a folder in which a test can put measurements of its own."""
+def runtimes(monkeypatch, tmp_path):
+    """`benchmarks.runtimes`, with a folder in which a test can put measurements of its own."""
     monkeypatch.syspath_prepend(str(TOOLS))
     (tmp_path / "benchmarks").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield importlib.import_module("benchmarks.process")
+    yield importlib.import_module("benchmarks.runtimes")
     for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
         del sys.modules[name]
 
 
-def test_every_name_is_a_benchmark(process):
+def test_every_name_is_a_benchmark(runtimes):
     import benchmark
 
     assert len(benchmark.NAMES) > 5
@@ -38,7 +38,7 @@ def test_every_name_is_a_benchmark(process):
         assert run.__doc__
 
 
-def test_a_measurement_has_a_process_of_its_own(process, tmp_path, monkeypatch):
+def test_a_measurement_has_a_process_of_its_own(runtimes, tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "torch")
     (tmp_path / "benchmarks" / "probe.py").write_text(
         "import json, os, sys\n"
@@ -46,21 +46,21 @@ def test_a_measurement_has_a_process_of_its_own(process, tmp_path, monkeypatch):
         "print(json.dumps({'given': sys.argv[2:], 'began': float(sys.argv[1]),\n"
         "                  **{k: os.environ.get(k) for k in ('KERAS_BACKEND', 'XLA_FLAGS')}}))\n"
     )
-    found = process.measure("probe", process.jax_devices(3), "a", "b")
-    assert found["given"] == ["a", "b"]
-    assert found["began"] > 1e9
-    assert found["KERAS_BACKEND"] is None
-    assert found["XLA_FLAGS"].endswith("device_count=3")
+    measured = runtimes.measure("probe", runtimes.jax_devices(3), "a", "b")
+    assert measured["given"] == ["a", "b"]
+    assert measured["began"] > 1e9
+    assert measured["KERAS_BACKEND"] is None
+    assert measured["XLA_FLAGS"].endswith("device_count=3")
 
 
-def test_a_measurement_that_fails_says_why(process, tmp_path):
+def test_a_measurement_that_fails_says_why(runtimes, tmp_path):
     (tmp_path / "benchmarks" / "probe.py").write_text("raise SystemExit('no such device')\n")
     with pytest.raises(KernelkitError, match="no such device"):
-        process.measure("probe", {})
+        runtimes.measure("probe", {})
 
 
 @pytest.fixture
-def table(process, monkeypatch, tmp_path):
+def table(runtimes, monkeypatch, tmp_path):
     """`benchmarks.tpu` with a page of its own, and two backbones that "compile" at once."""
     tpu = importlib.import_module("benchmarks.tpu")
     monkeypatch.setattr(tpu, "ROWS", tmp_path / "tpu.json")
@@ -115,13 +115,13 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
     assert table.asked.count(("VGG16", 192)) == 1
 
 
-def test_the_committed_table_is_that_of_the_committed_rows(process):
+def test_the_committed_table_is_that_of_the_committed_rows(runtimes):
     tpu = importlib.import_module("benchmarks.tpu")
     assert tpu.table(tpu.read()) in tpu.PAGE.read_text()
 
 
 @pytest.fixture
-def recipes(process, tmp_path, monkeypatch):
+def recipes(runtimes, tmp_path, monkeypatch):
     """`benchmarks.recipes` for a small network, on 36 labelled photos of three colours."""
     found = importlib.import_module("benchmarks.recipes")
     monkeypatch.setattr(found, "SIZE", 32)

@@ -43,12 +43,8 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     from tensorflow import keras
 
     from petals.accelerators.detect import detect
-    from petals.augment.augmentation import augmentation
-    from petals.augment.layer import in_step
-    from petals.data import pipeline
     from petals.evaluation.prediction import predict
     from petals.training.compile import set_seed
-    from petals.training.fine_tune import fine_tune
     from petals.training.plan import plan_run
 
     keras.backend.clear_session()
@@ -56,15 +52,35 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     set_seed(0, repeatable=device.on_cpu)
     given = {"remat": False, "optimization_level": "auto", **settings(name), **model}
     plan = plan_run(given, classes, train.count, device)
-    network = plan.classifier.model
     plan.classifier.head.set_weights(head)
     labels, ids = held.labels_and_ids()
     pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
     plan.unfreeze()
-    change = augmentation(plan.settings["augment"], plan.settings["mix"])
-    on_device = in_step(network)
-    history: list[dict[str, Any]] = []
     begun = time.process_time()
+    history = _trained(plan, classes, train, held, labels, device.on_cpu)
+    seconds = time.process_time() - begun
+    return {
+        "probabilities": predict(plan.classifier.model, held, plan.batch_size, tta=TTA),
+        "labels": labels,
+        "ids": ids,
+        "epochs": np.array([row["val_macro_f1"] for row in history]),
+        "seconds": seconds,
+        "pass_seconds": pass_seconds,
+    }
+
+
+def _trained(
+    plan: Any, classes: int, train: Any, held: Any, labels: Any, repeatable: bool
+) -> list[dict[str, Any]]:
+    """Train the plan's classifier; the history of its epochs."""
+    from petals.augment.augmentation import augmentation
+    from petals.augment.layer import in_step
+    from petals.data import pipeline
+    from petals.training.fine_tune import fine_tune
+
+    change = augmentation(plan.settings["augment"], plan.settings["mix"])
+    on_device = in_step(plan.classifier.model)
+    history: list[dict[str, Any]] = []
     fine_tune(
         plan.classifier,
         lambda step: pipeline.Training(
@@ -73,7 +89,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
             classes,
             augment=change,
             on_device=on_device,
-            deterministic=device.on_cpu,
+            deterministic=repeatable,
         ).batches(start=step),
         held,
         rates=plan.rates,
@@ -87,15 +103,7 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
         keep_best=False,
         say=lambda line: None,
     )
-    seconds = time.process_time() - begun
-    return {
-        "probabilities": predict(network, held, plan.batch_size, tta=TTA),
-        "labels": labels,
-        "ids": ids,
-        "epochs": np.array([row["val_macro_f1"] for row in history]),
-        "seconds": seconds,
-        "pass_seconds": pass_seconds,
-    }
+    return history
 
 
 def _pass_seconds(classifier: Any, held: Any, images: int) -> float:

@@ -9,7 +9,6 @@ import html
 import json
 import random
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,20 +16,11 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError
 from kernelkit.project import Shown
-from kernelkit.reports import many_runs
-from kernelkit.reports.many_runs import ShownRun
+from kernelkit.reports.many_runs import RunsPage, ShownRun
+from picturing.page import chromium
 
 RUNS, EPOCHS = 1_000, 20
 SECONDS = 120  # that the browser may take in all
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-)
 # A forced layout counts what a person waits for, and not the script alone.
 MEASURE = """
   void document.body.offsetHeight;
@@ -47,20 +37,16 @@ MEASURE = """
 """
 
 
-def run(runs: int = RUNS) -> dict[str, Any]:
+def run() -> dict[str, Any]:
     """Milliseconds until the page is laid out, and the longest of five sorts (limits: 2 s, 100 ms).
 
-    `runs`: rows of the page. Raises `KernelkitError` where there is no Chromium.
+    Raises `KernelkitError` where there is no Chromium.
     """
-    names = ("chromium", "chromium-browser", "google-chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
-    if browser is None:
-        raise KernelkitError("no Chromium on this machine: apt-get install chromium")
-    text = re.sub("<meta http-equiv[^>]*>", "", _page(runs))  # its policy would stop the measuring
+    text = re.sub("<meta http-equiv[^>]*>", "", _page(RUNS))  # its policy would stop the measuring
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "index.html"
         page.write_text(f"{text}<script>{MEASURE}</script>", encoding="utf-8")
-        command = [browser, *FLAGS, f"--user-data-dir={folder}/browser", "--dump-dom"]
+        command = [*chromium(folder), "--dump-dom"]
         done = subprocess.run(
             [*command, page.as_uri()], capture_output=True, text=True, timeout=SECONDS, check=True
         )
@@ -79,9 +65,8 @@ def run(runs: int = RUNS) -> dict[str, Any]:
 def _page(runs: int) -> str:
     rng = random.Random(0)
     shown = Shown("f1", ("model", "dropout"), {"f1": "F1", "accuracy": "accuracy", "loss": "loss"})
-    return many_runs.render(
-        "Runs", [_run(n, rng) for n in range(runs)], shown, columns=shown.parameters, curve="val_f1"
-    )
+    rows = [_run(number, rng) for number in range(runs)]
+    return RunsPage("Runs", rows, shown, columns=shown.parameters, curve="val_f1").html()
 
 
 def _run(number: int, rng: random.Random) -> ShownRun:

@@ -39,7 +39,7 @@ def _ratios(split: Any) -> dict[str, float]:
     strong = augmentation("strong")  # drawn by the host, done by the device
     runs = {
         "decode": lambda: _decoding(split),
-        "tutorial": lambda: tutorial(split),
+        "tutorial": lambda: _tutorial(split),
         "ours": lambda: pipeline.Training(split, BATCH, 104, cache=False).batches(),
         "ours_augmented": lambda: pipeline.Training(
             split, BATCH, 104, augment=strong, cache=False
@@ -83,7 +83,7 @@ def _decoding(split: Any) -> Any:
     return dataset.map(decode, num_parallel_calls=os.cpu_count()).prefetch(1)
 
 
-def tutorial(split: Any, batch: int = BATCH, repeat: bool = True) -> Any:
+def _tutorial(split: Any) -> Any:
     """What the competition's getting-started notebook does, restated: float32 in [0, 1]."""
     import tensorflow as tf
 
@@ -103,13 +103,11 @@ def tutorial(split: Any, batch: int = BATCH, repeat: bool = True) -> Any:
     unordered.deterministic = False
     dataset = tf.data.TFRecordDataset(split.paths, num_parallel_reads=auto)
     dataset = dataset.with_options(unordered).map(read, num_parallel_calls=auto)
-    if not repeat:
-        return dataset.batch(batch).prefetch(auto)
     dataset = dataset.map(
         lambda image, label: (tf.image.random_flip_left_right(image), label),
         num_parallel_calls=auto,
     )
-    return dataset.repeat().shuffle(2048).batch(batch).prefetch(auto)
+    return dataset.repeat().shuffle(2048).batch(BATCH).prefetch(auto)
 
 
 def _memory_growth(split: Any) -> float:

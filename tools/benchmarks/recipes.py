@@ -50,6 +50,25 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     return result
 
 
+@dataclass
+class _Head:
+    """As much of a classifier's last layer as the ways to fit a head need."""
+
+    units: int
+    weights: Any = None
+
+    def set_weights(self, weights: Any) -> None:
+        self.weights = weights
+
+    def get_weights(self) -> Any:
+        return self.weights
+
+
+@dataclass(frozen=True)
+class _Classifier:
+    head: _Head
+
+
 @dataclass(frozen=True)
 class _Measured:
     """What one pass of the backbone gave, and where the measurements of it are kept.
@@ -182,22 +201,9 @@ class _Measured:
         from petals.training.head import apply_head, train_head
         from petals.training.logistic_head import fit_head, soften
 
-        (head, where, views), classes = HEADS[name], self.classes
+        head, where, views = HEADS[name]
         width = self.values.shape[-1] if where == "depths" else self.last
-
-        class Layer:
-            """As much of a classifier as the heads ask for."""
-
-            units, weights = classes, None
-
-            def set_weights(self, weights: Any) -> None:
-                self.weights = weights
-
-            def get_weights(self) -> Any:
-                return self.weights
-
-        class Classifier:
-            head = Layer()
+        classifier = _Classifier(_Head(self.classes))
 
         def part(rows: Any) -> Features:
             return Features(
@@ -209,11 +215,11 @@ class _Measured:
         set_seed(0)
         begun = time.process_time()
         if head == "logistic":
-            fit_head(Classifier, train, val, say=lambda line: None)
+            fit_head(classifier, train, val, say=lambda line: None)
         else:
             # The last epoch, not the best one: that would be chosen by the photos held out.
             train_head(
-                Classifier,
+                classifier,
                 train,
                 val,
                 epochs=30,
@@ -223,10 +229,10 @@ class _Measured:
                 say=lambda line: None,
             )
         seconds = time.process_time() - begun
-        found = {"probabilities": apply_head(Classifier, val), "seconds": seconds}
+        found = {"probabilities": apply_head(classifier, val), "seconds": seconds}
         if name == BEGUN_FROM:
-            soften(Classifier, train, fine_tune.COMMON["label_smoothing"])
-            found["begun_kernel"], found["begun_bias"] = Classifier.head.get_weights()
+            soften(classifier, train, fine_tune.COMMON["label_smoothing"])
+            found["begun_kernel"], found["begun_bias"] = classifier.head.get_weights()
         return found
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+from kernelkit.errors import KernelkitError
 
 BACKBONE, SIZE, CLASSES = "SmallNet", 96, 104
 BATCH = 256  # over all replicas: 32 for each of eight, as 02_train has it
+TIMEOUT = 900  # seconds of a measurement; an idle machine takes a tenth of it
 STEPS, EPOCHS = 4, 3  # an epoch's steps, and the epochs of each number of steps a call
 
 
@@ -26,7 +32,6 @@ class Runtime:
 
 def runtimes() -> list[Runtime]:
     """Those of `petals.accelerators.detect`, on CPU devices."""
-    from benchmarks.process import jax_devices
 
     def mirrored(kind: str, count: int) -> dict[str, str]:
         return {"KAGGLE_REHEARSAL": f"{kind}:{count}"}
@@ -53,7 +58,6 @@ def run() -> dict[str, Any]:
     overhead          of eight replicas over one at the same batch, in processors' time, which
                       other work on the machine hardly changes
     """
-    from benchmarks import process
     from petals.data.source import find_source
 
     data = find_source("embedded", SIZE).root
@@ -61,12 +65,47 @@ def run() -> dict[str, Any]:
     for runtime in runtimes():
         with tempfile.TemporaryDirectory() as cache:
             environment = {"PETALS_CACHE": cache, **runtime.environment}
-            row = process.measure("runtimes", environment, data)
+            row = measure("runtimes", environment, data)
         if runtime.alone:
             row["overhead"] = _overhead(row, rows[runtime.alone])
         rows[runtime.name] = row
         print(f"  {runtime.name:24} " + "  ".join(f"{k} {v}" for k, v in row.items()), flush=True)
     return rows
+
+
+def measure(module: str, environment: dict[str, str], *arguments: str) -> dict[str, Any]:
+    """What `python -m benchmarks.<module>` prints as JSON in its last line.
+
+    A runtime is chosen once, before Keras is imported, so each has a process of its own. It gets
+    the present time and these arguments. `environment` is added to this process's environment
+    without the variables that choose a device or a backend.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "XLA_", "JAX_"))}
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{module}", str(time.time()), *arguments],
+            env={**kept, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+    except subprocess.TimeoutExpired:
+        raise KernelkitError(
+            f"benchmarks.{module} {' '.join(arguments)} took over {TIMEOUT} s: is the machine busy?"
+        ) from None
+    if done.returncode:
+        raise KernelkitError(f"benchmarks.{module} {' '.join(arguments)} failed:\n{done.stderr}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def jax_devices(count: int) -> dict[str, str]:
+    """The environment of JAX on so many CPU devices, as a rehearsed TPU session has it."""
+    return {
+        "KAGGLE_REHEARSAL": "tpu",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}",
+        "JAX_PLATFORMS": "cpu",
+    }
 
 
 def _overhead(eight: dict[str, Any], one: dict[str, Any]) -> str:
@@ -77,8 +116,6 @@ def _overhead(eight: dict[str, Any], one: dict[str, Any]) -> str:
 
 
 def _worker(begun: float, data: str) -> dict[str, Any]:
-    import os
-
     from petals.accelerators.detect import detect
 
     rehearsed = os.environ.get("KAGGLE_REHEARSAL", "")

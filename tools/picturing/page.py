@@ -20,10 +20,20 @@ FLAGS = (
     "--disable-sync",
     "--disable-background-networking",
     "--disable-component-update",
-    "--hide-scrollbars",
-    "--virtual-time-budget=5000",
 )
 COLOURS = 200  # of the palette, with which a picture has a third of its size
+
+
+def chromium(folder: str) -> list[str]:
+    """The beginning of a command line for a headless Chromium that keeps its profile in `folder`.
+
+    Raises `KernelkitError` where there is none.
+    """
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = next(filter(None, map(shutil.which, names)), None)
+    if browser is None:
+        raise KernelkitError("no Chromium on this machine: apt-get install chromium")
+    return [browser, *FLAGS, f"--user-data-dir={folder}/browser"]
 
 
 def picture(page: Path, path: Path, width: int, height: int) -> Path:
@@ -31,18 +41,14 @@ def picture(page: Path, path: Path, width: int, height: int) -> Path:
 
     Raises `KernelkitError` where there is no Chromium, or no such page.
     """
-    names = ("chromium", "chromium-browser", "google-chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
-    if browser is None:
-        raise KernelkitError("no Chromium on this machine: apt-get install chromium")
     if not page.is_file():
         raise KernelkitError(f"no page {page}")
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder) / "shot.png"
         command = [
-            browser,
-            *FLAGS,
-            f"--user-data-dir={folder}/browser",
+            *chromium(folder),
+            "--hide-scrollbars",
+            "--virtual-time-budget=5000",
             f"--screenshot={shot}",
             f"--window-size={width},{height}",
             page.resolve().as_uri(),

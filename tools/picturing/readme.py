@@ -28,13 +28,13 @@ def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Pa
         raise KernelkitError(
             f"no recording in {RECORDING}: give the command, as make pictures does"
         )
-    # A path below the repository is shown from there: where a checkout lies is nobody's business.
-    told = RECORDING.read_bytes().decode().replace(f"{Path.cwd()}/", "")
-    lines = terminal.screen(told)
+    # Show paths from the root of the repository: where a checkout lies is private.
+    recording = RECORDING.read_bytes().decode().replace(f"{Path.cwd()}/", "")
+    lines = terminal.screen(recording)
     reports = _REPORT.findall(terminal.without_colours(lines))
     if not reports:
         raise KernelkitError(f"the command in {RECORDING} left no report")
-    _tells_of_no_machine(terminal.without_colours(lines))
+    _check_private(terminal.without_colours(lines))
     into.mkdir(parents=True, exist_ok=True)
     made = [
         terminal.as_svg(lines, title, into / "terminal.svg"),
@@ -47,7 +47,7 @@ def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Pa
     return made
 
 
-def _tells_of_no_machine(text: str) -> None:
+def _check_private(text: str) -> None:
     for private in {str(Path.home()), str(Path.cwd()), Path.home().name}:
         if len(private) > 4 and private in text:
             raise KernelkitError(f"the recording shows {private}, which is of this machine alone")

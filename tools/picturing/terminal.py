@@ -44,15 +44,15 @@ def record(command: Sequence[str]) -> str:
         close_fds=True,
     )
     os.close(follower)
-    told = io.BytesIO()
+    recording = io.BytesIO()
     while part := _read(leader):
-        told.write(part)
+        recording.write(part)
         sys.stdout.buffer.write(part)
         sys.stdout.flush()
     os.close(leader)
     if code := process.wait():
         raise KernelkitError(f"the command ended with exit code {code}")
-    return told.getvalue().decode(errors="replace")
+    return recording.getvalue().decode(errors="replace")
 
 
 def _read(leader: int) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,7 @@ class Bundle:
     commit: Commit
     packages: tuple[str, ...]
     parameters: Mapping[str, Any]
-    texts: tuple[
-        tuple[str, str], ...
-    ]  # every text in the bundle, by file or cell, to look for secrets
+    texts: tuple[tuple[str, str], ...]  # all text in the bundle, by file or cell, to scan it
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # the modules that it needs, and where each is imported first
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
@@ -78,23 +76,22 @@ def build(
     bundled.
     """
     source, name = read_json(notebook), project.name(notebook)
-    cells = [_clean(cell, n) for n, cell in enumerate(source["cells"]) if not _injected(cell)]
-    if parameters:
-        cells = _inject(cells, parameters, name)
-    folders = {package: project.package_folder(package) for package in project.packages}
-    sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
-    files, unnamed = _carried(folders, sources, project.leave_out)
-    near = _beside(notebook, sources, project, files)
-    files += near
-    names = tuple(dict.fromkeys([*folders, *(_top(file) for file in near)]))
+    cells = _cells(source, name, parameters)
+    code = [(place, cell["source"]) for place, cell in cells.items() if cell["cell_type"] == "code"]
+    files, unnamed, paths = _files(notebook, project, [text for _, text in code])
+    modules = [(file.path, file.text) for file in files if file.path.endswith(".py")]
+    broken = [
+        *(imports.broken_cell(place, text) for place, text in code),
+        *(imports.broken(path, text) for path, text in modules),
+    ]
+    names = tuple(dict.fromkeys(file.path.partition("/")[0].removesuffix(".py") for file in files))
     pins, attached = project.wheels, f"*/{project.wheels_name}-*"
     wheels = [bundle_cells.wheels(pins, attached)] if pins else []
     content = _hash(
-        [f"{f.path}\0{f.text}" for f in files] + [json.dumps(c) for c in [*wheels, *cells]]
+        [f"{file.path}\0{file.text}" for file in files]
+        + [json.dumps(cell) for cell in [*wheels, *cells.values()]]
     )
-    beside = (project.beside or notebook).parent
-    places = [notebook, *folders.values(), *(beside / file.path for file in near)]
-    commit = packages.commit_of(project.root, places)
+    commit = packages.commit_of(project.root, [notebook, *paths])
     facts = {
         "notebook": name,
         "packages": list(names),
@@ -104,57 +101,59 @@ def build(
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "session_minutes": session_minutes,
     }
-    carried = [bundle_cells.head(facts), *wheels, *bundle_cells.carry(files)]
-    if files:
-        carried.append(bundle_cells.check(names))
-    for number, cell in enumerate(carried):
-        cell["id"] = f"bundle-{number:03d}"
+    check = [bundle_cells.check(names)] if files else []
+    carried = [bundle_cells.head(facts), *wheels, *bundle_cells.carry(files), *check]
     return Bundle(
-        text=_dump({"cells": [*carried, *cells], **_frame()}),
+        text=_dump(carried, cells.values()),
         content=content,
         commit=commit,
         packages=names,
         parameters=dict(parameters),
-        texts=(
-            *((f.path, f.text) for f in files),
-            *_texts(name, cells),
-            *secret_scan.beside(name, cells),
-        ),
-        imports=imports.needed([*_texts(name, cells, "code"), *_python(files)]),
-        broken=tuple(filter(None, _broken(name, cells, files))),
+        texts=(*((file.path, file.text) for file in files), *secret_scan.texts_of(cells)),
+        imports=imports.needed([*code, *modules]),
+        broken=tuple(filter(None, broken)),
         traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
         unnamed=tuple(unnamed),
     )
 
 
-def _carried(
-    folders: Mapping[str, Path], sources: Sequence[str], leave_out: Sequence[str]
-) -> tuple[list[File], list[str]]:
-    """The files to bundle, and the data files left out because no module names them."""
-    carried, unnamed = [], []
-    for package, folder in folders.items():
-        files = packages.files(folder, leave_out)
-        riding = imports.reached(sources, files, package)
+def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> dict[str, Cell]:
+    """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
+
+    They count as at the desk, without cells that papermill injected before.
+    """
+    own = [cell for cell in source["cells"] if not has_tag(cell, INJECTED_TAG)]
+    cells: dict[str, Cell] = {}
+    for number, cell in enumerate(own):
+        cells[f"{name}[cell {number + 1}]"] = _clean(cell, number)
+        if parameters and takes_parameters(cell):
+            injected = bundle_cells.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
+            cells[f"{name}[parameters]"] = injected | {"id": INJECTED_TAG}
+    if parameters and f"{name}[parameters]" not in cells:
+        raise NotebookError(f"{name} has no cell tagged 'parameters', so it takes none")
+    return cells
+
+
+def _files(
+    notebook: Path, project: Project, sources: Sequence[str]
+) -> tuple[list[File], list[str], list[Path]]:
+    """The files to bundle, the data files that no module names, and where all of them lie."""
+    carried: list[File] = []
+    unnamed: list[str] = []
+    folders = [project.package_folder(package) for package in project.packages]
+    for folder in folders:
+        files = packages.files(folder, project.leave_out)
+        riding = imports.reached(sources, files, folder.name)
         carried += riding
         data = {file.path for file in files if not file.path.endswith((".py", "/py.typed"))}
         unnamed += sorted(data - {file.path for file in riding})
-    return carried, unnamed
-
-
-def _beside(
-    notebook: Path, sources: Sequence[str], project: Project, riding: Sequence[File]
-) -> list[File]:
-    """What the notebook imports of the folder that it lies in, or the modules that ride already."""
-    origin = project.beside or notebook
+    texts = [file.text for file in carried if file.path.endswith(".py")]
     if project.beside:  # the notebook that runs is carried by this one
         cells = read_json(project.beside)["cells"]
         sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
-    texts = [file.text for file in riding if file.path.endswith(".py")]
-    return imports.beside(origin.parent, [*sources, *texts], project.packages)
-
-
-def _top(file: File) -> str:
-    return file.path.partition("/")[0].removesuffix(".py")
+    origin = (project.beside or notebook).parent
+    near = imports.beside(origin, [*sources, *texts], project.packages)
+    return [*carried, *near], unnamed, [*folders, *(origin / file.path for file in near)]
 
 
 def parameters_cell(parameters: Mapping[str, Any]) -> str:
@@ -190,48 +189,17 @@ def _clean(cell: Mapping[str, Any], number: int) -> Cell:
     return clean
 
 
-def _injected(cell: Mapping[str, Any]) -> bool:
-    return has_tag(cell, INJECTED_TAG)
-
-
-def _inject(cells: list[Cell], parameters: Mapping[str, Any], name: str) -> list[Cell]:
-    for place, cell in enumerate(cells):
-        if takes_parameters(cell):
-            injected = bundle_cells.code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
-            injected["id"] = INJECTED_TAG
-            return [*cells[: place + 1], injected, *cells[place + 1 :]]
-    raise NotebookError(f"{name} has no cell tagged 'parameters', so it takes none")
-
-
-def _frame() -> dict[str, Any]:
-    metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}}
-    return {"metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-
-
-def _dump(notebook: Mapping[str, Any]) -> str:
+def _dump(carried: Iterable[Cell], own: Iterable[Cell]) -> str:
+    notebook = {
+        "cells": [
+            *(cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(carried)),
+            *own,
+        ],
+        "metadata": {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _texts(name: str, cells: list[Cell], kind: str = "") -> list[tuple[str, str]]:
-    """Each cell's place and source; cells count as in the notebook at the desk."""
-    own = [cell for cell in cells if not _injected(cell)]
-    places = {id(cell): f"{name}[cell {n}]" for n, cell in enumerate(own, start=1)}
-    return [
-        (places.get(id(cell), f"{name}[parameters]"), cell["source"])
-        for cell in cells
-        if cell["cell_type"].startswith(kind)
-    ]
-
-
-def _broken(name: str, cells: list[Cell], files: list[packages.File]) -> Iterator[str]:
-    for place, source in _texts(name, cells, "code"):
-        yield imports.broken_cell(place, source)
-    for path, source in _python(files):
-        yield imports.broken(path, source)
-
-
-def _python(files: list[packages.File]) -> list[tuple[str, str]]:
-    return [(file.path, file.text) for file in files if file.path.endswith(".py")]
 
 
 def _hash(parts: list[str]) -> str:

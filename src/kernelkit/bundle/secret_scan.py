@@ -93,17 +93,16 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
                     break
 
 
-def beside(name: str, cells: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The tags and decoded attachments of cells, which are sent besides the cells' sources."""
-    texts = []
-    for number, cell in enumerate(cells, start=1):
-        tags = cell["metadata"].get("tags", [])
-        texts.append((f"{name}[cell {number}] tags", "\n".join(map(str, tags))))
+def texts_of(cells: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The sources, tags and decoded attachments of cells by place, each with a name."""
+    texts = [(place, cell["source"]) for place, cell in cells.items()]
+    for place, cell in cells.items():
+        texts.append((f"{place} tags", "\n".join(map(str, cell["metadata"].get("tags", [])))))
         for file, kinds in dict(cell.get("attachments") or {}).items():
             for data in dict(kinds).values():
                 text = data if isinstance(data, str) else json.dumps(data)
-                message = f"{file}\n{text}\n{_decoded(text)}"
-                texts.append((f"{name}[cell {number}] attachment {file}", message))
+                decoded = f"{file}\n{text}\n{_decoded(text)}"
+                texts.append((f"{place} attachment {file}", decoded))
     return texts
 
 

@@ -21,7 +21,7 @@ from kernelkit.pushes.context import PushContext
 from kernelkit.pushes.plan import Plan
 from kernelkit.terminal.events import size_of
 from kernelkit.wheels.find import WheelSet, find_wheels
-from kernelkit.wheels.targets import KagglesPython, ThisPython
+from kernelkit.wheels.targets import kaggles_python, this_python
 
 MISSING = (dataset_state.NONE, *dataset_state.USELESS)
 MINUTES = 60.0  # for Kaggle to make an uploaded dataset usable
@@ -47,7 +47,7 @@ def find(context: PushContext, project: Project) -> WheelSet | None:
     """
     if not project.wheels:
         return None
-    target = ThisPython() if context.events.rehearsal else KagglesPython()
+    target = this_python() if context.events.rehearsal else kaggles_python()
     return find_wheels(project.wheels, target, context.runs)
 
 

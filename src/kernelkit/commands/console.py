@@ -1,4 +1,4 @@
-"""`kernelkit`: one command for each thing that is done with a notebook and Kaggle."""
+"""`kernelkit`: one command for each thing that you do with a notebook and Kaggle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Commands(click.Group):
 
 @click.command(
     cls=Commands,
-    epilog="Exit codes: see `kernelkit push --help`. NO_COLOR=1 leaves out colours.\n\n"
+    epilog="Exit codes: see `kernelkit push --help`. NO_COLOR=1 turns colours off.\n\n"
     'Completion in bash: eval "$(_KERNELKIT_COMPLETE=bash_source kernelkit)"; in zsh and fish '
     "with zsh_source and fish_source.",
 )

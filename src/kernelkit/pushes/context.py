@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO, TypedDict
 
 from kernelkit import files
-from kernelkit.errors import KernelkitError, ParameterError
+from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
@@ -211,8 +211,12 @@ def connect(
     if local is None:
         yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
         return
-    from local_kaggle.catalogue import by_this_python, fill_catalogue
-    from local_kaggle.server import LocalKaggle
+    try:
+        from local_kaggle import LocalKaggle, fill_catalogue
+    except ModuleNotFoundError as error:
+        if error.name != "local_kaggle":
+            raise
+        raise NoLocalKaggleError from None
 
     # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), LocalKaggle(local) as server:
@@ -220,7 +224,7 @@ def connect(
         known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, root)
         if catalogue and not {catalogue, filling} & set(known):
-            fill_catalogue(server.catalogue, by_this_python(catalogue), root, tell)
+            fill_catalogue(server.catalogue, catalogue, root, tell)
             files.write_text(filled, "\n".join([*known, filling]) + "\n")
         with server.attach():  # from here on the environment, HOME too, is the rehearsal's
             connection = open_connection(timing.timeouts, timing.retries)

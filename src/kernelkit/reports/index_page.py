@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.reports import many_runs, naming, trail
-from kernelkit.reports.many_runs import ShownRun
+from kernelkit.reports import naming, trail
+from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.run_folders import history, run_folder
 from kernelkit.shown import Shown
 
@@ -20,23 +21,19 @@ _LEFT_BY_A_RUN = (run_folder.METRICS, *run_folder.EXECUTED)
 
 def is_run(folder: Path) -> bool:
     """Whether the folder holds what a run leaves."""
-    return any((folder / n).is_file() for n in _LEFT_BY_A_RUN)
+    return any((folder / name).is_file() for name in _LEFT_BY_A_RUN)
 
 
 def runs_under(paths: Sequence[Path]) -> list[Path]:
     """The run folders among the paths and up to two levels below them, sorted."""
-    found: set[Path] = set()
+    runs: set[Path] = set()
     for path in paths:
         level = [path]
         for _ in range(DEPTH + 1):
-            found.update(folder for folder in level if is_run(folder))
-            level = [
-                c
-                for folder in level
-                for c in folder.iterdir()
-                if c.is_dir() and not c.name.startswith(".")
-            ]
-    return sorted(found)
+            runs.update(folder for folder in level if is_run(folder))
+            below = (path for folder in level for path in folder.iterdir() if path.is_dir())
+            level = [path for path in below if not path.name.startswith(".")]
+    return sorted(runs)
 
 
 def write(folders: Sequence[Path], page: Path) -> Path:
@@ -46,44 +43,31 @@ def write(folders: Sequence[Path], page: Path) -> Path:
     back to this one. Returns `page`.
     """
     files.write_text(page, render(folders, page.parent, project.shown(page.parent)))
-    sweeps = {sweep for folder in folders if (sweep := trail.sweep_of(folder))}
-    for sweep in sweeps:
-        if (sweep / trail.INDEX).is_file() and sweep / trail.INDEX != page.resolve():
-            back = {trail.ALL_RUNS: trail.address(page, sweep)}
-            trail.link_back(sweep / trail.INDEX, back)
-    for folder in folders:
-        report = run_folder.report_place(folder)
-        if report.is_file():
-            trail.link_back(report, trail.way_back(report.parent, page))
+    for sweep in {sweep for folder in folders if (sweep := trail.sweep_of(folder))}:
+        if sweep / trail.INDEX != page.resolve():
+            trail.link_back(sweep / trail.INDEX, {trail.ALL_RUNS: trail.address(page, sweep)})
+    for report in map(run_folder.report_place, folders):
+        trail.link_back(report, trail.way_back(report.parent, page))
     return page
 
 
 def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
     """The page's HTML; `base` is the folder that links start from."""
-    found = {folder: run_folder.metrics(folder) for folder in folders}
-    given = {folder: run_folder.part(found[folder] or {}, "parameters") for folder in folders}
-    differ = naming.varying([values for values in given.values() if values])
+    metrics = {folder: run_folder.metrics(folder) for folder in folders}
+    given = {folder: run_folder.part(metrics[folder] or {}, "parameters") for folder in folders}
     names = _names(given, shown)
+    columns = dict.fromkeys([*shown.parameters, *naming.varying([*filter(None, given.values())])])
     runs, curve = [], ""
     for folder in folders:
-        column, values = history.curve(folder, (*history.of_score(shown.score), *history.LEARNT))
+        run = _run(folder, base, metrics[folder], names[folder])
+        values = {name: given[folder][name] for name in columns if name in given[folder]}
+        column, points = history.curve(folder, (*history.of_score(shown.score), *history.LEARNT))
         curve = curve or column
-        kept = {
-            name: given[folder][name]
-            for name in (*shown.parameters, *differ)
-            if name in given[folder]
-        }
-        runs.append(_run(folder, base, found[folder], kept, names[folder], values))
-    counts = Counter(run.group for run in runs if run.group)
-    pages = {run.group: run.sweep for run in runs if run.group}
-    return many_runs.render(
-        "Runs",
-        runs,
-        shown,
-        columns=shown.parameters,
-        curve=curve,
-        sweeps=[{"name": name, "href": pages[name], "count": n} for name, n in counts.items()],
-    )
+        runs.append(replace(run, parameters=values, curve=points))
+    counts = Counter((run.group, run.sweep) for run in runs if run.group)
+    sweeps = [{"name": name, "href": page, "count": n} for (name, page), n in counts.items()]
+    page = RunsPage("Runs", runs, shown, columns=shown.parameters, curve=curve, sweeps=sweeps)
+    return page.html()
 
 
 def _names(given: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, tuple[str, str]]:
@@ -102,66 +86,45 @@ def _names(given: Mapping[Path, Mapping[str, Any]], shown: Shown) -> dict[Path, 
         order = sorted(differ, key=lambda name: name not in shown.parameters)
         for folder in folders:
             own = folder.resolve().name
-            known = {name: given[folder][name] for name in order if name in given[folder]}
-            names[folder] = _name(own, planned.get(own) or known, sweep is not None)
+            names[folder] = own, own
+            if sweep or naming.is_made_up(own):
+                values = planned.get(own) or {
+                    n: given[folder][n] for n in order if n in given[folder]
+                }
+                setting = {name: value for name, value in values.items() if name != naming.SEED}
+                most = 0 if sweep else MOST_NAMED
+                names[folder] = (
+                    naming.setting_text(values, most) or own,
+                    naming.setting_text(setting, most) or own,
+                )
     return names
 
 
-def _name(folder: str, values: Mapping[str, Any], in_sweep: bool) -> tuple[str, str]:
-    most = 0 if in_sweep else MOST_NAMED
-    setting = {name: value for name, value in values.items() if name != naming.SEED}
-    if in_sweep or naming.is_made_up(folder):
-        return (
-            naming.setting_text(values, most) or folder,
-            naming.setting_text(setting, most) or folder,
-        )
-    return folder, folder
-
-
 def _run(
-    folder: Path,
-    base: Path,
-    found: Mapping[str, Any] | None,
-    parameters: Mapping[str, Any],
-    names: tuple[str, str],
-    curve: Sequence[float],
+    folder: Path, base: Path, metrics: Mapping[str, Any] | None, names: tuple[str, str]
 ) -> ShownRun:
-    metrics = found or {}
-    report, sweep = run_folder.report_place(folder), trail.sweep_of(folder)
+    note = ""
+    if metrics is None:
+        damaged = (folder / run_folder.METRICS).is_file()
+        note = "metrics.json cannot be read" if damaged else "did not reach its end"
+    metrics = metrics or {}
+    sweep = trail.sweep_of(folder)
     where = trail.address(folder, base)
+    left = [folder / name for name in _LEFT_BY_A_RUN if (folder / name).is_file()]
+    images = run_folder.part(metrics, "data").get("val")
+    source = run_folder.data_name(metrics)
     return ShownRun(
         id=where,
         name=names[0],
         setting=names[1],
-        parameters=parameters,
+        parameters={},
         metrics=run_folder.numbers(metrics),
-        when=_ended(folder, metrics),
-        note="" if found is not None else _without(folder),
-        report=trail.address(report, base) if report.is_file() else "",
+        when=run_folder.ended(metrics, max((file.stat().st_mtime for file in left), default=0.0)),
+        note=note,
+        report=trail.link(run_folder.report_place(folder), base),
         folder=folder.resolve().name if where == "." else where,
         group=sweep.name if sweep else "",
-        sweep=trail.address(sweep / trail.INDEX, base)
-        if sweep and (sweep / trail.INDEX).is_file()
-        else "",
+        sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
-        data=_data(metrics),
-        curve=curve,
+        data=f"{source} ({images:,} val)" if isinstance(images, int) else source,
     )
-
-
-def _ended(folder: Path, metrics: Mapping[str, Any]) -> float:
-    """When the run ended, as it says itself; else when its last file was written."""
-    files_of_run = [path for path in folder.iterdir() if path.name in _LEFT_BY_A_RUN]
-    written = max((path.stat().st_mtime for path in files_of_run), default=0.0)
-    return run_folder.ended(metrics, written)
-
-
-def _without(folder: Path) -> str:
-    there = (folder / run_folder.METRICS).is_file()
-    return "metrics.json cannot be read" if there else "did not reach its end"
-
-
-def _data(metrics: Mapping[str, Any]) -> str:
-    images = run_folder.part(metrics, "data").get("val")
-    source = run_folder.data_name(metrics)
-    return f"{source} ({images:,} val)" if isinstance(images, int) else source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -39,60 +38,57 @@ class ShownRun:
     sweep: str = ""
     device: str = ""
     data: str = ""
-    curve: Sequence[float] = field(default=())
+    curve: Sequence[float] = ()
 
 
-def render(
-    title: str,
-    runs: Sequence[ShownRun],
-    shown: Shown,
-    *,
-    columns: Sequence[str],
-    axes: Sequence[str] = (),
-    minimize: bool = False,
-    base: Mapping[str, Any] | None = None,
-    defaults: Mapping[str, Any] | None = None,
-    sweeps: Sequence[Mapping[str, Any]] = (),
-    curve: str = "",
-    back: Mapping[str, str] | None = None,
-) -> str:
-    """The page's HTML.
+@dataclass(frozen=True)
+class RunsPage:
+    """A page over runs.
 
-    `columns`: parameters with a column each. With `axes`, the parameters of a sweep that vary, the
-    page is a sweep's: `base` is what all its runs were given, `defaults` the rest. `sweeps`:
-    {"name", "href", "count"} of the sweeps whose runs are among these. `curve`: the column of the
-    history that the runs' curves are of.
+    columns   parameters with a column each
+    axes      the parameters of a sweep that vary
+    base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
+    sweeps    {"name", "href", "count"} of the sweeps whose runs are among these
+    curve     the column of the history that the runs' curves are of
     """
-    measures = [n for n in list(shown.measures)[:COLUMNS] if n not in (shown.score, "seconds")]
-    data = {
-        "sweep": base is not None,
-        "score": shown.score,
-        "labels": {name: text for name, text in shown.measures.items() if name},
-        "measures": measures,
-        "minimize": minimize,
-        "columns": list(columns),
-        "axes": [name for name in axes if name != naming.SEED],
-        "base": dict(base or {}),
-        "defaults": dict(defaults or {}),
-        "sweeps": list(sweeps),
-        "curve": _of_curve(curve, shown),
-        "runs": [_compact(run) for run in runs],
-    }
-    example = f"{columns[0]}=… " if columns else ""
-    shell_text = shell.source("runs.html")
-    body = shell_text.replace("{{title}}", html.escape(title)).replace(
-        "{{hint}}", html.escape(f"Filter: {example}score>0.9 any words")
-    )
-    return shell.page(title, body, SCRIPTS, data, back)
 
+    title: str
+    runs: Sequence[ShownRun]
+    shown: Shown
+    columns: Sequence[str]
+    axes: Sequence[str] = ()
+    minimize: bool = False
+    base: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    sweeps: Sequence[Mapping[str, Any]] = ()
+    curve: str = ""
 
-def _of_curve(column: str, shown: Shown) -> str:
-    name = column.removeprefix(history.VALIDATED)
-    label = shown.measures.get(name, name.replace("_", " "))
-    return f"{label} on validation" if name != column else label
+    def html(self, back: Mapping[str, str] | None = None) -> str:
+        """The page; `back`: {name: address} of the pages above it."""
+        shown = self.shown
+        first = list(shown.measures)[:COLUMNS]
+        data = {
+            "sweep": self.base is not None,
+            "score": shown.score,
+            "labels": {name: text for name, text in shown.measures.items() if name},
+            "measures": [name for name in first if name not in (shown.score, "seconds")],
+            "minimize": self.minimize,
+            "columns": list(self.columns),
+            "axes": [name for name in self.axes if name != naming.SEED],
+            "base": dict(self.base or {}),
+            "defaults": dict(self.defaults),
+            "sweeps": list(self.sweeps),
+            "curve": self._curve_label(),
+            "runs": [
+                asdict(run) | {"curve": [round(value, 5) for value in run.curve]}
+                for run in self.runs
+            ],
+        }
+        example = f"{self.columns[0]}=… " if self.columns else ""
+        body = shell.rendered("runs.html.j2", title=self.title, example=example)
+        return shell.page(self.title, body, SCRIPTS, data, back)
 
-
-def _compact(run: ShownRun) -> dict[str, Any]:
-    values = asdict(run)
-    values["curve"] = [round(value, 5) for value in run.curve]
-    return values
+    def _curve_label(self) -> str:
+        name = self.curve.removeprefix(history.VALIDATED)
+        label = self.shown.measures.get(name, name.replace("_", " "))
+        return f"{label} on validation" if name != self.curve else label

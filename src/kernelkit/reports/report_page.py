@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,10 +19,9 @@ from kernelkit.run_folders import history, kit_folder, run_folder
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
-TEMPLATE, SCRIPT = "report.html.j2", "report.js"
+SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
 MOST_NAMED = 6  # parameters in a run's name
-LOGS = {"log": "log.txt", "error": "error.txt"}  # beside a run's files
 
 
 def write_report(
@@ -61,28 +61,24 @@ def render(
     `folder`: the run's; `ended`: seconds since 1970. Nothing that the notebook, its outputs or
     the run's files bring runs in the page, or loads anything from elsewhere.
     """
-    from jinja2 import Environment, FileSystemLoader
-
-    columns = history.read(folder) if folder else {}
-    found = [sections.filled(one, folder) for one in shown.sections] if folder else []
-    parts = [part for part in found if part]
+    curves = _curves(history.read(folder), shown) if folder else []
+    parts = [part for s in shown.sections if (part := sections.filled(s, folder))] if folder else []
     matrices = [part for part in parts if part["kind"] == "matrix"]
     for number, part in enumerate(matrices):
         part["matrix_at"] = number
-    curves = _curves(columns, shown)
     values = notebook_html.parameters_of(notebook)
-    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
-    changed = naming.changed(values, defaults)
+    changed = naming.changed(values, notebook_html.declared(notebook, PARAMETERS_TAG))
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = _name(folder, changed, shown) or title or "Report"
-    template = Environment(loader=FileSystemLoader(shell.PAGES), autoescape=True)
-    body = template.get_template(TEMPLATE).render(
+    device = run_folder.device_name(metrics)
+    body = shell.rendered(
+        "report.html.j2",
         name=name,
-        kicker=" · ".join(text for text in (title, _folder(folder)) if text and text != name),
-        facts=list(filter(None, (_date(ended), _data(metrics), run_folder.device_name(metrics)))),
+        kicker=[text for text in (title, _folder(folder)) if text and text != name],
+        facts=[text for text in (_date(ended), _data(metrics), device) if text],
         failure=failure,
-        logs=_logs(folder) if failure else [],
-        cards=_cards(metrics, shown),
+        logs=_logs(folder) if failure and folder else [],
+        cards=[*_cards(metrics, shown), *([("device", device)] if device else [])],
         curves=curves,
         everything=bool(values or metrics),
         changed=_texts(changed),
@@ -121,15 +117,13 @@ def _data(metrics: Mapping[str, Any]) -> str:
         for name, value in run_folder.part(metrics, "data").items()
         if isinstance(value, int) and name != "image_size"
     ]
-    return ": ".join(text for text in (run_folder.data_name(metrics), ", ".join(counts)) if text)
+    return ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
-    numbers = shown.texts(metrics)
-    first = dict.fromkeys([shown.score, *numbers])
-    cards = [numbers[n] for n in first if n in numbers][:CARDS]
-    machine = run_folder.device_name(metrics)
-    return [*cards, ("device", machine)] if machine else cards
+    texts = shown.texts(metrics)
+    names = dict.fromkeys([shown.score, *texts])
+    return [texts[name] for name in names if name in texts][:CARDS]
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
@@ -137,24 +131,18 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
     names = [n.removeprefix(history.VALIDATED) for n in columns if n.startswith(history.VALIDATED)]
     phases = [{"at": at, "label": name} for at, name in history.phases(columns)]
     charts = []
-    for name in sorted(names, key=lambda one: one != shown.score):
+    for name in sorted(names, key=lambda name: name != shown.score):
         label = shown.measures.get(name, name.replace("_", " "))
         training = history.numbers(columns.get(name, []))
         validation = history.numbers(columns[history.VALIDATED + name])
-        if not any(value == value for value in validation):
-            continue
         series = [{"label": "validation", "values": validation}]
         series += [{"label": "training", "values": training}] if training else []
-        best = "lowest" if "loss" in name else "highest"
-        title = _finding(label, validation, best)
-        charts.append({"label": title, "series": series, "phases": phases})
+        if finite := [value for value in validation if not math.isnan(value)]:
+            word, best = ("lowest", min(finite)) if "loss" in name else ("highest", max(finite))
+            epoch = validation.index(best) + 1
+            title = f"{label[:1].upper()}{label[1:]}: {word} {best:.4f}, epoch {epoch}"
+            charts.append({"label": title, "series": series, "phases": phases})
     return charts
-
-
-def _finding(label: str, values: list[float], best: str) -> str:
-    known = [value for value in values if value == value]
-    chosen = min(known) if best == "lowest" else max(known)
-    return f"{label[:1].upper()}{label[1:]}: {best} {chosen:.4f}, epoch {values.index(chosen) + 1}"
 
 
 def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -163,18 +151,20 @@ def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
     device, versions, git = (run_folder.part(metrics, n) for n in ("device", "versions", "git"))
-    rows = list(shown.texts(metrics).values())
-    tables = [("Measures", rows), ("Machine", _texts(device)), ("Versions", _texts(versions))]
-    if git.get("sha"):
-        sha = str(git["sha"])[:12] + (" with changes" if git.get("dirty") else "")
-        tables[-1][1].append(("git", sha))
-    return [table for table in tables if table[1]]
+    commit = str(git.get("sha", ""))[:12] + (" with changes" if git.get("dirty") else "")
+    tables = {
+        "Measures": list(shown.texts(metrics).values()),
+        "Machine": _texts(device),
+        "Versions": _texts({**versions, "git": commit} if git.get("sha") else versions),
+    }
+    return [(caption, rows) for caption, rows in tables.items() if rows]
 
 
-def _logs(folder: Path | None) -> list[tuple[str, str]]:
+def _logs(folder: Path) -> list[tuple[str, str]]:
     """(text, address) of what a failed run left to read."""
-    if folder is None:
-        return []
-    kept = {"the session's log": kit_folder.path(folder, kit_folder.LOG_TEXT)}
-    kept |= {f"its {name}": folder / file for name, file in LOGS.items()}
-    return [(text, trail.address(path, folder)) for text, path in kept.items() if path.is_file()]
+    files = {
+        "the session's log": kit_folder.path(folder, kit_folder.LOG_TEXT),
+        "its log": folder / "log.txt",
+        "its error": folder / "error.txt",
+    }
+    return [(text, link) for text, file in files.items() if (link := trail.link(file, folder))]

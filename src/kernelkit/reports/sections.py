@@ -38,16 +38,9 @@ def filled(section: Section, folder: Path) -> Content | None:
         content = _READ[section.kind](path)
     except (OSError, ValueError, TypeError, KeyError, IndexError, csv.Error, RecursionError):
         return None
-    if not content:
-        return None
     anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
-    return {
-        "kind": section.kind,
-        "title": section.title,
-        "caption": section.caption,
-        "anchor": f"part-{anchor}",
-        **content,
-    }
+    texts = {"kind": section.kind, "title": section.title, "caption": section.caption}
+    return {**texts, "anchor": f"part-{anchor}", **content} if content else None
 
 
 def _figure(path: Path) -> Content:
@@ -59,18 +52,13 @@ def _table(path: Path) -> Content:
     records = _records(path)
     columns = list(dict.fromkeys(name for record in records for name in record))
     texts = {name: _written_alike([record.get(name) for record in records]) for name in columns}
-    rows = [
-        [_cell(record.get(name), texts[name][n]) for name in columns]
-        for n, record in enumerate(records[:MOST_ROWS])
-    ]
-    for row in rows:
-        words = ", ".join(
-            f"{name} {cell['text']}"
-            for name, cell in zip(columns, row, strict=True)
-            if cell["text"]
-        )
+    rows = []
+    for number, record in enumerate(records[:MOST_ROWS]):
+        row = [_cell(record.get(name), texts[name][number]) for name in columns]
+        words = _words({n: cell["text"] for n, cell in zip(columns, row, strict=True)})
         for name, cell in zip(columns, row, strict=True):
             cell["alt"] = f"{name}: {words}" if words else name
+        rows.append(row)
     pictures = any(cell["picture"] for row in rows for cell in row)
     return {"columns": columns, "rows": rows, "pictures": pictures} if rows else {}
 
@@ -80,50 +68,51 @@ def _photos(path: Path) -> Content:
     for record in _records(path)[:MOST_PHOTOS]:
         cells = {name: _cell(value) for name, value in record.items()}
         picture = next((cell["picture"] for cell in cells.values() if cell["picture"]), "")
-        said = {name: cell["text"] for name, cell in cells.items() if cell["text"]}
+        texts = {name: cell["text"] for name, cell in cells.items() if cell["text"]}
         if picture:
-            alt = ", ".join(f"{name} {text}" for name, text in said.items())
-            photos.append({"picture": picture, "said": said, "alt": alt})
+            photos.append({"picture": picture, "texts": texts, "alt": _words(texts)})
     return {"photos": photos} if photos else {}
+
+
+def _words(texts: Mapping[str, str]) -> str:
+    """The texts of a row, for who cannot see its picture."""
+    return ", ".join(f"{name} {text}" for name, text in texts.items() if text)
 
 
 def _bars(path: Path) -> Content:
     with path.open(encoding="utf-8", newline="") as lines:
-        header, *rows = list(csv.reader(lines))
-    name, measure, *others = header
-    values = sorted((float(row[1]), row[0], row[2:]) for row in rows)
-    if not values or not all(math.isfinite(value) for value, _, _ in values):
+        columns, *rows = list(csv.reader(lines))
+    rows.sort(key=lambda row: (float(row[1]), row))
+    values = [float(row[1]) for row in rows]
+    if not values or not all(map(math.isfinite, values)):
         return {}
-    mean, longest = sum(v for v, _, _ in values) / len(values), max(1.0, values[-1][0])
-    # Of every further column the numbers are written alike, with three digits after the point.
-    further = [
+    mean, longest = sum(values) / len(values), max(1.0, values[-1])
+    # The numbers of every further column are written alike, with three digits after the point.
+    others = [
         _written_alike([_number(cell) for cell in column], 3)
-        for column in zip(*(more for _, _, more in values), strict=True)
+        for column in list(zip(*rows, strict=True))[2:]
     ]
-    bars: list[Content] = [
+    bars = [
         {
-            "name": label,
+            "name": rows[n][0],
             "text": f"{value:.3f}",
             "width": round(100 * max(value, 0) / longest, 1),
             "below": value < mean,
-            "others": [safe_text.plain(column[n]) for column in further],
+            "others": [safe_text.plain(column[n]) for column in others],
         }
-        for n, (value, label, _) in enumerate(values[:MOST_ROWS])
+        for n, value in enumerate(values[:MOST_ROWS])
     ]
-    below = sum(value < mean for value, _, _ in values)
-    least, most = values[0][0], values[-1][0]
-    worst, best = ([label for value, label, _ in values if value == end] for end in (least, most))
+    worst, best = (
+        _few([row[0] for row, value in zip(rows, values, strict=True) if value == end])
+        for end in (values[0], values[-1])
+    )
+    below = sum(value < mean for value in values)
     finding = (
-        f"Lowest: {least:.3f} ({_few(worst)}). Highest: {most:.3f} ({_few(best)}). "
+        f"Lowest: {values[0]:.3f} ({worst}). Highest: {values[-1]:.3f} ({best}). "
         f"Mean: {mean:.3f}, with {below} of {len(values)} below it."
     )
-    return {
-        "columns": [name, measure, *others],
-        "bars": bars[:FIRST_ROWS],
-        "rest": bars[FIRST_ROWS:],
-        "mean": f"{mean:.3f}",
-        "finding": finding,
-    }
+    bars_of_page = {"bars": bars[:FIRST_ROWS], "rest": bars[FIRST_ROWS:]}
+    return {"columns": columns, **bars_of_page, "mean": f"{mean:.3f}", "finding": finding}
 
 
 def _matrix(path: Path) -> Content:
@@ -133,15 +122,14 @@ def _matrix(path: Path) -> Content:
     square = all(len(row) == len(names) for row in counts) and len(counts) == len(names)
     if not square or not 2 <= len(names) <= MOST_CLASSES:
         return {}
-    total = sum(map(sum, counts))
-    right = sum(counts[i][i] for i in range(len(names)))
-    times, i, j = max(
-        (counts[i][j], -i, -j) for i in range(len(names)) for j in range(len(names)) if i != j
-    )
+    cells = {(i, j): count for i, row in enumerate(counts) for j, count in enumerate(row)}
+    total = sum(cells.values())
+    right = sum(count for (i, j), count in cells.items() if i == j)
     finding = f"{right:,} of {total:,} are right ({100 * right / max(total, 1):.1f} %)."
-    if times:
+    i, j = max((cell for cell in cells if cell[0] != cell[1]), key=cells.__getitem__)
+    if times := cells[i, j]:
         often = f"{times} times" if times > 1 else "once"
-        finding += f" The commonest mistake: {names[-i]} is taken for {names[-j]}, {often}."
+        finding += f" The commonest mistake: {names[i]} is taken for {names[j]}, {often}."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
 
@@ -159,8 +147,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() == ".csv":
         with path.open(encoding="utf-8", newline="") as lines:
             return [{k: _number(v) for k, v in row.items() if k} for row in csv.DictReader(lines)]
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return [dict(record) for record in found]
+    return [dict(record) for record in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def _number(text: object) -> object:
@@ -172,25 +159,28 @@ def _number(text: object) -> object:
     return text
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: object, text: str | None = None) -> Content:
     """A value as a page shows it: its picture, or its text and whether that is a number."""
     if isinstance(value, str) and _PICTURE.fullmatch(value):
         return {"picture": value, "text": "", "number": False}
     text = safe_text.plain(written(value) if text is None else text)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return {"picture": "", "text": text, "number": number or _PERCENT.fullmatch(text) is not None}
+    number = _is_number(value) or _PERCENT.fullmatch(text) is not None
+    return {"picture": "", "text": text, "number": number}
 
 
-def _written_alike(values: Sequence[object], most: int = 4) -> list[str]:
+def _written_alike(values: Sequence[Any], most: int = 4) -> list[str]:
     """A column's values as text; where one is a fraction, all have its digits after the point."""
-    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    if not any(isinstance(number, float) and math.isfinite(number) for number in numbers):
+    finite = [abs(value) for value in values if _is_number(value) and math.isfinite(value)]
+    if not any(isinstance(value, float) for value in finite):
         return [written(value) for value in values]
-    largest = max(abs(number) for number in numbers if math.isfinite(number))
-    digits = most if largest <= 1 else max(0, most - len(str(int(largest))))
+    digits = most if max(finite) <= 1 else max(0, most - len(str(int(max(finite)))))
 
-    def text(value: object) -> str:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+    def text(value: Any) -> str:
+        if not _is_number(value):
             return written(value)
         too_small = 0 < abs(value) < 0.5 * 10**-digits
         return f"{value:.1g}" if too_small else f"{value:,.{digits}f}"
@@ -211,6 +201,4 @@ def written(value: object) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

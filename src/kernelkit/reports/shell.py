@@ -10,14 +10,14 @@ import base64
 import hashlib
 import html
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 PAGES = Path(__file__).parent
-STYLE, CHART = "style.css", "chart.js"
-_TRAIL = '<nav class="trail" aria-label="Way back">'
-_END = "</nav>"
+CHART = "chart.js"
+_TRAIL, _END = '<header><nav class="trail" aria-label="Way back">', "</nav></header>"
 
 
 def page(
@@ -35,33 +35,26 @@ def page(
     sources = [source(name) for name in scripts]
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        f"form-action 'none'; script-src {' '.join(map(_hash, sources)) or _NO_SCRIPT}"
+        "form-action 'none'; script-src " + (" ".join(map(_hash, sources)) or "'none'")
     )
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<link rel="icon" href="data:,">',
-            f"<title>{html.escape(title)}</title>",
-            f"<style>\n{source(STYLE)}</style>",
-            "</head>",
-            "<body>",
-            _trail(back or {}),
-            body,
-            f'<script type="application/json" id="data">{as_json(data)}</script>',
-            *(f"<script>{text}</script>" for text in sources),
-            "</body>",
-            "</html>",
-            "",
-        ]
+    return rendered(
+        "page.html.j2",
+        title=title,
+        policy=policy,
+        style=source("style.css"),
+        trail=_trail(back or {}),
+        body=body,
+        data=as_json(data),
+        scripts=sources,
     )
 
 
-_NO_SCRIPT = "'none'"
+def rendered(template: str, **values: object) -> str:
+    """A template of this folder with these values, which are text unless it says otherwise."""
+    from jinja2 import Environment, FileSystemLoader
+
+    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True)
+    return environment.get_template(template).render(values)
 
 
 def source(name: str) -> str:
@@ -84,9 +77,7 @@ def _finite(value: object) -> object:
         return {name: _finite(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(inner) for inner in value]
-    if isinstance(value, float) and value - value != 0:
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _trail(back: Mapping[str, str]) -> str:
@@ -94,11 +85,10 @@ def _trail(back: Mapping[str, str]) -> str:
         f'<a href="{html.escape(address)}">← {html.escape(name)}</a>'
         for name, address in back.items()
     )
-    return f"<header>{_TRAIL}{links}{_END}</header>"
+    return f"{_TRAIL}{links}{_END}"
 
 
 def with_way_back(text: str, back: Mapping[str, str]) -> str:
     """A page's HTML with these links in place of the ones it has; other texts as they are."""
-    begin, found, rest = text.partition(f"<header>{_TRAIL}")
-    end = rest.partition(f"{_END}</header>")[2]
-    return f"{begin}{_trail(back)}{end}" if found else text
+    begin, trail, rest = text.partition(_TRAIL)
+    return f"{begin}{_trail(back)}{rest.partition(_END)[2]}" if trail else text

@@ -14,7 +14,7 @@ from kernelkit.reports import shell
 
 INDEX, SWEEP, RESULTS = "index.html", "sweep.json", "results.json"
 ALL_RUNS = "all runs"
-_HEAD = 200_000  # bytes of a page, in which its links back stand
+_HEAD = 200_000  # characters of a page, in which its links back stand
 
 
 def sweep_of(folder: Path) -> Path | None:
@@ -48,12 +48,18 @@ def address(page: Path, folder: Path) -> str:
     return quote(os.path.relpath(page.resolve(), folder.resolve()).replace(os.sep, "/"))
 
 
+def link(file: Path, folder: Path) -> str:
+    """The `address` of a file that may not be there, then ""."""
+    return address(file, folder) if file.is_file() else ""
+
+
 def link_back(page: Path, back: Mapping[str, str]) -> None:
-    """Put these links into a page that is there; its time stays, as it is no newer for them."""
+    """Put these links into a page, if it is there; its time stays, as it is no newer for them."""
+    if not page.is_file():
+        return
     with page.open(encoding="utf-8", errors="replace") as file:
         head = file.read(_HEAD)
-    if shell.with_way_back(head, back) == head:
-        return
-    stat = page.stat()
-    files.write_text(page, shell.with_way_back(page.read_text(encoding="utf-8"), back))
-    os.utime(page, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    if shell.with_way_back(head, back) != head:
+        stat = page.stat()
+        files.write_text(page, shell.with_way_back(page.read_text(encoding="utf-8"), back))
+        os.utime(page, ns=(stat.st_atime_ns, stat.st_mtime_ns))

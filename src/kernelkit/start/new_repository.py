@@ -1,4 +1,8 @@
-"""An empty folder becomes a repository that rehearses, sweeps and pushes."""
+"""An empty folder becomes a repository that rehearses, sweeps and pushes.
+
+Its files are the templates of `every` repository, and those of its `own` notebook or of a `pulled`
+one: each lies in its folder where the file lies in the repository, PACKAGE being the package.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ import keyword
 import re
 import sys
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +21,15 @@ from kernelkit.errors import ParameterError, StorageError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.machines import Machine
 from kernelkit.notebooks import document
 from kernelkit.start.pulled import PulledNotebook, pull
 
+TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
 ADDRESS = re.compile(r"\Ahttps://www\.kaggle\.com/(?:c|competitions)/([^/?#\s]+)[/?#]?\S*\Z")
 COMPETITION = re.compile(r"[a-z0-9][a-z0-9-]*")
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
 MAY_BE_THERE = {".git", ".venv", ".idea", ".vscode"}
-PARAMETERS = "seed = 0  # >= 0: seeds whatever draws at random"
 
 
 def init(
@@ -99,113 +101,63 @@ def _names(folder: Path) -> dict[str, str]:
 
 
 def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
-    machine = machines.named("cpu")
+    import jupytext
+
     facts: dict[str, Any] = {
         **names,
         "competition": competition,
         "pulled": False,
-        "sweep": SWEEP,
+        "notebook": "notebooks/train",
         "notebook_name": "train.py",
-        "machine_words": machine.words,
+        "machine": machines.named("cpu"),
+        "internet": False,
+        "sources": {"competition": [competition]} if competition else {},
     }
-    package = f"src/{names['package']}"
-    texts = _every(facts) | {
-        f"{package}/__init__.py": _rendered("own/package.py", facts),
-        f"{package}/data.py": _rendered("own/data.py", facts),
-        f"{package}/model.py": _rendered("own/model.py", facts),
-        f"tests/test_{names['package']}.py": _rendered("own/test.py", facts),
-        SWEEP: _rendered("own/sweep.yaml", facts),
-    }
+    texts = _rendered("every", facts) | _rendered("own", facts)
     if competition:
-        texts["rehearsal/make_inputs.py"] = _rendered("competition/make_inputs.py", facts)
-    sources = {"competition": [competition]} if competition else {}
-    texts["kernel-metadata.json"] = _metadata(names, "notebooks/train", machine, sources)
-    import jupytext
-
-    notebook = jupytext.reads(_rendered("own/notebook.py", facts), fmt="py:percent")
-    return texts | _pair("notebooks/train", notebook)
+        texts |= _rendered("competition", facts)
+    script = texts.pop("notebooks/train.py")
+    return texts | _pair("notebooks/train", jupytext.reads(script, fmt="py:percent"))
 
 
 def _from_kaggle(names: Mapping[str, str], source: str, pulled: PulledNotebook) -> dict[str, str]:
     swept = pulled.swept_parameter()
     if swept is None:
-        swept = ("seed", 0)
-        seeding = f"from {names['package']} import seeding\n\nseeding.seed_all(seed)"
-        pulled = pulled.beginning_with((PARAMETERS, (document.PARAMETERS_TAG,)), (seeding, ()))
-    values = [0, 1] if swept == ("seed", 0) else [swept[1]]
+        swept, pulled = ("seed", 0), pulled.seeded(names["package"])
     pair = _pair("notebooks/notebook", pulled.notebook)
     facts: dict[str, Any] = {
         **names,
         "competition": None,
         "pulled": True,
         "source": source,
-        "sweep": SWEEP,
-        "machine_words": pulled.machine.words,
-        "has_sources": any(pulled.sources.values()),
-        "swept": swept[0],
-        "swept_values": json.dumps(values),
+        "notebook": "notebooks/notebook",
         "notebook_name": Path(next(iter(pair))).name,
+        "machine": pulled.machine,
+        "internet": pulled.internet,
+        "sources": pulled.sources,
+        "swept": swept[0],
+        "swept_values": json.dumps([0, 1] if swept == ("seed", 0) else [swept[1]]),
     }
-    package = f"src/{names['package']}"
-    return {
-        **_every(facts),
-        f"{package}/__init__.py": _rendered("pulled/package.py", facts),
-        f"{package}/seeding.py": _rendered("pulled/seeding.py", facts),
-        f"tests/test_{names['package']}.py": _rendered("pulled/test.py", facts),
-        SWEEP: _rendered("pulled/sweep.yaml", facts),
-        "kernel-metadata.json": _metadata(
-            names, "notebooks/notebook", pulled.machine, pulled.sources, internet=pulled.internet
-        ),
-        **pair,
-    }
+    return _rendered("every", facts) | _rendered("pulled", facts) | pair
 
 
-def _every(facts: Mapping[str, Any]) -> dict[str, str]:
-    names = {
-        ".gitignore": "gitignore",
-        "pyproject.toml": "pyproject.toml",
-        "README.md": "README.md",
-    }
-    return {path: _rendered(f"every/{name}", facts) for path, name in names.items()}
-
-
-def _rendered(name: str, facts: Mapping[str, Any]) -> str:
+def _rendered(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
+    """{path in the repository: text} of this kind of templates."""
     import jinja2
 
-    file = resources.files("kernelkit.start").joinpath("templates", *f"{name}.j2".split("/"))
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - these are programs and settings, not pages
     )
-    return environment.from_string(file.read_text(encoding="utf-8")).render(facts)
-
-
-def _metadata(
-    names: Mapping[str, str],
-    notebook: str,
-    machine: Machine,
-    sources: Mapping[str, list[str]],
-    *,
-    internet: bool = False,
-) -> str:
-    values: dict[str, Any] = {
-        "id": f"INSERT_USERNAME/{names['slug']}",
-        "title": names["title"],
-        "code_file": f"{notebook}.ipynb",
-        "language": "python",
-        "kernel_type": "notebook",
-        "is_private": True,
-        "enable_gpu": machine.kind == "gpu",
-        "enable_tpu": machine.kind == "tpu",
-        "enable_internet": internet,
-    }
-    if machine.shape and machine.kind != "cpu":
-        values["machine_shape"] = machine.shape
-    for kind in ("dataset", "competition", "kernel", "model"):
-        values[f"{kind}_sources"] = list(sources.get(kind, []))
-    return json.dumps(values | {"keywords": []}, indent=2) + "\n"
+    texts = {}
+    for file in (TEMPLATES / kind).rglob("*.j2"):
+        path = file.relative_to(TEMPLATES / kind).as_posix().removesuffix(".j2")
+        path = path.replace("PACKAGE", facts["package"]).replace("gitignore", ".gitignore")
+        template = environment.from_string(file.read_text(encoding="utf-8"))
+        texts[path] = template.render(facts, sweep=SWEEP)
+    return texts
 
 
 def _pair(place: str, notebook: Any) -> dict[str, str]:

@@ -32,6 +32,7 @@ SOURCE = {
     "competition": re.compile(r"[\w-]+", re.ASCII),
     "model": re.compile(r"[\w.-]+(?:/[\w.-]+){3}/\d+", re.ASCII),
 }
+SEED = "seed = 0  # >= 0: seeds whatever draws at random"
 OUTPUT = "output"  # a parameter that a sweep sets itself
 
 
@@ -61,17 +62,17 @@ class PulledNotebook:
                 return name, value
         return None
 
-    def beginning_with(self, *cells: tuple[str, tuple[str, ...]]) -> PulledNotebook:
-        """The same notebook after code cells (source, tags); its own lose the parameters tag."""
+    def seeded(self, package: str) -> PulledNotebook:
+        """The same notebook after a parameters cell with a seed, which `package` plants."""
         import nbformat
 
+        new = nbformat.v4.new_code_cell
+        seed = new(SEED, metadata={"tags": [document.PARAMETERS_TAG]})
+        planting = new(f"from {package} import seeding\n\nseeding.seed_all(seed)")
         notebook = nbformat.v4.new_notebook(metadata=dict(self.notebook.metadata))
         for cell in self.notebook.cells:
-            cell.metadata.pop("tags", None)
-        for source, tags in cells:
-            metadata = {"tags": list(tags)} if tags else {}
-            notebook.cells.append(nbformat.v4.new_code_cell(source, metadata=metadata))
-        notebook.cells += self.notebook.cells
+            cell.metadata.pop("tags", None)  # it has a parameters cell already
+        notebook.cells = [seed, planting, *self.notebook.cells]
         return replace(self, notebook=document.strip(notebook))
 
 

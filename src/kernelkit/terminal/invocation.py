@@ -14,7 +14,6 @@ import click
 # {command: the tool that is the same, with the option that chooses it}
 TOOLS = {
     "dataset": "push_dataset.py",
-    "local": "local_kaggle.py",
     "push": "push_kernel.py",
     "rehearse": "push_kernel.py --local",
     "report": "report.py",

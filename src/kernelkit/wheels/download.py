@@ -14,7 +14,7 @@ from kernelkit.errors import KernelkitError, NetworkError, PreflightError
 from kernelkit.wheels.targets import WheelTarget
 
 MINUTES = 20.0
-CONNECTIONS = ("--retries", "2", "--timeout", "15")
+CONNECTIONS = ("--retries=2", "--timeout=15")
 _NO_ANSWER = re.compile(
     r"connection broken by|Could not fetch URL \S+: (?!4(?!29)\d\d )|Temporary failure in name|"
     r"HTTP error (?:5\d\d|429)|ReadTimeoutError|IncompleteRead|Connection aborted"
@@ -33,29 +33,13 @@ def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> 
         raise PreflightError(
             "wheels are chosen with pip, and this Python has none: python -m ensurepip"
         )
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "-vv",
-        "--no-input",
-        "--disable-pip-version-check",
-        *CONNECTIONS,
-        "download",
-        "--no-deps",
-        "--progress-bar",
-        "off",
-        *target.flags,
-        "--dest",
-        str(folder),
-        "--",
-        *requirements,
-    ]
-    # Colours would hide the lines that a failure is told by.
+    pip = [sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check"]
+    options = ["--no-deps", "--progress-bar=off", "--only-binary=:all:", f"--dest={folder}"]
+    # Colours would hide the lines that tell why pip failed.
     environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
     try:
         done = subprocess.run(
-            command,
+            [*pip, *CONNECTIONS, "download", *options, *target.flags, "--", *requirements],
             capture_output=True,
             text=True,
             errors="replace",
@@ -72,25 +56,23 @@ def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> 
         raise _failure(requirements, target, done.stdout + done.stderr)
 
 
-def _failure(requirements: Sequence[str], target: WheelTarget, told: str) -> KernelkitError:
-    """The error behind what pip told."""
-    if _NO_ANSWER.search(told):
+def _failure(requirements: Sequence[str], target: WheelTarget, output: str) -> KernelkitError:
+    """The error behind pip's output."""
+    if _NO_ANSWER.search(output):
         return NetworkError(
             f"the package index did not answer when asked for {', '.join(requirements)}: check the "
             "connection and try again"
         )
-    if _REFUSED.search(told):
+    if _REFUSED.search(output):
         return PreflightError(
             "the package index refuses this machine's pip: correct its index-url and credentials"
         )
-    if missing := re.search(r"No matching distribution found for (.+)", told):
-        known = re.search(r"\(from versions: (.+)\)", told)
-        others = known[1] if known and known[1] != "none" else ""
-        newest = f", only of {', '.join(others.split(', ')[-3:])}" if others else ""
+    if missing := re.search(r"No matching distribution found for (.+)", output):
+        versions = re.search(r"\(from versions: (?!none\))(.+)\)", output)
+        newest = f", only of {', '.join(versions[1].split(', ')[-3:])}" if versions else ""
         return PreflightError(
             f"the package index has no wheel of {missing[1].strip()} for {target.words}{newest}: "
             "correct wheels in [tool.kernelkit]"
         )
-    lines = [line for line in told.splitlines() if line.startswith("ERROR: ")]
-    reason = lines[-1].removeprefix("ERROR: ") if lines else "it gave no reason"
-    return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reason)}")
+    reasons = re.findall(r"^ERROR: (.+)", output, re.MULTILINE) or ["it gave no reason"]
+    return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reasons[-1])}")

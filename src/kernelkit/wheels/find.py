@@ -1,7 +1,10 @@
 """The wheels behind a project's `wheels`: pinned packages, and what they require in turn.
 
-What the target holds is left out, and so is all that only it requires. What was found is kept in
-a folder of `runs/.wheels`, so that the same pins are the same wheels at the next push.
+What the target holds is left out, and so is all that only it requires. pip's own resolver cannot do
+that: it knows no image whose packages have no versions, and reads markers for the Python that it
+runs in, whatever `--python-version` says. So pip is asked for single wheels, and their requirements
+are followed here. What was chosen is kept in a folder of `runs/.wheels`, so that the same pins are
+the same wheels at the next push.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,10 +70,9 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
     kept = runs / FOLDER / key
     with files.locked(runs / FOLDER / f"{key}.lock"):
         if not kept.is_dir():
-            kept.parent.mkdir(parents=True, exist_ok=True)
             scratch = Path(tempfile.mkdtemp(dir=kept.parent, prefix=f".{key}-"))
             try:
-                _Search(pins, target, scratch).run()
+                _collect([Requirement(pin) for pin in pins], target, scratch)
                 scratch.chmod(0o755)
                 scratch.rename(kept)
             finally:
@@ -79,79 +81,62 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
     return WheelSet(kept, wheels, target.words)
 
 
-class _Search:
-    """Downloads into a folder until every requirement has its wheel."""
-
-    def __init__(self, pins: Sequence[str], target: WheelTarget, folder: Path) -> None:
-        self._pins = [Requirement(pin) for pin in pins]
-        self._pinned = {canonicalize_name(pin.name) for pin in self._pins}
-        self._target, self._folder = target, folder
-        self._chosen: dict[str, WheelFile] = {}
-        self._held: set[str] = set()  # found out by a wheel's modules, which the target has
-
-    def run(self) -> None:
-        for _ in range(ROUNDS):
-            wanted = self._wanted()
-            asked = [_joined(ones) for name, ones in wanted.items() if not self._suits(name, ones)]
-            if not asked:
-                self._drop(set(self._chosen) - set(wanted))
-                return
-            with tempfile.TemporaryDirectory(dir=self._folder) as scratch:
-                download(asked, self._target, Path(scratch))
-                for path in sorted(Path(scratch).glob("*.whl")):
-                    self._take(path)
-        pins = ", ".join(map(str, self._pins))
-        raise PreflightError(
-            f"the requirements of {pins} do not come to an end: name versions of what they "
-            "require in wheels of [tool.kernelkit] too"
-        )
-
-    def _wanted(self) -> dict[str, list[Requirement]]:
-        """Every package that is to come, with all that is required of it so far."""
-        wanted: dict[str, list[Requirement]] = {}
-        waiting = list(self._pins)
-        seen: set[str] = set()
-        while waiting:
-            requirement = waiting.pop()
-            name = canonicalize_name(requirement.name)
-            if str(requirement) in seen or self._is_held(name, requirement):
-                continue
-            seen.add(str(requirement))
-            wanted.setdefault(name, []).append(requirement)
-            if wheel := self._chosen.get(name):
-                waiting += wheel.needs(requirement.extras, self._target.environment)
-        return wanted
-
-    def _is_held(self, name: str, requirement: Requirement) -> bool:
-        if name in self._chosen:  # for another requirement: its wheel has to serve this one, too
-            return False
-        held = name in self._held or self._target.holds(requirement)
-        return held and (name not in self._pinned or self._target.may_hold_pins)
-
-    def _suits(self, name: str, requirements: Iterable[Requirement]) -> bool:
-        wheel = self._chosen.get(name)
-        return wheel is not None and all(
-            one.specifier.contains(wheel.version, prereleases=True) for one in requirements
-        )
-
-    def _take(self, path: Path) -> None:
-        wheel = read_wheel(path)
-        self._drop({wheel.name} & set(self._chosen))
-        if wheel.name not in self._pinned and self._target.holds_modules(wheel.modules):
-            self._held.add(wheel.name)
+def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:
+    """Download into the folder until every requirement has its wheel, and nothing else has one."""
+    chosen: dict[str, WheelFile] = {}
+    held: set[str] = set()  # packages whose modules turned out to be the target's
+    for _ in range(ROUNDS):
+        wanted = _wanted(pins, target, chosen, held)
+        missing = [wanted[name] for name in wanted if not _suits(chosen.get(name), wanted[name])]
+        if not missing:
+            for name in set(chosen) - set(wanted):
+                chosen[name].path.unlink()
             return
-        place = path.replace(self._folder / path.name)
-        self._chosen[wheel.name] = read_wheel(place)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            download(list(map(str, missing)), target, Path(scratch))
+            for path in Path(scratch).glob("*.whl"):
+                wheel = read_wheel(path)
+                if earlier := chosen.pop(wheel.name, None):
+                    earlier.path.unlink()
+                pinned = any(canonicalize_name(pin.name) == wheel.name for pin in pins)
+                if not pinned and target.holds_modules(wheel.modules):
+                    held.add(wheel.name)
+                else:
+                    chosen[wheel.name] = read_wheel(path.replace(folder / path.name))
+    raise PreflightError(
+        f"the requirements of {', '.join(map(str, pins))} do not come to an end: name versions of "
+        "what they require in wheels of [tool.kernelkit] too"
+    )
 
-    def _drop(self, names: set[str]) -> None:
-        for name in names:
-            self._chosen.pop(name).path.unlink()
+
+def _wanted(
+    pins: Sequence[Requirement],
+    target: WheelTarget,
+    chosen: dict[str, WheelFile],
+    held: set[str],
+) -> dict[str, Requirement]:
+    """Every package that is to come, with all that is required of it so far as one requirement."""
+    pinned = {canonicalize_name(pin.name) for pin in pins}
+    wanted: dict[str, Requirement] = {}
+    waiting = list(pins)
+    seen: set[str] = set()
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        # A package that comes along for one requirement has to serve the others, too.
+        unneeded = name not in chosen and (
+            name in held or target.holds(requirement, name in pinned)
+        )
+        if unneeded or str(requirement) in seen:
+            continue
+        seen.add(str(requirement))
+        whole = wanted.setdefault(name, Requirement(requirement.name))
+        whole.extras |= requirement.extras
+        whole.specifier &= requirement.specifier
+        if wheel := chosen.get(name):
+            waiting += wheel.needs(requirement.extras, target.environment)
+    return wanted
 
 
-def _joined(requirements: list[Requirement]) -> str:
-    """One requirement for pip that asks for all that these ask of one package."""
-    extras = sorted({extra for one in requirements for extra in one.extras})
-    specifier = requirements[0].specifier
-    for one in requirements[1:]:
-        specifier &= one.specifier
-    return f"{requirements[0].name}{'[' + ','.join(extras) + ']' if extras else ''}{specifier}"
+def _suits(wheel: WheelFile | None, requirement: Requirement) -> bool:
+    return wheel is not None and requirement.specifier.contains(wheel.version, prereleases=True)

@@ -6,8 +6,8 @@ import hashlib
 import importlib.metadata
 import platform
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -17,104 +17,87 @@ from kernelkit import machines
 NEWEST_GLIBC = 35  # 2.35: that of Kaggle's images, and wheels built for an older one suit it
 
 
-class WheelTarget(ABC):
-    """A Python on a machine: what pip has to be told of it, and what it holds already."""
+@dataclass(frozen=True)
+class WheelTarget:
+    """A Python on a machine, and the packages that it holds already.
+
+    words         how it is called in messages
+    installed     versions by canonical name, where they are known
+    modules       top-level modules of packages whose versions are not known, in lower case
+    flags         what pip has to be told of it
+    environment   what markers such as `python_version < "3.12"` are read with
+    """
 
     words: str
-    flags: tuple[str, ...] = ("--only-binary=:all:",)
-    environment: dict[str, str]  # what markers such as `python_version < "3.12"` are read with
-    may_hold_pins = False  # whether its own version of a pinned package is known, and may serve
+    installed: Mapping[str, str] = field(default_factory=dict)
+    modules: frozenset[str] = frozenset()
+    flags: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
-    @abstractmethod
-    def holds(self, requirement: Requirement) -> bool:
-        """Whether it needs no wheel of this package."""
+    def holds(self, requirement: Requirement, pinned: bool) -> bool:
+        """Whether it needs no wheel of this package.
 
-    @abstractmethod
+        A `pinned` package must be there in its version, any other may be so in an unknown one.
+        """
+        name = canonicalize_name(requirement.name)
+        if version := self.installed.get(name):
+            return requirement.specifier.contains(version, prereleases=True)
+        return not pinned and name.replace("-", "_") in self.modules
+
     def holds_modules(self, modules: Iterable[str]) -> bool:
         """Whether a wheel with these modules brings nothing new."""
+        public = {module.lower() for module in modules if not module.startswith("_")}
+        return bool(public) and public <= self.modules
 
     @property
-    @abstractmethod
     def key(self) -> str:
         """What the choice of wheels depends on, as a hash."""
+        parts = (sys.version, self.flags, sorted(self.installed.items()), sorted(self.modules))
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-class KagglesPython(WheelTarget):
+def kaggles_python() -> WheelTarget:
     """The Python of Kaggle's images, with what the smallest of them, the TPU's, holds.
 
     What a larger image holds besides is left alone there: pip installs what is missing.
     """
-
-    def __init__(self) -> None:
-        major, minor = machines.PYTHON
-        self.words = f"Kaggle's Python {major}.{minor}"
-        platforms = [f"manylinux_2_{n}_x86_64" for n in range(NEWEST_GLIBC, 4, -1)]
-        platforms += ["manylinux2014_x86_64", "linux_x86_64"]
-        self.flags = (
-            *WheelTarget.flags,
-            "--implementation",
-            "cp",
-            "--python-version",
-            f"{major}.{minor}",
-            "--abi",
-            f"cp{major}{minor}",
-            *(f"--platform={name}" for name in platforms),
-        )
-        self.environment = {
-            "implementation_name": "cpython",
-            "implementation_version": f"{major}.{minor}.0",
-            "os_name": "posix",
-            "platform_machine": "x86_64",
-            "platform_release": "",
-            "platform_python_implementation": "CPython",
-            "platform_system": "Linux",
-            "platform_version": "",
-            "python_full_version": f"{major}.{minor}.0",
-            "python_version": f"{major}.{minor}",
-            "sys_platform": "linux",
-        }
-        self._held = {module.lower() for module in machines.modules("tpu")}
-
-    def holds(self, requirement: Requirement) -> bool:
-        return canonicalize_name(requirement.name).replace("-", "_") in self._held
-
-    def holds_modules(self, modules: Iterable[str]) -> bool:
-        public = {module.lower() for module in modules if not module.startswith("_")}
-        return bool(public) and public <= self._held
-
-    @property
-    def key(self) -> str:
-        return _hash([*self.flags, *sorted(self._held)])
+    version = ".".join(map(str, machines.PYTHON))
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(NEWEST_GLIBC, 4, -1)]
+    options = {
+        "--implementation": "cp",
+        "--python-version": version,
+        "--abi": f"cp{version.replace('.', '')}",
+    }
+    flags = [f"{name}={value}" for name, value in options.items()]
+    flags += [f"--platform={tag}" for tag in (*platforms, "manylinux2014_x86_64", "linux_x86_64")]
+    environment = {
+        "implementation_name": "cpython",
+        "implementation_version": f"{version}.0",
+        "os_name": "posix",
+        "platform_machine": "x86_64",
+        "platform_release": "",
+        "platform_python_implementation": "CPython",
+        "platform_system": "Linux",
+        "platform_version": "",
+        "python_full_version": f"{version}.0",
+        "python_version": version,
+        "sys_platform": "linux",
+    }
+    return WheelTarget(
+        f"Kaggle's Python {version}",
+        modules=frozenset(module.lower() for module in machines.modules("tpu")),
+        flags=tuple(flags),
+        environment=environment,
+    )
 
 
-class ThisPython(WheelTarget):
+def this_python() -> WheelTarget:
     """The Python that rehearsals run in, with all that is installed beside it."""
-
-    may_hold_pins = True
-
-    def __init__(self) -> None:
-        self.words = f"this machine's Python {platform.python_version()}"
-        if sys.version_info[:2] != machines.PYTHON:
-            self.words += f" (a push chooses for {KagglesPython().words})"
-        self.environment = {}
-        self._held = {
-            canonicalize_name(found.name): found.version
-            for found in importlib.metadata.distributions()
-            if found.name
-        }
-
-    def holds(self, requirement: Requirement) -> bool:
-        version = self._held.get(canonicalize_name(requirement.name))
-        return version is not None and requirement.specifier.contains(version, prereleases=True)
-
-    def holds_modules(self, modules: Iterable[str]) -> bool:
-        return False
-
-    @property
-    def key(self) -> str:
-        held = [f"{name}=={version}" for name, version in sorted(self._held.items())]
-        return _hash([sys.version, *self.flags, *held])
-
-
-def _hash(parts: list[str]) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    words = f"this machine's Python {platform.python_version()}"
+    if sys.version_info[:2] != machines.PYTHON:
+        words += f" (a push chooses for {kaggles_python().words})"
+    distributions = importlib.metadata.distributions()
+    return WheelTarget(
+        words,
+        {canonicalize_name(entry.name): entry.version for entry in distributions if entry.name},
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import email.parser
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -30,18 +30,18 @@ class WheelFile:
 
     def needs(self, extras: Iterable[str], environment: Mapping[str, str]) -> list[Requirement]:
         """What it requires with these extras, where markers have the values of `environment`."""
-        found = []
+        needed = []
         for line in self.requires:
             try:
                 requirement = Requirement(line)
-            except InvalidRequirement:  # of old wheels; pip passes over those it cannot read, too
+            except InvalidRequirement:  # of an old wheel, and pip ignores it too
                 continue
-            marker, among = requirement.marker, [*extras, ""]
+            marker, values = requirement.marker, [*extras, ""]
             if marker is None or any(
-                marker.evaluate({**environment, "extra": extra}) for extra in among
+                marker.evaluate({**environment, "extra": extra}) for extra in values
             ):
-                found.append(requirement)
-        return found
+                needed.append(requirement)
+        return needed
 
 
 def read_wheel(path: Path) -> WheelFile:
@@ -49,34 +49,34 @@ def read_wheel(path: Path) -> WheelFile:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            place = next(
-                n for n in names if n.count("/") == 1 and n.endswith(".dist-info/METADATA")
+            (place,) = (
+                name
+                for name in names
+                if name.count("/") == 1 and name.endswith(".dist-info/METADATA")
             )
-            text = archive.read(place).decode("utf-8", "replace")
-    except (OSError, zipfile.BadZipFile, StopIteration):
+            metadata, _ = parse_email(archive.read(place))
+    except (OSError, zipfile.BadZipFile, ValueError):
         raise DataError(f"{path} is not a whole wheel: delete it, and push again") from None
-    facts = email.parser.Parser().parsestr(text, headersonly=True)
     return WheelFile(
         path,
-        canonicalize_name(facts["Name"] or ""),
-        facts["Version"] or "",
-        tuple(facts.get_all("Requires-Dist") or ()),
+        canonicalize_name(metadata.get("name", "")),
+        metadata.get("version", ""),
+        tuple(metadata.get("requires_dist", ())),
         _modules(names),
     )
 
 
 def _modules(names: list[str]) -> frozenset[str]:
-    found = set()
+    modules = set()
     for name in names:
-        parts = name.split("/")
-        top = parts[0]
+        top, _, rest = name.partition("/")
         if top.endswith((".dist-info", ".data")) or top == "__pycache__":
             continue
-        if len(parts) == 1:
+        if not rest:
             if name.endswith((".py", ".so", ".pyd")):
-                found.add(top.partition(".")[0])
+                modules.add(top.partition(".")[0])
         elif f"{top}/__init__.py" in names:
-            found.add(top)
+            modules.add(top)
         else:
-            found.add(f"{top}.{parts[1].partition('.')[0]}")
-    return frozenset(found)
+            modules.add(f"{top}.{rest.partition('/')[0].partition('.')[0]}")
+    return frozenset(modules)

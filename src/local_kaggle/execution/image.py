@@ -1,7 +1,7 @@
 """Kaggle's image, stood in by a bare virtual environment of links.
 
 Everything installed beside this interpreter is linked in, except what would let a kernel see
-the repository: `.pth` files and finders of editable installs, and the project's own packages.
+the desk: `.pth` files and finders of editable installs, this package and what depends on it.
 So a bundle that lacks a module fails here as it would on Kaggle, in subprocesses too.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import json
+import re
 import shutil
 import sys
 import venv
@@ -30,7 +31,7 @@ def build_image(folder: Path) -> Path:
     python = folder / "bin" / "python"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = folder / "lib" / version / "site-packages"
-    hidden = _own_names()
+    hidden = _desk_names()
     for source in (Path(p) for p in sys.path if Path(p).name in SITE_FOLDERS):
         for entry in sorted(source.iterdir()) if source.is_dir() else []:
             link = site / entry.name
@@ -43,17 +44,18 @@ def build_image(folder: Path) -> Path:
     return python
 
 
-@functools.cache  # it reads what every installed distribution lists: a fifth of a second
-def _own_names() -> frozenset[str]:
-    """Packages and metadata folders of the distribution that this very package is part of."""
+@functools.cache  # it reads the metadata of every installed distribution
+def _desk_names() -> frozenset[str]:
+    """What this package and the distributions that depend on it installed, at the top level.
+
+    These are the tools of the desk, which Kaggle's image lacks.
+    """
     own = __name__.partition(".")[0]
-    providers = importlib.metadata.packages_distributions()
-    distributions = set(providers.get(own, []))
-    names = {name for name, by in providers.items() if distributions & set(by)} | {own}
-    for distribution in distributions:
-        found = importlib.metadata.distribution(distribution)
-        metadata = f"{distribution.replace('-', '_')}-{found.version}"
-        names |= {f"{metadata}.dist-info", f"{metadata}.egg-info"}
+    names = {own}
+    for distribution in importlib.metadata.distributions():
+        concerned = [distribution.name, *(distribution.requires or ())]
+        if any(re.split(r"[^\w-]", name)[0].replace("-", "_") == own for name in concerned):
+            names |= {file.parts[0] for file in distribution.files or ()}
     return frozenset(names)
 
 

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kernelkit import processes
-from kernelkit.files import write_text
-from kernelkit.machines import Kind
-from local_kaggle.execution import walls
+from local_kaggle.execution import processes, walls
 from local_kaggle.execution.logs import LogWriter
 from local_kaggle.execution.mounts import MountedSource
-from local_kaggle.execution.orphans import ended_with_this_process
 from local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
+from local_kaggle.limits import Kind
 
 Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
 
@@ -73,7 +70,7 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
             image,
             internet=plan.internet,
         )
-        with ended_with_this_process(box.scratch):
+        with processes.ended_with_this_process(box.scratch):
             process = subprocess.Popen(
                 line,
                 cwd=box.working,
@@ -150,4 +147,5 @@ def _lose_everything(folder: Path) -> None:
 
 def _write_source(plan: SessionPlan, box: Sandbox) -> None:
     name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-    write_text(box.source / name, plan.text)
+    # Half a character, as JSON may hold it, is written as its escape.
+    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelkit.machines import Kind
-from local_kaggle.execution import kaggle_paths, orphans, walls
+from local_kaggle.execution import kaggle_paths, processes, walls
 from local_kaggle.execution.mounts import MountedSource, bound, mount, unmount
+from local_kaggle.limits import Kind
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 
@@ -112,7 +112,7 @@ class Sandbox:
             "PATH": os.pathsep.join([str(image / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
             "HOME": walls.HOME if self.builder else str(self.home),
             "TMPDIR": self.inside("/kaggle/tmp"),
-            orphans.VARIABLE: str(self.scratch),
+            processes.VARIABLE: str(self.scratch),
             "LANG": "C.UTF-8",
             "KAGGLE_KERNEL_RUN_TYPE": "Batch",
             "KERNELKIT_INPUT_ROOT": self.inside("/kaggle/input"),

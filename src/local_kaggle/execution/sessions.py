@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kernelkit.machines import Kind
 from local_kaggle.execution.image import build_image
 from local_kaggle.execution.running import SessionPlan, run
-from local_kaggle.limits import ServerLimits
+from local_kaggle.limits import Kind, ServerLimits
 from local_kaggle.store import Store
 
 ALIVE = ("QUEUED", "RUNNING")

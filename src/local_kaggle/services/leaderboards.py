@@ -8,10 +8,10 @@ import sqlite3
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 from kagglesdk.competitions.types import competition_api_service as types
 
-from kernelkit.files import write_bytes
 from local_kaggle.services import metrics
 from local_kaggle.services.competitions import Competitions
 from local_kaggle.services.scoring import SubmissionError, read_rules
@@ -77,7 +77,11 @@ class Leaderboards:
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr(f"{name}-publicleaderboard-{today}.csv", text.getvalue())
-        write_bytes(leaderboard_file(self._state, name), packed.getvalue())
+        file = leaderboard_file(self._state, name)
+        file.parent.mkdir(exist_ok=True)
+        part = file.with_suffix(f".{uuid4()}")
+        part.write_bytes(packed.getvalue())
+        part.replace(file)
         path = f"/storage/leaderboards/{name}"
         return Redirect(self._state.signer.link(path, self._state.limits.link_seconds))
 

@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from kernelkit.errors import KernelkitError
+from local_kaggle.errors import LocalKaggleError
 
 Value = float | int | str
 Metric = Callable[[Sequence[Value], Sequence[Value]], float]
@@ -20,7 +20,7 @@ Metric = Callable[[Sequence[Value], Sequence[Value]], float]
 LOWEST = sys.float_info.epsilon  # what log_loss takes for zero, as scikit-learn does
 
 
-class MetricError(KernelkitError):
+class MetricError(LocalKaggleError):
     """A metric is unknown, not installed, or not defined for these answers."""
 
 

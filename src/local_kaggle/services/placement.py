@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.machines import MACHINES, RETIRED, TODAY, Kind
+from local_kaggle.limits import RETIRED, SHAPES, Kind
 from local_kaggle.services.wire import Message
 
 PREFIXES = ("datasets/", "code/", "c/", "competitions/", "models/")
 """What `kernels pull -m` writes before a source, and SaveKernel does not take."""
 
-_KINDS: dict[str, Kind] = {machine.shape.lower(): machine.kind for machine in MACHINES}
+_KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
 
 
@@ -40,7 +40,7 @@ def place(request: Message) -> Placement:
 
 
 def _from_switches(request: Message) -> str:
-    return TODAY["tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"]
+    return SHAPES["tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"][0]
 
 
 def _wants_own_image(request: Message) -> bool:

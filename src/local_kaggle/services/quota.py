@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from kagglesdk.kernels.types import kernels_api_service as types
 
-from kernelkit.machines import Kind
+from local_kaggle.limits import Kind
 from local_kaggle.services.wire import Message, Method, fill, moment
 from local_kaggle.state import ServerState
 

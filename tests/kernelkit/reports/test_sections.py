@@ -47,7 +47,7 @@ def test_photos_have_captions_and_alternative_texts(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps([{"photo": PIXEL, "true": "a", "guessed": "b"}]))
     part = sections.filled(Section("Mistakes", "p.json"), tmp_path)
     assert part["photos"] == [
-        {"picture": PIXEL, "said": {"true": "a", "guessed": "b"}, "alt": "true a, guessed b"}
+        {"picture": PIXEL, "texts": {"true": "a", "guessed": "b"}, "alt": "true a, guessed b"}
     ]
 
 

@@ -179,4 +179,4 @@ def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
 def test_help_says_how_to_begin_anew():
     tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
     text = re.sub(r"\s+", " ", CliRunner().invoke(tool, ["--help"]).output)
-    assert "the command goes on in that run's folder. --fresh begins anew" in text
+    assert "the command continues it in its folder; --fresh starts a new run" in text

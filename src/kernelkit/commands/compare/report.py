@@ -1,9 +1,9 @@
-"""Make HTML of executed notebooks and run folders.
+"""Write HTML reports of executed notebooks and run folders.
 
-PATH is an executed notebook, a run folder or the folder of a sweep, which stands for its runs. A
-folder without a run is left out with a line, so that runs/*/ names them all; the exit code is 2
-where no PATH has a run, and where a notebook cannot be read, when all other reports are written.
-With --index one page over all runs is made, and PATH may be a folder of run folders.
+PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs. A
+folder without a run is skipped with a line, so that runs/*/ names all of them. The exit code is 2
+if no PATH has a run, or if a notebook cannot be read; all other reports are still written. With
+--index the command writes one page over all runs, and PATH may be a folder of run folders.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("report", help=__doc__, epilog=options.EXIT_CODES)
+@options.command("report", help=__doc__)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=options.FILE)
-@click.option("--index", is_flag=True, help="A page over all runs in PATH..., with their reports.")
-@click.option("--output", type=options.FILE, help="The page, if there is one only.")
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option(
+    "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
+)
+@click.option("--output", type=options.FILE, help="The page to write, if there is only one.")
 def command(
     paths: tuple[Path, ...], index: bool, output: Path | None, as_json: bool, quiet: bool
 ) -> None:

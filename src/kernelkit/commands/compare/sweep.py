@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command(
+@options.command(
     "sweep",
     epilog="Exit codes: 0 complete, 2 usage or parameters, 6 some runs failed (the others are "
     "done), 12 cannot write, 130 interrupted; with --kaggle also those of a push.",
@@ -23,27 +22,29 @@ from kernelkit.terminal.cli import exits_with_code
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
 )
-@click.option("--workers", type=int, default=0, metavar="N", help="Runs at a time.")
-@click.option("--output", type=options.FILE, metavar="DIR", help="Default the project's runs/NAME.")
-@click.option("--dry-run", is_flag=True, help="Show the runs and how they stand; run nothing.")
-@click.option("--retry-failed", is_flag=True, help="Run again what failed or took too long.")
-@click.option("--force", is_flag=True, help="Run everything again.")
-@click.option("--yes", is_flag=True, help="A grid past 1,000 runs is meant.")
+@click.option("--workers", type=int, default=0, metavar="N", help="How many runs at a time.")
+@click.option(
+    "--output",
+    type=options.FILE,
+    metavar="DIR",
+    help="The sweep's folder; by default the project's runs/NAME.",
+)
+@click.option("--dry-run", is_flag=True, help="Show the runs and their states; run nothing.")
+@click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
+@click.option("--force", is_flag=True, help="Repeat all runs.")
+@click.option("--yes", is_flag=True, help="Allow a grid of more than 1,000 runs.")
 @options.report
-@click.option("--time-limit", type=float, metavar="MINUTES", help="The longest a run may take.")
+@click.option("--time-limit", type=float, metavar="MINUTES", help="Longest time for a run.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
-@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session, and bring all home.")
-@click.option("--local", is_flag=True, help="With --kaggle: rehearse it at the desk.")
+@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and bring everything home.")
+@click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
 @options.metadata
 @options.accelerator
 @options.timeout
-@options.as_json
-@options.quiet
-@exits_with_code
 def command(file: Path, as_json: bool, quiet: bool, **given: object) -> None:
     """Run a sweep: many runs of one notebook, one table, nothing lost.
 
-    The same command goes on where it was stopped. The results are in runs/NAME: index.html,
+    The same command continues where it was stopped. The results are in runs/NAME: index.html,
     results.csv, results.json, and a folder for each run.
     """
     from kernelkit.sweep.command import sweep

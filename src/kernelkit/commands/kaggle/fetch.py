@@ -1,27 +1,24 @@
-"""Bring home what a push left, or some of its files."""
+"""Bring home the files of a push, or some of them."""
 
 from __future__ import annotations
 
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("fetch", epilog=options.EXIT_CODES)
+@options.command("fetch", local=True)
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
-@click.option("--only", metavar="GLOB", multiple=True, help="Files that fit; may be repeated.")
+@click.option(
+    "--only", metavar="GLOB", multiple=True, help="Fetch matching files only; may be repeated."
+)
 @options.output
-@click.option("--summary", type=options.FILE, help="Add the measures to this Markdown file.")
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option("--summary", type=options.FILE, help="Append the measures to this Markdown file.")
 def command(push: str, **given: object) -> None:
-    """Bring home what a push left, or some of its files.
+    """Bring home the files of a push, or some of them.
 
-    The default is the last push. The command does not wait: while the run is alive its exit code is
-    13.
+    The default is the last push. The command does not wait: its exit code is 13 while the run is
+    alive.
     """
     from kernelkit.pushes.existing import fetch_push
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("push", epilog=options.EXIT_CODES)
+@options.command("push", local=True)
 @options.of_a_push
-@click.option("--dry-run", is_flag=True, help="Check everything, show what would go, send nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check everything, show what would be sent, send nothing."
+)
 @click.option("--no-wait", is_flag=True, help="Push and leave; come back with --resume.")
 @click.option(
     "--resume",
@@ -21,13 +22,9 @@ from kernelkit.terminal.cli import exits_with_code
     metavar="[OWNER/SLUG/N]",
     help="Wait for and fetch an earlier push, the last one by default.",
 )
-@click.option("--force", is_flag=True, help="Push though nothing changed or a run is active.")
+@click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
-@options.local
-@options.as_json
-@options.quiet
 @click.option("--list", "listing", is_flag=True, help="Show the ledger of pushes and end.")
-@exits_with_code
 def command(
     notebook: Path | None, listing: bool, no_wait: bool, as_json: bool, **given: object
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pushes that wait for sessions and for the week's hours, and are made in order."""
+"""Queue pushes until a session and enough of the week's hours are free."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
 @click.group("queue", help=__doc__, epilog=options.EXIT_CODES)
@@ -15,60 +14,48 @@ def command() -> None:
     pass
 
 
-@command.command("add", epilog=options.EXIT_CODES)
+@options.command("add", group=command)
 @options.of_a_push
-@click.option("--force", is_flag=True, help="Queue it though the same waits or was pushed.")
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option("--force", is_flag=True, help="Queue it even if the same push waits or was made.")
 def add(notebook: Path | None, **given: object) -> None:
-    """Check a push and put it at the queue's end.
+    """Check a push and put it at the end of the queue.
 
-    It is frozen as it is now: later changes of the sources do not reach it. Nothing is sent. With
-    --continue it goes on from what the run before it left, and with --submit its result is entered
-    once the run is complete.
+    The push is frozen: later changes to the sources do not affect it. Nothing is sent. With
+    --continue it continues from what the run before it left; with --submit its result is
+    submitted once the run is complete.
     """
     from kernelkit.queue.edit import add
 
     add(notebook, **given)  # type: ignore[arg-type]
 
 
-@command.command("run", epilog=options.EXIT_CODES)
-@click.option("--no-wait", is_flag=True, help="Do what can be done now; 13 where more is to come.")
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
+@options.command("run", group=command, local=True)
+@click.option(
+    "--no-wait", is_flag=True, help="Do what can be done now; exit with 13 if more is left."
+)
 def run(no_wait: bool, **given: object) -> None:
     """Push what is queued, in order, and bring the results home.
 
-    Waits for a session to be free and for hours that last to the end of the run. May be killed at
-    any moment: the same command goes on, and pushes nothing twice.
+    Waits until a session is free and the hours left last for the run. You may kill the command
+    at any moment: the same command continues, and pushes nothing twice.
     """
     from kernelkit.queue.work import work_off
 
     work_off(wait=not no_wait, **given)  # type: ignore[arg-type]
 
 
-@command.command("list", epilog=options.EXIT_CODES)
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
+@options.command("list", group=command, local=True)
 def list_(**given: object) -> None:
-    """Say how each queued push stands."""
+    """Show the state of each queued push."""
     from kernelkit.queue.edit import listing
 
     listing(**given)  # type: ignore[arg-type]
 
 
-@command.command("remove", epilog=options.EXIT_CODES)
+@options.command("remove", group=command)
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
-@options.as_json
-@options.quiet
-@exits_with_code
 def remove(numbers: tuple[int, ...], **given: object) -> None:
-    """Take out queued pushes that wait or are over."""
+    """Remove queued pushes that are waiting or over."""
     from kernelkit.queue.edit import remove
 
     remove(numbers, **given)  # type: ignore[arg-type]

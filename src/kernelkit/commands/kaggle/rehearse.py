@@ -1,4 +1,4 @@
-"""Push to a Kaggle inside the command, which runs the notebook on this machine."""
+"""Push to a Kaggle that this command runs on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernelkit.commands import options
 from kernelkit.commands.kaggle import push
 from kernelkit.terminal.cli import exits_with_code
 
-NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing at a rehearsal
+NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing in a rehearsal
 
 
 @exits_with_code
@@ -25,6 +25,6 @@ command = click.Command(
     "rehearse",
     callback=rehearse,
     params=[parameter for parameter in push.command.params if parameter.name not in NOT_HERE],
-    help="Push to a Kaggle inside this command.\n\nAll of it happens on this machine.",
+    help="Push to a Kaggle that this command runs on this machine.\n\nNothing leaves the machine.",
     epilog=options.EXIT_CODES,
 )

@@ -1,4 +1,4 @@
-"""Ask Kaggle how a push stands."""
+"""Show the state of a push."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("status", epilog=options.EXIT_CODES)
+@options.command("status", local=True)
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
 def command(push: str, **given: Any) -> None:
-    """Say in one line how a push stands, the last one by default."""
+    """Show the state of a push in one line, the last push by default."""
     from kernelkit.pushes.status import tell_status
 
     tell_status(push, **given)

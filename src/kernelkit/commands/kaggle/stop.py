@@ -1,4 +1,4 @@
-"""End a push's session, which takes its kernel with it."""
+"""Stop a push, which deletes its kernel."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ import sys
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("stop", epilog=options.EXIT_CODES)
+@options.command("stop")
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
-@click.option("--yes", is_flag=True, help="Do not ask: deleting the kernel is meant.")
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option("--yes", is_flag=True, help="Delete the kernel without asking.")
 def command(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
-    """Stop a push that waits or runs, the last one by default.
+    """Stop a push that is waiting or running, the last one by default.
 
-    Kaggle's API stops no session: it can only delete the kernel, with all its versions and
-    outputs. The command says what would be lost and asks first. The run of a rehearsal ends with
-    the command that rehearses.
+    Kaggle's API cannot stop a session: it can only delete the kernel, with all its versions and
+    outputs. The command shows what would be lost and asks first. A rehearsal's run ends with the
+    command that rehearses.
     """
     from kernelkit.errors import ParameterError
     from kernelkit.pushes.stop import stop

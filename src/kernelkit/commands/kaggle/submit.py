@@ -1,31 +1,28 @@
-"""Enter the submission file of a run into its competition."""
+"""Submit a run's result to its competition."""
 
 from __future__ import annotations
 
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("submit", epilog=options.EXIT_CODES)
+@options.command("submit", local=True)
 @click.argument("result", metavar="[OWNER/SLUG/N | FOLDER]", default="last")
 @click.option(
     "-m",
     "--message",
     default="submitted by kernelkit",
     show_default=True,
-    help="What the competition's page says of it.",
+    help="The description on the competition's page.",
 )
 @click.option(
-    "--competition", metavar="SLUG", help="For a FOLDER; kernel-metadata.json's by default."
+    "--competition",
+    metavar="SLUG",
+    help="The competition of a FOLDER; by default the one in kernel-metadata.json.",
 )
-@options.local
-@options.as_json
-@options.quiet
-@exits_with_code
 def command(result: str, message: str, **given: object) -> None:
-    """Enter a run's submission.csv and wait for its score.
+    """Submit a run's submission.csv and wait for its score.
 
     The run is a push, the last one by default, or the FOLDER of any run.
     """

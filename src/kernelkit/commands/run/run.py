@@ -9,20 +9,16 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("run", epilog=options.EXIT_CODES)
+@options.command("run")
 @click.argument("notebook", type=options.FILE)
 @options.parameters
-@click.option("--name", default="", help="The run's name: its folder is the project's runs/NAME.")
+@click.option("--name", default="", help="The run's name; its folder is the project's runs/NAME.")
 @options.output
 @options.report
-@click.option("--fresh", is_flag=True, help="Begin anew though the same run was cut off.")
-@click.option("--hosts", type=int, help="Run as so many hosts, all of them on this machine.")
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option("--fresh", is_flag=True, help="Start a new run even if the same one was cut off.")
+@click.option("--hosts", type=int, help="Run as this many hosts, all on this machine.")
 def command(
     notebook: Path,
     parameters: tuple[str, ...],
@@ -36,9 +32,9 @@ def command(
 ) -> None:
     """Run a notebook with parameters into a run folder, and report on it.
 
-    Without --name or --output the folder is new and named by the time; but where a run of the
-    same notebook with the same parameters was cut off, the command goes on in that run's folder.
-    --fresh begins anew in a folder of its own. A folder whose run is over is never taken again.
+    Without --name or --output the folder is new and named after the notebook and the time. But
+    if a run of the same notebook with the same parameters was cut off, the command continues it
+    in its folder; --fresh starts a new run instead. The folder of a finished run is never reused.
     """
     from kernelkit.running.run_notebook import run_notebook
     from kernelkit.running.several_hosts import run_on_hosts

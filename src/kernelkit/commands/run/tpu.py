@@ -7,23 +7,19 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("tpu", epilog=options.EXIT_CODES)
+@options.command("tpu")
 @click.argument("notebook", type=options.FILE)
 @options.parameters
 @click.option("--machine", default="v5e-8", show_default=True, help="v5e-8, v6e-8 or v3-8.")
 @click.option("--largest-batch", is_flag=True, help="Search for the largest batch that fits.")
-@options.as_json
-@options.quiet
-@exits_with_code
 def command(notebook: Path, parameters: tuple[str, ...], **given: object) -> None:
-    """Compile a run's programs for a TPU that is not there.
+    """Compile a run's programs for a TPU, without a TPU.
 
     Does the run fit, what fills the memory, how fast can it be at best? The compiler is the TPU's
-    own, in an environment that is made on first use; no TPU is looked for. A bound is what the
-    chips' peaks allow, not a measurement. A second check of the same takes a second.
+    own, in an environment that is made on first use. A bound is what the chips' peaks allow, not
+    a measurement. Checking the same run again takes a second.
     """
     from kernelkit.tpu.check import check_tpu
 

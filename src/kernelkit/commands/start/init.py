@@ -1,4 +1,4 @@
-"""Make a repository that pushes."""
+"""Make a repository that can push."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from pathlib import Path
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
-@click.command("init", epilog=options.EXIT_CODES)
+@options.command("init")
 @click.argument("folder", metavar="NAME", type=options.FILE)
-@click.option("--competition", metavar="SLUG", help="Read its files and write a submission.")
-@click.option("--from", "source", metavar="OWNER/SLUG", help="Begin with a notebook on Kaggle.")
-@options.as_json
-@options.quiet
-@exits_with_code
+@click.option(
+    "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
+)
+@click.option("--from", "source", metavar="OWNER/SLUG", help="Start from a notebook on Kaggle.")
 def command(
     folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """Make the folder NAME, or an empty one, into a repository that rehearses and pushes.
+    """Make a new or empty folder NAME a repository that rehearses and pushes.
 
-    What --from pulls is not run, and what would send a TPU run to another image is left out.
+    The notebook of --from is not run, and what would move a TPU run to another image is left out.
     """
     from kernelkit.start.new_repository import init
 

@@ -1,39 +1,60 @@
-"""Serve a Kaggle for rehearsal on this machine.
+"""Serve a Kaggle for rehearsals on this machine: `local-kaggle`, with this project's inputs.
 
 Prints how to point the official client at it.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
+from kernelkit import project
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.errors import NoLocalKaggleError
 
 
-@click.command("local", help=__doc__, epilog=options.EXIT_CODES)
+@options.command("local", help=__doc__)
 @click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(
     "--root",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
     default=Path("runs/local_kaggle"),
-    show_default=True,
+    show_default="runs/local_kaggle",
     help="Folder for kernels, sessions, datasets and submissions.",
 )
 @click.option(
     "--catalogue",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
     show_default="ROOT/catalogue",
     help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
 )
-@click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
-@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
-@options.as_json
-@options.quiet
-@exits_with_code
-def command(root: Path, **given: object) -> None:
-    from local_kaggle.standalone import local_kaggle
+@click.option(
+    "--faults", type=int, metavar="SEED", help="Misbehave on a schedule drawn from this seed."
+)
+@click.option(
+    "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
+)
+def command(as_json: bool, quiet: bool, **values: Any) -> None:
+    if importlib.util.find_spec("local_kaggle") is None:
+        raise NoLocalKaggleError
+    if not (values["fill"] or values["catalogue"]):
+        own = project.find_project(Path.cwd())
+        if _is_for(own.catalogue, values["root"] / "catalogue"):
+            os.chdir(own.root)
+            values["fill"] = own.catalogue
+    words = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    words += ["--json"] * as_json + ["--quiet"] * quiet
+    own_command = [sys.executable, "-m", "local_kaggle", *words]
+    os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell
 
-    local_kaggle(root, **given)  # type: ignore[arg-type]
+
+def _is_for(filling: str, catalogue: Path) -> bool:
+    """Whether the project's command fills an empty catalogue and needs nothing of a push."""
+    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
+    return empty and re.findall(r"\{(\w+)\}", filling) == ["catalogue"]

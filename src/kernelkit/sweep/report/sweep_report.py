@@ -16,8 +16,8 @@ import click
 
 from kernelkit import files, project
 from kernelkit.errors import RunFailedError
-from kernelkit.reports import many_runs, naming, trail
-from kernelkit.reports.many_runs import ShownRun
+from kernelkit.reports import naming, trail
+from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.reports.naming import setting_text
 from kernelkit.shown import Shown
 from kernelkit.sweep.config.specification import PlannedRun, Specification
@@ -156,7 +156,7 @@ def render_page(table: ResultTable, shown: Shown, back: dict[str, str] | None = 
     same = {n: v for n, v in (first.values if first else {}).items() if n not in table.varying}
     given = {name: same.pop(name) for name in (first.given if first else {}) if name in same}
     curve = next((row.curve_of for row in table.rows if row.curve), "")
-    return many_runs.render(
+    page = RunsPage(
         table.name,
         [_shown_run(row, table.varying) for row in table.rows],
         replace(shown, score=table.score, measures=labels),
@@ -166,8 +166,8 @@ def render_page(table: ResultTable, shown: Shown, back: dict[str, str] | None = 
         base=given,
         defaults=same,
         curve=curve,
-        back=back,
     )
+    return page.html(back)
 
 
 def _shown_run(row: Row, varying: list[str]) -> ShownRun:

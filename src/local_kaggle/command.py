@@ -1,0 +1,105 @@
+"""Serve a Kaggle for rehearsals on 127.0.0.1 until SIGINT, SIGTERM or SIGHUP.
+
+Prints the shell lines that point the official client at it. What still runs in the end is killed;
+the next server with the same root goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from local_kaggle.catalogue import fill_catalogue
+from local_kaggle.errors import LocalKaggleError
+from local_kaggle.faults.schedule import FaultSchedule
+from local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+
+CANNOT_WRITE = 12
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(help=__doc__)
+@click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
+@click.option(
+    "--root",
+    type=FOLDER,
+    default=Path(".local_kaggle"),
+    show_default=True,
+    help="Folder for kernels, sessions, datasets and submissions.",
+)
+@click.option(
+    "--catalogue",
+    type=FOLDER,
+    show_default="ROOT/catalogue",
+    help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
+)
+@click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
+@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def command(
+    root: Path,
+    port: int,
+    catalogue: Path | None,
+    faults: int | None,
+    fill: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    schedule = None if faults is None else FaultSchedule.seeded(faults)
+    try:
+        kaggle = LocalKaggle(root, port=port, catalogue=catalogue, faults=schedule)
+        if fill:
+            fill_catalogue(kaggle.catalogue, fill)
+        serve(kaggle, as_json=as_json, quiet=quiet)
+    except (LocalKaggleError, OSError) as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(getattr(error, "exit_code", CANNOT_WRITE))
+
+
+def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
+    """Serve until a signal comes; `root/environment.sh` holds the shell lines meanwhile."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, lambda *_: stop.set())
+    with kaggle:
+        lines = shell_lines(kaggle)
+        script = kaggle.root / "environment.sh"
+        script.unlink(missing_ok=True)
+        script.touch(mode=0o600)  # it holds the key
+        script.write_text(lines)
+        try:
+            if as_json:
+                click.echo(json.dumps(_as_event(kaggle, script)))
+            elif not quiet:
+                click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
+                click.echo(lines, nl=False)
+                click.echo(f"# the same lines: . {shlex.quote(str(script))}")
+            while not stop.wait(0.5):  # a wait without end would not notice signals
+                continue
+        finally:
+            script.unlink(missing_ok=True)
+
+
+def shell_lines(kaggle: LocalKaggle) -> str:
+    """Lines for a POSIX shell that point the official client at a serving `kaggle`."""
+    exports = [f"export {k}={shlex.quote(v)}" for k, v in kaggle.environment().items()]
+    return "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports]) + "\n"
+
+
+def _as_event(kaggle: LocalKaggle, script: Path) -> dict[str, object]:
+    return {
+        "event": "serving",
+        "url": kaggle.url,
+        "catalogue": str(kaggle.catalogue),
+        "set": kaggle.environment(),
+        "unset": UNSET_FOR_CLIENT,
+        "script": str(script),
+    }
