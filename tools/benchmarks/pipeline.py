@@ -40,10 +40,10 @@ def _ratios(split: Any) -> dict[str, float]:
     runs = {
         "decode": lambda: _decoding(split),
         "tutorial": lambda: _tutorial(split),
-        "ours": lambda: pipeline.Training(split, BATCH, 104, cache=False).batches(),
-        "ours_augmented": lambda: pipeline.Training(
+        "ours": lambda: pipeline.Batches(split, BATCH, 104, cache=False).dataset(),
+        "ours_augmented": lambda: pipeline.Batches(
             split, BATCH, 104, augment=strong, cache=False
-        ).batches(),
+        ).dataset(),
     }
     rates: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
@@ -114,7 +114,7 @@ def _memory_growth(split: Any) -> float:
     """Megabytes by which resident memory grows from the second epoch to the last."""
     from petals.data import pipeline
 
-    batches = iter(pipeline.Training(split, BATCH, 104, cache=False).batches())
+    batches = iter(pipeline.Batches(split, BATCH, 104, cache=False).dataset())
     steps, resident = split.count // BATCH, []
     for _ in range(EPOCHS):
         for _ in range(steps):

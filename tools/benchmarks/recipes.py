@@ -93,7 +93,7 @@ class _Measured:
         from petals.models import weights as pretrained
         from petals.models.backbones import find_backbone
         from petals.models.build import build
-        from petals.training.compile import set_seed
+        from petals.training.optimization import set_seed
 
         train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
         cache = cache_folder()
@@ -103,7 +103,7 @@ class _Measured:
         name = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
         place = cache / "benchmark" / "recipes" / f"{root.resolve().name}-{name}"
         set_seed(0)  # so that weights by chance are those that are fine-tuned
-        classifier = build(BACKBONE, SIZE, 2, weights=str(weights), features="depths")
+        classifier = build(BACKBONE, SIZE, 2, weights=str(weights), depths=True)
         found = kept(place / "features.npz", lambda: _features(classifier.features, parts, key))
         # Of the depths, the last layer stands at the end.
         last = classifier.backbone.output_shape[-1]
@@ -196,10 +196,11 @@ class _Measured:
         """Probabilities of the images held out, by a head that saw the others."""
         import numpy as np
 
-        from petals.training.compile import set_seed
-        from petals.training.features import Features
-        from petals.training.head import apply_head, train_head
+        from petals.training.callbacks import Training
+        from petals.training.features import Features, apply_head
+        from petals.training.head import HeadRecipe, train_head
         from petals.training.logistic_head import fit_head, soften
+        from petals.training.optimization import set_seed
 
         head, where, views = HEADS[name]
         width = self.values.shape[-1] if where == "depths" else self.last
@@ -213,21 +214,13 @@ class _Measured:
         held = self.folds[fold]
         train, val = part(~held), part(held)
         set_seed(0)
-        begun = time.process_time()
+        begun, training = time.process_time(), Training(say=lambda line: None)
         if head == "logistic":
-            fit_head(classifier, train, val, say=lambda line: None)
+            fit_head(classifier, train, val, training)
         else:
             # The last epoch, not the best one: that would be chosen by the photos held out.
-            train_head(
-                classifier,
-                train,
-                val,
-                epochs=30,
-                dropout=0.3,
-                label_smoothing=0.1,
-                keep_best=False,
-                say=lambda line: None,
-            )
+            recipe = HeadRecipe(dropout=0.3, label_smoothing=0.1, keep_best=False)
+            train_head(classifier, train, val, recipe, training)
         seconds = time.process_time() - begun
         found = {"probabilities": apply_head(classifier, val), "seconds": seconds}
         if name == BEGUN_FROM:
@@ -253,7 +246,7 @@ def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
     import numpy as np
 
-    from petals.training import features
+    from petals.training.features import FeatureExtractor
 
     # Found in the cache, they would cost nothing.
     with (
@@ -261,7 +254,7 @@ def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
         mock.patch.dict(os.environ, {"PETALS_CACHE": folder}),
     ):
         begun = time.process_time()
-        found = [features.extract(model, part, key=key, views=2) for part in parts]
+        found = [FeatureExtractor(model, key)(part, 2) for part in parts]
         seconds = (time.process_time() - begun) / 2
     values, labels = (
         np.concatenate([getattr(one, name) for one in found]) for name in ("values", "labels")

@@ -123,8 +123,8 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
     from petals.data import pipeline
     from petals.data.shards import Split
     from petals.models.build import build
-    from petals.training import features
-    from petals.training.compile import set_seed
+    from petals.training.features import FeatureExtractor
+    from petals.training.optimization import set_seed
 
     set_seed(0, repeatable=False)
     with device.scope():
@@ -137,7 +137,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
         try:
             with device.scope():
                 _compile(model, steps)
-            dataset = pipeline.Training(train, BATCH, CLASSES, deterministic=True).batches()
+            dataset = pipeline.Batches(train, BATCH, CLASSES, deterministic=True).dataset()
             model.fit(
                 dataset,
                 epochs=EPOCHS,
@@ -154,7 +154,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
             row["first_step_cpu"] = round(watch.first_cpu, 1)
             row["memory_mb"] = watch.memory
         row[f"cpu_ms_{steps}"] = round(1e3 * watch.cpu, 2)
-    extract = features.extractor(classifier, device, key="benchmark")
+    extract = FeatureExtractor.of(classifier, device, "benchmark")
     extract(Split.find(data, SIZE, "val"))  # traced and compiled
     before = time.perf_counter()
     found = extract(train)
@@ -165,7 +165,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
 def _compile(model: Any, steps_per_execution: int) -> None:
     import numpy as np
 
-    from petals.training.compile import compile_model
+    from petals.training.optimization import compile_model
 
     rates = np.full(EPOCHS * STEPS, 1e-3)
     compile_model(model, rates, steps_per_execution=steps_per_execution)

@@ -9,7 +9,8 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import KernelkitError
 from kernelkit.project import find_project
-from kernelkit.terminal.events import Events, minutes
+from kernelkit.shown import duration
+from kernelkit.terminal.events import Events
 from kernelkit.tpu import check
 from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.figures import GIB, CompiledProgram
@@ -103,7 +104,7 @@ def _cells(facts: dict[str, Any]) -> list[str]:
         bound.binds,
         f"{1000 * estimate:.1f} ms",
         f"{bound.images / estimate:,.0f}",
-        minutes(facts["cpu_seconds"]),
+        duration(facts["cpu_seconds"]),
         libtpu,
     ]
 

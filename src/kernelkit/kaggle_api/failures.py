@@ -15,7 +15,7 @@ from kernelkit.errors import (
     NetworkError,
     RefusedError,
 )
-from kernelkit.terminal.events import minutes
+from kernelkit.shown import duration
 
 
 class FailureKind(enum.Enum):
@@ -78,7 +78,7 @@ class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before an
         kind = _ERRORS.get(self.kind, NetworkError)
         step = _NEXT_STEP.get(self.kind, "")
         if self.retry_after:
-            step = f"Kaggle asks to come back in {minutes(self.retry_after)}"
+            step = f"Kaggle asks to come back in {duration(self.retry_after)}"
         return kind(f"{self.method}: {self.message}" + (f" ({step})" if step else ""))
 
 

@@ -20,9 +20,10 @@ from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import LOCKS, RUNS, Project
 from kernelkit.pushes.ledger import Ledger, Push
 from kernelkit.pushes.timing import KAGGLE, REHEARSAL, Timing
+from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
-from kernelkit.terminal.events import Events, from_here, minutes, secrets_of_environment
+from kernelkit.terminal.events import Events, from_here, secrets_of_environment
 
 LEDGER = "pushes.jsonl"
 LAST = "last"  # as a reference: the ledger's last push
@@ -73,7 +74,7 @@ class PushContext:
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
         self.events(
             "retrying",
-            f"{failure.method} ({failure.kind.value}): asking again in {minutes(seconds)}",
+            f"{failure.method} ({failure.kind.value}): asking again in {duration(seconds)}",
         )
 
     @property

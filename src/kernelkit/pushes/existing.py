@@ -28,8 +28,9 @@ from kernelkit.pushes.status import state_of
 from kernelkit.reports import markdown
 from kernelkit.run_folders import claims, run_folder
 from kernelkit.run_folders.claims import Claim
+from kernelkit.shown import duration
 from kernelkit.submissions import submit as submission
-from kernelkit.terminal.events import from_here, minutes, size_of
+from kernelkit.terminal.events import from_here, size_of
 
 
 def fetch_push(
@@ -161,7 +162,7 @@ def _some(
             )
         except OutputsError as error:
             raise OutputsError(context.events.clear(str(error))) from None
-    took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
+    took = duration(context.timing.clock.wall(context.timing.clock.now() - begun))
     context.events(
         "fetched",
         f"{len(fetched.files)} of {len(outputs.files)} files, {size_of(fetched.bytes)} in {took}: "

@@ -27,9 +27,10 @@ from kernelkit.pushes.wait import Ended, Wait
 from kernelkit.run_folders import claims, kit_folder, run_folder
 from kernelkit.run_folders.claims import Claim
 from kernelkit.run_folders.log import failure as failure_in
+from kernelkit.shown import duration
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal import invocation
-from kernelkit.terminal.events import from_here, minutes, size_of
+from kernelkit.terminal.events import from_here, size_of
 
 
 def follow(
@@ -138,7 +139,7 @@ def _fetch(context: PushContext, kaggle: Kaggle, push: Push, folder: Path, liste
         )
     except OutputsError as error:
         raise OutputsError(f"{error}\n{context.how_to_fetch(push)}") from None
-    took = minutes(context.timing.clock.wall(context.timing.clock.now() - begun))
+    took = duration(context.timing.clock.wall(context.timing.clock.now() - begun))
     context.events(
         "fetched",
         f"{len(fetched.files)} files, {size_of(fetched.bytes)} in {took}: {from_here(folder)}",

@@ -17,8 +17,9 @@ from kernelkit.machines import Kind
 from kernelkit.pushes.live_log import LiveLog
 from kernelkit.pushes.timing import PollPolicy
 from kernelkit.run_folders.log import Entry, decode
+from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Emit, minutes
+from kernelkit.terminal.events import Emit
 
 WORTH_TELLING = 60.0  # seconds in the queue
 NEAR_LIMIT = 3600.0  # seconds before Kaggle's own limit from which on the time left is shown
@@ -110,7 +111,7 @@ class Wait:
                 raise self._refused(failure) from None
             if self._clock.now() - self._answered > self._patience.silence:
                 raise NetworkError(
-                    f"Kaggle has not answered for {minutes(self._patience.silence)}; the run "
+                    f"Kaggle has not answered for {duration(self._patience.silence)}; the run "
                     f"goes on there. {self._resume}"
                 ) from None
             self._failed += 1
@@ -120,7 +121,7 @@ class Wait:
             self._not_before = min(now + asked, end)
             later = "later"
             if asked > self._patience.longest:
-                later = f"in {minutes(self._pause())}, though Kaggle says {minutes(asked)}"
+                later = f"in {duration(self._pause())}, though Kaggle says {duration(asked)}"
             self._emit("retrying", f"no status ({failure.kind.value}): looking again {later}")
             return Status(self._message or "queued")
         self._answered, self._failed = self._clock.now(), 0
@@ -203,9 +204,9 @@ class Wait:
 
     def _late(self) -> DeadlineError:
         if self._running_since is None:
-            message = f"still {self._message or 'queued'} after {minutes(self._patience.queue)}"
+            message = f"still {self._message or 'queued'} after {duration(self._patience.queue)}"
         else:
-            message = f"still {self._message} {minutes(self._patience.margin)} past its time limit"
+            message = f"still {self._message} {duration(self._patience.margin)} past its time limit"
         return DeadlineError(f"{self._kernel} version {self._version} is {message}. {self._resume}")
 
     def _pause(self) -> float:
@@ -227,15 +228,15 @@ class Wait:
     def _progress(self) -> str:
         now = self._clock.now()
         if self._running_since is None:
-            return f"{self._message} for {minutes(now - self._begun)}"
+            return f"{self._message} for {duration(now - self._begun)}"
         run = now - self._running_since
         left = max(0.0, self._limit - run)
         queued = self._running_since - self._begun
-        message = f"running for {minutes(run)}"
+        message = f"running for {duration(run)}"
         if queued >= WORTH_TELLING:
-            message += f" (queued {minutes(queued)})"
+            message += f" (queued {duration(queued)})"
         if self._limited or left < NEAR_LIMIT:
-            message += f", {minutes(left)} until its time limit"
+            message += f", {duration(left)} until its time limit"
         if self._quota:
             message += f", {max(0.0, self._quota.left - run / 3600):.1f} h of quota left"
         return message

@@ -150,14 +150,6 @@ def secrets_of_environment() -> list[str]:
     return [value for value in values if not os.path.exists(value)]  # noqa: PTH110
 
 
-def minutes(seconds: float) -> str:
-    """A time as people write it: `42 s`, `7 min`, `2 h 05 min`."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    whole = round(seconds / 60)
-    return f"{whole} min" if whole < 120 else f"{whole // 60} h {whole % 60:02d} min"
-
-
 def size_of(bytes_: int) -> str:
     """A size as people write it: `812 bytes`, `34 kB`, `1.5 MB`."""
     if bytes_ < 1000:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.terminal.events import minutes
+from kernelkit.shown import duration
 from kernelkit.tpu.chips import TpuMachine
 
 GIB = 2**30
@@ -110,9 +110,9 @@ class CompiledProgram:
         yield self._memory()
         yield from self._speed()
         yield from self._exchanged()
-        took = f"compiled in {minutes(facts['seconds'])}"
+        took = f"compiled in {duration(facts['seconds'])}"
         if "cpu_seconds" in facts:
-            took += f" here, {minutes(facts['cpu_seconds'])} of one core"
+            took += f" here, {duration(facts['cpu_seconds'])} of one core"
         yield took
 
     def warnings(self) -> Iterator[str]:

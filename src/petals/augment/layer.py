@@ -18,7 +18,7 @@ def augmenting(
     """The model with the augmentation before it; both have the same variables.
 
     `model` maps uint8 (n, size, size, 3); the result maps {"image": the same, "changes": float32
-    (n, columns) of `Augmentation.draw`}, as `petals.data.pipeline.Training` gives them. `dense`:
+    (n, columns) of `Augmentation.draw`}, as `petals.data.pipeline.Batches` gives them. `dense`:
     the way to resample pixels; None = the one that suits the device at hand.
     """
     strategy = getattr(model, "distribute_strategy", None)
@@ -64,12 +64,7 @@ class Augment(keras.layers.Layer):
         images, changes = inputs[IMAGE], inputs[CHANGES]
         if self._compiled is not None:
             return self._compiled(images, changes)
-        found = self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
-        if not _on_jax():
-            return found
-        from jax.ad_checkpoint import checkpoint_name
-
-        return checkpoint_name(found, "augmented")  # for `petals.training.remat`, which keeps them
+        return self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
 
 
 def _on_tpu(strategy: Any) -> bool:

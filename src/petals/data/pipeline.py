@@ -29,7 +29,7 @@ CACHE_SHARE = 0.25  # of the machine's memory may hold decoded images
 
 
 @dataclass(frozen=True)
-class Training:
+class Batches:
     """Endless shuffled batches of a split to train on.
 
     Files are read in parallel and, unless `deterministic`, out of order. The same seed with
@@ -62,7 +62,7 @@ class Training:
                 "pairs, so the batch must be even"
             )
 
-    def batches(self, start: int = 0) -> tf.data.Dataset:
+    def dataset(self, start: int = 0) -> tf.data.Dataset:
         """uint8 (batch, size, size, 3) and one-hot float32 (batch, classes), from `start` on.
 
         With `augment`, the images are instead {"image": as they are, "changes": float32 (batch,
@@ -236,9 +236,9 @@ def views(
     seed: int = 0,
     on_device: bool = True,
 ) -> tf.data.Dataset:
-    """Batches of a split in order, augmented by `seed` and `view` as those of `Training`."""
+    """Batches of a split in order, augmented by `seed` and `view` as those of `Batches`."""
     seed += 7919 * view
-    draws = Training(split, batch_size, 1, augment=augment, on_device=on_device, seed=seed)
+    draws = Batches(split, batch_size, 1, augment=augment, on_device=on_device, seed=seed)
     nothing = tf.zeros([batch_size, 1])
     return (
         images(split, batch_size)

@@ -112,7 +112,8 @@ def test_queued_and_running_times_are_told_apart(wait):
 
 
 @pytest.mark.parametrize(
-    ("timeout", "told"), [(None, "running for 15 s"), (90, "running for 15 s, 90 min until its ")]
+    ("timeout", "told"),
+    [(None, "running for 15 s"), (90, "running for 15 s, 1 h 30 min until its ")],
 )
 def test_a_limit_that_nobody_asked_for_is_told_of_when_it_is_near(wait, timeout, told):
     wait("queued", "running", "running", "complete", timeout=timeout)
@@ -121,7 +122,7 @@ def test_a_limit_that_nobody_asked_for_is_told_of_when_it_is_near(wait, timeout,
     assert ("limit" in shown[-1]) == (timeout is not None)
     wait(*["running"] * 530, "complete")
     shown = [text for event, text in wait.message if event == "progress"]
-    assert shown[-1].endswith(" min until its time limit")
+    assert shown[-1].endswith("56 min 0 s until its time limit")
 
 
 def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):

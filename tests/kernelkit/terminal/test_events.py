@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kernelkit.terminal.events import Events, minutes, size_of
+from kernelkit.terminal.events import Events, size_of
 
 
 @pytest.fixture(autouse=True)
@@ -138,14 +138,6 @@ def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
     events("log", "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
     events("progress", "花 \ud83c")
     assert b"and half a one: \\ud83c" in stream.buffer.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "message"),
-    [(0, "0 s"), (119, "119 s"), (130, "2 min"), (7199, "2 h 00 min"), (32400, "9 h 00 min")],
-)
-def test_times_are_said_as_people_say_them(seconds, message):
-    assert minutes(seconds) == message
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_program_that_fits_is_told_with_its_memory_bound_and_exchange():
     assert "at best 198 ms (14.8 ms by FLOPs, 198 ms by memory), 647 images/s" in lines[2]
     assert lines[3].strip() == "an epoch of 99 steps: at best 19.6 s"
     assert lines[4].strip() == "all-reduce of gradients 0.12 GiB"
-    assert lines[5] == "compiled in 12 min here, 11 min of one core"
+    assert lines[5] == "compiled in 11 min 40 s here, 10 min 50 s of one core"
 
 
 def test_the_compilers_own_estimate_stands_beside_the_bound():

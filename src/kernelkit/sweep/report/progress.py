@@ -18,7 +18,6 @@ from kernelkit.sweep.store import records
 from kernelkit.sweep.store.records import Record
 from kernelkit.sweep.store.results import ResultTable
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import minutes
 
 SHOWN = 60  # runs listed
 
@@ -96,7 +95,7 @@ class SweepProgress:
         if not done:
             return ""
         seconds = (time.monotonic() - self._begun) / done * (self.total - self.ended)
-        return f"{minutes(seconds)} left"
+        return f"{duration(seconds)} left"
 
 
 def preview(table: ResultTable, workers: int, left: int) -> str:
@@ -132,5 +131,5 @@ def _time(table: ResultTable, workers: int, left: int) -> str:
         return "nothing left to do"
     if not each:
         return "the time they take is known once one is done"
-    expected = minutes(each * -(-left // workers))
+    expected = duration(each * -(-left // workers))
     return f"about {expected} with {workers} at a time ({duration(each)} each so far)"
