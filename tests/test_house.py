@@ -68,14 +68,11 @@ STILL = {
         "send.send",
         "stop.stop",
         "submit.submit",
-        "dask_cluster.run_on_dask",
-        "command.sweep",
         "scenery.draw_background",
         "ingest.make_tfrecords",
         "synthetic.write_dataset",
     },
     "many arguments": {
-        "run.command",
         "command.push_kernel",
         "command._push",
         "fetch.fetch",
@@ -83,7 +80,6 @@ STILL = {
         "wait.__init__",
         "edit.add",
         "submit.submit",
-        "command.sweep",
         "plants.rays",
         "ingest.make_tfrecords",
         "ingest._write_all",
@@ -93,12 +89,8 @@ STILL = {
     },
     "full rooms": {
         "src/kernelkit/pushes",
-        "src/local_kaggle/services",
     },
-    "circles": {
-        "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
-        "petals.models.backbones petals.models.hub",
-    },
+    "circles": set(),
 }
 
 
