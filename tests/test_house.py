@@ -76,7 +76,6 @@ STILL = {
         "synthetic.write_dataset",
     },
     "many arguments": {
-        "run.command",
         "command.push_kernel",
         "command._push",
         "fetch.fetch",
@@ -98,7 +97,6 @@ STILL = {
     },
     "full rooms": {
         "src/kernelkit/pushes",
-        "src/local_kaggle/services",
     },
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,7 +27,7 @@ from kernelkit.commands import options
 @options.check_tpu
 @click.option("--list", "listing", is_flag=True, help="Show the ledger of pushes and end.")
 def command(
-    notebook: Path | None, listing: bool, no_wait: bool, as_json: bool, **given: object
+    notebook: Path | None, listing: bool, no_wait: bool, as_json: bool, **values: Any
 ) -> None:
     """Check, push, wait, fetch and report, in one command.
 
@@ -37,4 +38,4 @@ def command(
     if listing:
         click.echo(list_pushes(as_json=as_json))
     else:
-        push_kernel(notebook, wait=not no_wait, as_json=as_json, **given)  # type: ignore[arg-type]
+        push_kernel(notebook, wait=not no_wait, as_json=as_json, **values)

@@ -11,8 +11,8 @@ from kernelkit.commands import options
 
 @options.command("status", local=True)
 @click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
-def command(push: str, **given: Any) -> None:
+def command(push: str, **values: Any) -> None:
     """Show the state of a push in one line, the last push by default."""
     from kernelkit.pushes.status import tell_status
 
-    tell_status(push, **given)
+    tell_status(push, **values)
