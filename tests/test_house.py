@@ -68,8 +68,6 @@ STILL = {
         "send.send",
         "stop.stop",
         "submit.submit",
-        "dask_cluster.run_on_dask",
-        "command.sweep",
         "pipeline.training",
         "scenery.draw_background",
         "ingest.make_tfrecords",
@@ -83,7 +81,6 @@ STILL = {
         "wait.__init__",
         "edit.add",
         "submit.submit",
-        "command.sweep",
         "pipeline.training",
         "resampling._pass",
         "resampling._gathered",
@@ -98,10 +95,7 @@ STILL = {
     "full rooms": {
         "src/kernelkit/pushes",
     },
-    "circles": {
-        "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
-        "petals.models.backbones petals.models.hub",
-    },
+    "circles": set(),
 }
 
 
