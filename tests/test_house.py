@@ -61,7 +61,6 @@ def tokens(path):
 
 STILL = {
     "long functions": {
-        "build.build",
         "fetch.fetch",
         "follow.follow",
         "send.send",
@@ -87,7 +86,6 @@ STILL = {
         "ingest._write_all",
         "synthetic.write_dataset",
         "run_folder.write_metrics",
-        "make_tfrecords.write",
     },
     "full rooms": set(),
     "circles": set(),
