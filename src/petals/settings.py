@@ -146,8 +146,8 @@ def check(
 ) -> Iterator[str]:
     """What is wrong with a notebook's parameters, asked by kernelkit before it sends or runs it.
 
-    `notebook`: the name without its ending, 02_train alone has rules; `sources`: what is attached at
-    Kaggle, by kind, or None for a run at home.
+    `notebook`: the name without its ending, 02_train alone has rules; `sources`: what is attached
+    at Kaggle, by kind, or None for a run at home.
     """
     if notebook != "02_train":
         return
