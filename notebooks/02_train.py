@@ -38,7 +38,7 @@ backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET
 fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone to train
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
-views = 0  # >= 0: versions of a photo to learn from and to average; 0 = two with a logistic head
+views = 0  # [0, 64]: versions of a photo to learn from and average; 0 = two with a logistic head
 dropout = 0.3  # [0, 1): share of the features left out while gradients train
 # Training
 epochs = 12  # >= 0: epochs of fine-tuning
