@@ -68,7 +68,6 @@ STILL = {
         "submit.submit",
         "scenery.draw_background",
         "ingest.make_tfrecords",
-        "synthetic.write_dataset",
     },
     "many arguments": {
         "fetch.fetch",
@@ -79,7 +78,6 @@ STILL = {
         "plants.rays",
         "ingest.make_tfrecords",
         "ingest._write_all",
-        "synthetic.write_dataset",
         "run_folder.write_metrics",
     },
     "full rooms": set(),
