@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from packaging.utils import canonicalize_name
 
 from kernelkit.checks import preflight
-from kernelkit.datasets import dataset, dataset_state
+from kernelkit.datasets import versions
+from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import Project
 from kernelkit.pushes.context import PushContext
 from kernelkit.pushes.plan import Plan
@@ -23,8 +23,7 @@ from kernelkit.terminal.events import size_of
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
 
-MISSING = (dataset_state.NONE, *dataset_state.USELESS)
-MINUTES = 60.0  # for Kaggle to make an uploaded dataset usable
+MISSING = (versions.NONE, *versions.UNUSABLE)
 
 
 @dataclass(frozen=True)
@@ -90,13 +89,10 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels | None) 
         return
     slug = wheels.reference.partition("/")[2]
     paths = [wheel.path for wheel in wheels.found.wheels]
-    with context.alone_in_dataset(wheels.reference):
-        try:
-            if dataset_state.state_of(kaggle, wheels.reference) in MISSING:
-                dataset.upload(context, kaggle, slug, paths, f"wheels for {wheels.found.words}")
-            dataset_state.await_ready(context, kaggle, wheels.reference, 60 * MINUTES)
-        except Failure as failure:
-            raise failure.error() from None
+    with context.alone_in_dataset(wheels.reference), failures.as_errors():
+        if versions.state_of(kaggle, wheels.reference) in MISSING:
+            versions.upload(context, kaggle, slug, paths, f"wheels for {wheels.found.words}")
+        versions.await_ready(context, kaggle, wheels.reference)
 
 
 def _installed(project: Project) -> set[str]:

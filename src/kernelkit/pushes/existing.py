@@ -109,17 +109,7 @@ def submit_result(
     name = competition or _own_competition()
     context = in_project(plan.here(None), **options)
     with context.asking() as kaggle:
-        score = submission.submit(
-            kaggle,
-            name,
-            message,
-            folder=folder,
-            kernel=None,
-            version=0,
-            seconds=context.timing.score_seconds,
-            poll=context.timing.patience.poll,
-        )
-        submission.tell_score(context, name, score)
+        submission.submit(context, kaggle, submission.Entry(name, message, folder))
 
 
 def _own_competition() -> str:

@@ -231,26 +231,15 @@ def _submit(
         noted = _note(context, noted, **changes)
 
     earlier = submission.EarlierTry(push.submission, push.submissions_before) if once else None
+    kernel, version = kernel_of(push), push.version or 0
+    entry = submission.Entry(push.competition, message, folder, kernel, version)
     try:
-        score = submission.submit(
-            kaggle,
-            push.competition,
-            message,
-            folder=folder,
-            kernel=kernel_of(push),
-            version=push.version or 0,
-            seconds=context.timing.score_seconds,
-            poll=context.timing.patience.poll,
-            earlier=earlier,
-            note=note,
-        )
+        submission.submit(context, kaggle, entry, earlier, note)
     except CapacityError:  # the day's submissions are used up, and tomorrow's are not
         raise
     except (RefusedError, OutputsError):
         note(score=push.score or ledgers.NOT_SCORED)
         raise
-    note(score=score.public)
-    submission.tell_score(context, push.competition, score)
 
 
 def _note(context: PushContext, push: Push, **changes: object) -> Push:
