@@ -15,9 +15,9 @@ from kernelkit.bundle.packages import files_below
 from kernelkit.datasets import versions
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle_api import failures
+from kernelkit.plans import plan
 from kernelkit.project import Project, find_project
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import CommandOptions, in_project
+from kernelkit.workspace.context import CommandOptions, in_project
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
 SKIPPED = ("dataset-metadata.json", ".DS_Store")
@@ -38,7 +38,7 @@ def push_dataset(
     take, `PreflightError` for credentials in it, `RefusedError`, `CredentialsError` or
     `NetworkError` as Kaggle answers.
     """
-    context = in_project(_project(folder), **options)
+    context = in_project(_project(folder), options)
     slug = _slug(folder, name)
     entries = _entries(folder)
     _refuse_leaks(folder)

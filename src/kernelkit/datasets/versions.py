@@ -15,8 +15,8 @@ from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.pushes.context import PushContext
 from kernelkit.terminal.events import size_of
+from kernelkit.workspace.context import PushContext
 
 SERVICE = "datasets"
 LICENCE = "other"

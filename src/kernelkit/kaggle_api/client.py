@@ -16,7 +16,17 @@ from typing import Any
 from kernelkit.kaggle_api.connection import Connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind, is_capacity
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import Kernel, Output, Outputs, Quota, Recent, Saved, Status, Stored
+from kernelkit.kaggle_api.types import (
+    SOURCES,
+    Kernel,
+    Output,
+    Outputs,
+    Quota,
+    Recent,
+    Saved,
+    Status,
+    Stored,
+)
 
 # The services of Kaggle's API, and how the SDK begins its names for each.
 SERVICES = {
@@ -26,7 +36,6 @@ SERVICES = {
     "blobs": "blob_api",
 }
 PAGE_SIZE = 100
-SOURCES = ("dataset", "competition", "kernel", "model")
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
 SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
 

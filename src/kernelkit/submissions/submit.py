@@ -12,8 +12,8 @@ from kernelkit.kaggle_api import failures, uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.pushes.context import PushContext
-from kernelkit.pushes.timing import Timing
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.timing import Timing
 
 SUBMISSION = "submission.csv"
 SERVICE = "competitions"

@@ -10,9 +10,9 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.pushes.context import PushContext
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

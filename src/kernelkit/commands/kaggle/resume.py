@@ -17,6 +17,6 @@ def command(push: str, **given: object) -> None:
 
     The default is the last push.
     """
-    from kernelkit.pushes.command import push_kernel
+    from kernelkit.pushes.resuming import resume_push
 
-    push_kernel(resume=push, **given)  # type: ignore[arg-type]
+    resume_push(push, **given)  # type: ignore[arg-type]
