@@ -20,6 +20,6 @@ def command(push: str, **given: object) -> None:
     The default is the last push. The command does not wait: its exit code is 13 while the run is
     alive.
     """
-    from kernelkit.pushes.existing import fetch_push
+    from kernelkit.pushes.resuming import fetch_push
 
     fetch_push(push, **given)  # type: ignore[arg-type]

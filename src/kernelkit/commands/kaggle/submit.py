@@ -26,6 +26,6 @@ def command(result: str, message: str, **given: object) -> None:
 
     The run is a push, the last one by default, or the FOLDER of any run.
     """
-    from kernelkit.pushes.existing import submit_result
+    from kernelkit.pushes.resuming import submit_result
 
     submit_result(result, message, **given)  # type: ignore[arg-type]
