@@ -62,7 +62,6 @@ def tokens(path):
 STILL = {
     "long functions": {
         "build.build",
-        "command.push_kernel",
         "fetch.fetch",
         "follow.follow",
         "send.send",
@@ -77,8 +76,6 @@ STILL = {
     },
     "many arguments": {
         "run.command",
-        "command.push_kernel",
-        "command._push",
         "fetch.fetch",
         "follow.follow",
         "wait.__init__",
@@ -96,10 +93,7 @@ STILL = {
         "run_folder.write_metrics",
         "make_tfrecords.write",
     },
-    "full rooms": {
-        "src/kernelkit/pushes",
-        "src/local_kaggle/services",
-    },
+    "full rooms": {},
     "circles": {
         "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
         "petals.models.backbones petals.models.hub",

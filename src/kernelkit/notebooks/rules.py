@@ -1,11 +1,11 @@
 """A project's own rules for its notebooks' parameters, asked before anything is sent or run.
 
-`check = "petals.settings:check"` in `[tool.kernelkit]` names a function that gets three arguments:
-the notebook's name without its ending, all its parameters by name, and what is attached, as
-{"dataset": ["owner/slug"], "competition": [], "kernel": [], "model": []} or None for a run at home.
-It returns the problems, each a line that says what to change, or raises an exception whose text is
-one. Its module must import quickly. It runs in a child process of the project's Python, once for
-all runs of a sweep.
+`check = "soil_moisture.settings:check"` in `[tool.kernelkit]` names a function that gets three
+arguments: the notebook's name without its ending, all its parameters by name, and what is attached,
+as {"dataset": ["owner/slug"], "competition": [], "kernel": [], "model": []} or None for a run at
+home. It returns the problems, each a line that says what to change, or raises an exception whose
+text is one. Its module must import quickly. It runs in a child process of the project's Python,
+once for all runs of a sweep.
 """
 
 from __future__ import annotations
