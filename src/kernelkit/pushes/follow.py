@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 from kernelkit import project
 from kernelkit.errors import (
     CapacityError,
+    KernelkitError,
     NetworkError,
     OutputsError,
     ParameterError,
@@ -144,7 +145,8 @@ class Run:
         except OutputsError as error:  # the run's own failure is raised below
             self.context.events("warning", str(error))
         failure = logs.failure(outputs.log, self.text)
-        kind, message = RunFailedError, ""
+        kind: type[KernelkitError] = RunFailedError
+        message = ""
         why = ended.message or "it left no log, as when it runs too long"
         if failure:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
