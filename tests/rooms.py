@@ -94,7 +94,7 @@ ROOMS = {
             "sweep.config sweep.store sweep.workers sweep.report sweep.search wheels.session",
             "sweep.search": f"{_tools} run_folders sweep.config sweep.store sweep.workers "
             "sweep.report",
-            "commands.options": _tools,
+            "commands.options": "terminal",
             "commands.start": f"{_tools} commands.options start",
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",

@@ -1,4 +1,4 @@
-"""One word, one thing: no class has a namesake, and kernelkit names no flower."""
+"""One word, one thing: no class has a namesake, and the kit has no words of flowers."""
 
 import ast
 import re

@@ -88,6 +88,16 @@ def test_kernelkit_imports_the_local_kaggles_public_names_lazily_in_one_module()
     assert found == {"kernelkit.workspace.context": ("local_kaggle", True)}
 
 
+def test_out_of_time_is_one_word_on_both_sides_of_the_wall():
+    written = [
+        (name.split(".")[0], ast.literal_eval(node.value))
+        for name, path in SOURCES.items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "OUT_OF_TIME"
+    ]
+    assert sorted(written) == [("kernelkit", "time limit"), ("petals", "time limit")]
+
+
 def room(module: str) -> str:
     """The longest name of a room that leads to a module."""
     while module not in ROOMS:

@@ -202,11 +202,11 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
 
 
 def _check(file: Path, written: Any) -> str:
-    if written and not (isinstance(written, str) and FUNCTION.fullmatch(written)):
+    if not (isinstance(written, str) and FUNCTION.fullmatch(written)):
         raise PreflightError(
             f'{file}: check in [tool.kernelkit] takes "package.module:function", not {written!r}'
         )
-    return str(written)
+    return written
 
 
 def _needs(file: Path, written: dict[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -257,8 +257,8 @@ _READERS: dict[str, Callable[[Path, Any], Any]] = {
     "packages": lambda _, names: tuple(names),
     "leave_out": lambda _, patterns: tuple(patterns),
     "catalogue": lambda _, command: command,
-    "keep_best": lambda _, counts: counts,
     "check": _check,
+    "keep_best": lambda _, counts: counts,
     "needs": _needs,
     "offers": _offers,
     "shown": _shown,

@@ -108,11 +108,11 @@ def jax_devices(count: int) -> dict[str, str]:
     }
 
 
-def _overhead(eight: dict[str, Any], one: dict[str, Any]) -> str:
+def _overhead(eight: dict[str, Any], single: dict[str, Any]) -> str:
     def least(row: dict[str, Any]) -> float:
         return min(value for name, value in row.items() if name.startswith("cpu_ms"))
 
-    return f"{least(eight) / least(one) - 1:+.0%}"
+    return f"{least(eight) / least(single) - 1:+.0%}"
 
 
 def _worker(begun: float, data: str) -> dict[str, Any]:
@@ -157,8 +157,8 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
     extract = FeatureExtractor.of(classifier, device, "benchmark")
     extract(Split.find(data, SIZE, "val"))  # traced and compiled
     before = time.perf_counter()
-    found = extract(train)
-    row["head"] = round(len(found.values) / (time.perf_counter() - before))
+    extracted = extract(train)
+    row["head"] = round(len(extracted.values) / (time.perf_counter() - before))
     return row
 
 

@@ -1,4 +1,4 @@
-"""Another's notebook, pulled from Kaggle to begin with: read, and never run.
+"""Somebody's notebook, pulled from Kaggle to start from: read, and never run.
 
 Everything a server says is checked here: cells keep their source and their tags, and nothing else
 of the notebook comes along, so that neither outputs nor `metadata.kaggle`, which pins an image,
@@ -52,10 +52,10 @@ class PulledNotebook:
         """The first parameter of one plain value, which a sweep can begin with; None without."""
         try:
             cell = document.parameters_cell(self.notebook)
-            known = parameters.declared(cell.source)
+            declared = parameters.declared(cell.source)
         except NotebookError:
             return None
-        for name, parameter in known.items():
+        for name, parameter in declared.items():
             value = parameter.default
             plain = isinstance(value, str | int | float) and name.isascii()
             if name != OUTPUT and plain and (isinstance(value, str) or math.isfinite(value)):

@@ -41,7 +41,7 @@ from kernelkit.commands import options
 @options.metadata
 @options.accelerator
 @options.timeout
-def command(file: Path, as_json: bool, quiet: bool, **given: object) -> None:
+def command(file: Path, as_json: bool, quiet: bool, **values: Any) -> None:
     """Run a sweep: many runs of one notebook, one table, nothing lost.
 
     The same command continues where it was stopped. The results are in runs/NAME: index.html,
@@ -50,15 +50,15 @@ def command(file: Path, as_json: bool, quiet: bool, **given: object) -> None:
     from kernelkit.sweep.command import sweep
 
     if not (as_json or quiet):
-        sweep(file, **given)  # type: ignore[arg-type]
+        sweep(file, **values)
         return
     captured = io.StringIO()
-    aside = captured if quiet or given["dry_run"] else sys.stderr
-    folder = sweep(file, stream=aside, **given)  # type: ignore[arg-type]
+    aside = captured if quiet or values["dry_run"] else sys.stderr
+    folder = sweep(file, stream=aside, **values)
     if as_json:
         click.echo(json.dumps(_event(folder, captured.getvalue())))
     else:
-        click.echo(captured.getvalue().rstrip("\n") if given["dry_run"] else folder / "index.html")
+        click.echo(captured.getvalue().rstrip("\n") if values["dry_run"] else folder / "index.html")
 
 
 def _event(folder: Path, shown: str) -> dict[str, Any]:

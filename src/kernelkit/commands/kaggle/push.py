@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,11 +21,11 @@ from kernelkit.commands import options
 )
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
-def command(notebook: Path | None, no_wait: bool, **given: object) -> None:
+def command(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     """Check, push, wait, fetch and report, in one command.
 
     NOTEBOOK defaults to the code_file of kernel-metadata.json.
     """
     from kernelkit.pushes.command import push_kernel
 
-    push_kernel(notebook, wait=not no_wait, **given)  # type: ignore[arg-type]
+    push_kernel(notebook, wait=not no_wait, **values)

@@ -145,10 +145,3 @@ def test_a_run_that_its_session_stopped_keeps_its_checkpoints_when_it_goes_on(fo
     work(folder, run, launcher)
 
     assert launcher.found == [{"checkpoints", "state.json"}]
-
-
-def test_out_of_time_is_one_word_everywhere():
-    from kernelkit.run_folders import run_folder
-    from kernelkit.sweep.workers import engine
-
-    assert engine.OUT_OF_TIME == run_folder.OUT_OF_TIME
