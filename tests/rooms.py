@@ -85,24 +85,18 @@ ROOMS = {
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",
             "start": f"{_tools} notebooks kaggle_api",
-            "sweep": "",
-            "sweep.config": f"{_tools} notebooks bundle",
-            "sweep.store": f"{_tools} run_folders sweep.config",
-            "sweep.workers": f"{_tools} run_folders running sweep.config sweep.store",
-            "sweep.report": f"{_tools} reports sweep.config sweep.store",
-            "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders "
-            "sweep.config sweep.store sweep.workers sweep.report sweep.search wheels.session",
-            "sweep.search": f"{_tools} run_folders sweep.config sweep.store sweep.workers "
-            "sweep.report",
+            "sweep": f"{_tools} notebooks bundle run_folders reports",
+            "sweep.workers": f"{_tools} run_folders running sweep",
+            "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
+            "sweep.workers",
             "commands.options": "terminal",
             "commands.start": f"{_tools} commands.options start",
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
-            "commands.compare": f"{_tools} commands.options reports sweep.command",
+            "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
             "commands": f"{_tools} commands.start commands.run commands.kaggle commands.compare",
             "__main__": "commands",
-            "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
-            "sweep.backends sweep.search",
+            "sweep.command": f"{_tools} sweep sweep.workers sweep.backends",
         },
     ),
     **_below(

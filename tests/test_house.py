@@ -67,8 +67,6 @@ STILL = {
         "send.send",
         "stop.stop",
         "submit.submit",
-        "dask_cluster.run_on_dask",
-        "command.sweep",
         "pipeline.training",
         "scenery.draw_background",
         "ingest.make_tfrecords",
@@ -80,7 +78,6 @@ STILL = {
         "wait.__init__",
         "edit.add",
         "submit.submit",
-        "command.sweep",
         "pipeline.training",
         "resampling._pass",
         "resampling._gathered",
@@ -93,9 +90,7 @@ STILL = {
         "make_tfrecords.write",
     },
     "full rooms": set(),
-    "circles": {
-        "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
-    },
+    "circles": set(),
 }
 
 

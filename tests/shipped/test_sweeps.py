@@ -9,8 +9,9 @@ import yaml
 
 from kernelkit.checks import preflight
 from kernelkit.plans import plan
+from kernelkit.sweep import specification
 from kernelkit.sweep.command import sweep
-from kernelkit.sweep.config import specification
+from kernelkit.sweep.options import SweepOptions
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
@@ -87,8 +88,9 @@ def rehearse(checkout, weights):
         checkout.attach(weights(edit(asked)), WEIGHTS)
         file.write_text(yaml.safe_dump(asked, sort_keys=False))
         stream, folder = io.StringIO(), checkout.runs / name
+        options = SweepOptions(output=folder, kaggle=True, local=True, report=False, stream=stream)
         try:
-            sweep(file, output=folder, kaggle=True, local=True, report=False, stream=stream)
+            sweep(file, (), options)
         finally:
             print(stream.getvalue())
         with (folder / "results.csv").open(newline="") as lines:

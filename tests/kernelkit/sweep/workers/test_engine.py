@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep import command
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.store import records
-from kernelkit.sweep.store.records import Record, SweepFolder
-from kernelkit.sweep.workers import processes
+from kernelkit.sweep import command, records, specification
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, Listed, WorkerLimits
 
 
@@ -100,7 +98,7 @@ def test_a_run_that_never_begins_fails_in_the_end(folder, run):
 
 
 def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(folder, run, monkeypatch):
-    monkeypatch.setattr(processes, "KILL_SECONDS", 0.05)
+    monkeypatch.setattr(launchers, "KILL_SECONDS", 0.05)
 
     record = work(folder, run, Launcher(lambda: Child(None)), seconds=0.05)
 

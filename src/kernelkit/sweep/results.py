@@ -8,15 +8,17 @@ import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files
+from kernelkit.reports import naming
 from kernelkit.run_folders import history
-from kernelkit.sweep.config.points import SEED
-from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.store import records
-from kernelkit.sweep.store.records import Record, SweepFolder
+from kernelkit.sweep import records
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_file import SEED
 
 
 @dataclass(frozen=True)
@@ -40,37 +42,40 @@ class ResultTable:
     rows: tuple[Row, ...]
     minimize: bool = False  # whether a lower score is better
 
-    @property
+    @cached_property
     def varying(self) -> list[str]:
         """The parameters in which the runs differ, in the notebook's order."""
-        if not self.rows:
-            return []
-        names = self.rows[0].run.values
-        message = {n: {json.dumps(row.run.values.get(n)) for row in self.rows} for n in names}
-        return [name for name in names if len(message[name]) > 1]
+        return naming.varying([row.run.values for row in self.rows])
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """A run's values of the parameters in which the runs differ."""
+        return {name: row.run.values.get(name) for name in self.varying}
 
     @property
     def settings(self) -> list[tuple[dict[str, Any], list[Row]]]:
         """The rows grouped by what they set besides the seed."""
-        axes = [name for name in self.varying if name != SEED]
         groups: dict[str, tuple[dict[str, Any], list[Row]]] = {}
         for row in self.rows:
-            setting = {name: row.run.values.get(name) for name in axes}
+            setting = {name: value for name, value in self.values(row).items() if name != SEED}
             groups.setdefault(json.dumps(setting), (setting, []))[1].append(row)
         return list(groups.values())
 
-    def scores(self, rows: Iterable[Row]) -> list[float]:
-        """The scores of the rows that are done."""
-        return [
-            row.metrics[self.score]
+    def scores(self, rows: Iterable[Row]) -> dict[str, float]:
+        """The scores of the rows that are done, by the runs' ids."""
+        return {
+            row.run.id: row.metrics[self.score]
             for row in rows
             if row.record.state == records.DONE and self.score in row.metrics
-        ]
+        }
 
     @property
     def best(self) -> tuple[dict[str, Any], float] | None:
         """The setting with the best mean score, and that mean; None before any run is done."""
-        scored = [(s, statistics.fmean(own)) for s, r in self.settings if (own := self.scores(r))]
+        scored = [
+            (setting, statistics.fmean(scores.values()))
+            for setting, rows in self.settings
+            if (scores := self.scores(rows))
+        ]
         choose = min if self.minimize else max
         return choose(scored, key=lambda pair: pair[1]) if scored else None
 
@@ -82,14 +87,10 @@ def gather(
 
     Where no score is named, it is the first number of `metrics.json`.
     """
-    score = specification.score or _first_measure(folder, runs)
+    measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
+    score = specification.score or next(filter(None, measures), "")
     rows = tuple(_row(folder, run, score) for run in runs)
     return ResultTable(specification.name, score, rows, specification.minimize)
-
-
-def _first_measure(folder: SweepFolder, runs: Sequence[PlannedRun]) -> str:
-    measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
-    return next(filter(None, measures), "")
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
@@ -100,16 +101,14 @@ def write(folder: SweepFolder, table: ResultTable) -> None:
 
 def as_csv(table: ResultTable) -> str:
     """One line a run: id, state, the parameters that differ, the metrics, what went wrong."""
-    varying = table.varying
     measures = list(dict.fromkeys(name for row in table.rows for name in row.metrics))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["id", "state", *varying, *measures, "wall_seconds", "error"])
+    writer.writerow(["id", "state", *table.varying, *measures, "wall_seconds", "error"])
     for row in table.rows:
-        set_to = [row.run.values.get(name) for name in varying]
-        measured = [row.metrics.get(name, "") for name in measures]
-        wall = "" if row.record.seconds is None else row.record.seconds
-        writer.writerow([row.run.id, row.record.state, *set_to, *measured, wall, row.record.reason])
+        values = [*table.values(row).values(), *(row.metrics.get(name) for name in measures)]
+        record = row.record
+        writer.writerow([row.run.id, record.state, *values, record.seconds, record.reason])
     return text.getvalue()
 
 
@@ -124,7 +123,7 @@ def as_json(table: ResultTable) -> dict[str, Any]:
             {
                 "id": row.run.id,
                 "state": row.record.state,
-                "parameters": {name: row.run.values.get(name) for name in table.varying},
+                "parameters": table.values(row),
                 "metrics": dict(row.metrics),
                 "wall_seconds": row.record.seconds,
                 "peak_bytes": row.record.peak_bytes,
@@ -144,7 +143,7 @@ def as_json(table: ResultTable) -> dict[str, Any]:
 
 def _spread(table: ResultTable, rows: Sequence[Row]) -> dict[str, Any]:
     """Mean and sample deviation of the score (None below two runs) and of the seconds."""
-    scores = table.scores(rows)
+    scores = list(table.scores(rows).values())
     seconds = [
         row.metrics.get("seconds", row.record.seconds or 0.0)
         for row in rows
@@ -159,8 +158,7 @@ def _spread(table: ResultTable, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
-    record = folder.record(run)
-    place = folder.run_folder(run)
+    record, place = folder.record(run), folder.run_folder(run)
     done = record.state == records.DONE
     metrics = numbers(place) if done or record.state == records.STOPPED else {}
     # A run that was taken up again counts its earlier sessions too, and the record does not.
@@ -175,30 +173,23 @@ def numbers(folder: Path) -> dict[str, float]:
     """The plain numbers of a run folder's metrics; empty when there are none to read."""
     try:
         values = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+    except (OSError, ValueError, AttributeError):
         return {}
-    if not isinstance(values, dict):
-        return {}
-    return {
-        name: value
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
 
 
 def keep_best(
-    scores: Mapping[Path, float], keep: Mapping[str, int], *, minimize: bool
-) -> list[Path]:
-    """Keep large files, such as trained models, of the best runs alone; returns those removed.
+    folder: SweepFolder, scores: Mapping[str, float], specification: Specification
+) -> None:
+    """Keep large files, such as trained models, of the best runs alone.
 
-    `scores`: the folder of each finished run with its score; `keep`: {file name: runs}. A run
-    without a score keeps its files.
+    `scores`: the score of each finished run, by its id. A run without a score keeps its files.
     """
-    ranked = sorted(scores, key=lambda folder: scores[folder] if minimize else -scores[folder])
-    removed = []
-    for name, most in keep.items():
-        for folder in ranked[most:]:
-            if (folder / name).is_file():
-                (folder / name).unlink()
-                removed.append(folder / name)
-    return removed
+    ranked = sorted(scores, key=lambda id: scores[id], reverse=not specification.minimize)
+    for name, most in specification.keep_best.items():
+        for id in ranked[most:]:
+            (folder.path / id / name).unlink(missing_ok=True)

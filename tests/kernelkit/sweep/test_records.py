@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import ParameterError, StorageError
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.store import records
-from kernelkit.sweep.store.records import Record, SweepFolder
+from kernelkit.sweep import records, specification
+from kernelkit.sweep.records import Record, SweepFolder
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):
             sys.executable,
             "-c",
             textwrap.dedent(f"""\
-            from kernelkit.sweep.store.records import SweepFolder
+            from kernelkit.sweep.records import SweepFolder
             with SweepFolder({str(sweeps.runs)!r}).locked():
                 print("held", flush=True)
                 input()

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.sweep.config import specification
+from kernelkit.sweep import specification
 
 
 def read(sweeps, text, *overrides, **options):

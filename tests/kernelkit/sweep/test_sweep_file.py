@@ -3,14 +3,14 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep.config import yaml_file
+from kernelkit.sweep import sweep_file
 
 
 def test_numbers_and_words_are_what_they_look_like(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text("rate: 1e-3\nbig: 2.5E6\nword: on\nanswer: no\nflag: true\nmix: none\n")
 
-    found = yaml_file.load(path)
+    found = sweep_file.load(path)
 
     assert found == {
         "rate": 0.001,
@@ -37,11 +37,11 @@ def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, m
     path.write_text(text)
 
     with pytest.raises(ParameterError, match=message):
-        yaml_file.load(path)
+        sweep_file.load(path)
 
 
 def test_a_missing_file_is_told_with_those_that_are_there(tmp_path):
     (tmp_path / "there.yaml").write_text("")
 
     with pytest.raises(ParameterError, match=r"holds there\.yaml"):
-        yaml_file.load(tmp_path / "here.yaml")
+        sweep_file.load(tmp_path / "here.yaml")

@@ -15,14 +15,15 @@ import json
 import os
 import re
 import shutil
+import statistics
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.sweep.config.specification import PlannedRun
+from kernelkit.sweep.specification import PlannedRun
 
 VERSION = 1
 PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
@@ -34,7 +35,8 @@ ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 SWEEP, STATE = "sweep.json", "state.json"
 LOCK, HOLDER = ".lock", ".holder"  # the second names the process that has the first
-RESUMED = ("checkpoints",)  # in a run folder: from these a run that was cut off goes on
+DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a file that is half there
+CHECKPOINTS = "checkpoints"  # in a run folder: from these a run that was cut off goes on
 
 
 @dataclass(frozen=True)
@@ -53,47 +55,57 @@ class Record:
         """One line of its error: the last line of a traceback, else the first line."""
         lines = [line.strip() for line in self.error.splitlines() if line.strip()]
         raised = [line for line in lines if _RAISED.match(line)]
-        return raised[-1] if raised else next(iter(lines), "")
+        return (raised[-1:] or lines or [""])[0]
 
 
 class SweepFolder:
-    """The folder of one sweep."""
+    """The folder of one sweep; `damaged` are ids of runs whose state could not be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self.damaged: list[str] = []  # ids whose state could not be read
+        self.damaged: list[str] = []
 
     def run_folder(self, run: PlannedRun) -> Path:
         """Where a run leaves its files."""
         return self.path / run.id
+
+    def request(self, run: PlannedRun, notebook: Path, report: bool) -> dict[str, Any]:
+        """What the process of a run is told; `report`: whether it is to leave a report.html."""
+        return {
+            "notebook": str(notebook),
+            "values": dict(run.given),
+            "folder": str(self.run_folder(run).resolve()),
+            "report": report,
+        }
 
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never begun.
 
         Raises `ParameterError` when another version of the kit wrote it.
         """
-        file = self.run_folder(run) / STATE
         try:
-            values = json.loads(file.read_text(encoding="utf-8"))
-            version = values.pop("version")
-            state = values["state"]
+            values = _read(self.run_folder(run) / STATE)
+            if values["state"] in STATES:
+                return Record(**values)
         except FileNotFoundError:
             return Record(parameters=dict(run.given))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return self._damaged(run)
-        if version != VERSION:
-            raise _other_version(file, version)
-        known = {entry.name for entry in fields(Record)}
-        if state not in STATES:
-            return self._damaged(run)
-        return Record(**{name: value for name, value in values.items() if name in known})
+        except DAMAGE:
+            pass
+        if run.id not in self.damaged:
+            self.damaged.append(run.id)
+        return Record(parameters=dict(run.given))
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` where the disk is full."""
-        values = {"version": VERSION, **asdict(record)}
-        text = json.dumps(values, indent=1) + "\n"
+        text = json.dumps({"version": VERSION, **asdict(record)}, indent=1) + "\n"
         files.write_text(self.run_folder(run) / STATE, text)
         return record
+
+    def recorded(self) -> Iterator[tuple[PlannedRun, Record]]:
+        """The runs whose states the folder holds, whatever sweep they are of, by their ids."""
+        for file in sorted(self.path.glob(f"*/{STATE}")):
+            run = PlannedRun(file.parent.name, {}, {})
+            yield run, self.record(run)
 
     def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
         """Remove an earlier attempt's files, which must not pass for this one's.
@@ -108,27 +120,21 @@ class SweepFolder:
 
     def forget(self, run: PlannedRun) -> None:
         """Remove the checkpoints from which a run that was cut off would go on."""
-        for name in RESUMED:
-            shutil.rmtree(self.run_folder(run) / name, ignore_errors=True)
+        shutil.rmtree(self.run_folder(run) / CHECKPOINTS, ignore_errors=True)
 
     def claim(self, name: str, notebook: str) -> None:
         """Mark the folder as this sweep's.
 
         Raises `ParameterError` when it holds another sweep, another version's, or other files.
         """
-        marker = self.path / SWEEP
+        marker, owner = self.path / SWEEP, name
         if marker.is_file():
-            try:
-                owner = json.loads(marker.read_text(encoding="utf-8"))
-                version = owner["version"]
-            except (ValueError, TypeError, KeyError):
-                owner, version = {"name": name}, VERSION  # damaged: each run has its own file
-            if version != VERSION:
-                raise _other_version(marker, version)
-            if owner.get("name") != name:
+            # A damaged marker loses nothing: each run has a file of its own.
+            with contextlib.suppress(*DAMAGE):
+                owner = _read(marker)["name"]
+            if owner != name:
                 raise ParameterError(
-                    f"{self.path} holds the sweep {owner.get('name')!r}: choose another folder "
-                    "with --output"
+                    f"{self.path} holds the sweep {owner!r}: choose another folder with --output"
                 )
         elif self.path.is_dir() and any(p.name not in (LOCK, HOLDER) for p in self.path.iterdir()):
             raise ParameterError(
@@ -143,30 +149,30 @@ class SweepFolder:
 
         Raises `ParameterError` at once when another process has it.
         """
-        from filelock import FileLock, Timeout  # imported here, since `--help` does without
-
-        files.make_folder(self.path)
-        holder = self.path / HOLDER
-        try:
-            lock = FileLock(self.path / LOCK).acquire(blocking=False)
-        except Timeout:
-            who = holder.read_text() if holder.is_file() else "unknown"
-            raise ParameterError(
-                f"{self.path} is being written by another sweep (process {who}): wait for "
-                "it, or choose another folder with --output"
-            ) from None
-        with lock:
+        holder = files.make_folder(self.path) / HOLDER
+        with files.try_lock(self.path / LOCK) as free:
+            if not free:
+                process = holder.read_text() if holder.is_file() else "unknown"
+                raise ParameterError(
+                    f"{self.path} is being written by another sweep (process {process}): wait for "
+                    "it, or choose another folder with --output"
+                )
             files.write_text(holder, str(os.getpid()))
             yield
 
-    def _damaged(self, run: PlannedRun) -> Record:
-        if run.id not in self.damaged:
-            self.damaged.append(run.id)
-        return Record(parameters=dict(run.given))
+
+def expected_seconds(earlier: Iterable[Record]) -> float:
+    """The mean time of the runs that are done; 0 when none is."""
+    times = [record.seconds for record in earlier if record.state == DONE and record.seconds]
+    return statistics.fmean(times) if times else 0.0
 
 
-def _other_version(file: Path, version: object) -> ParameterError:
-    return ParameterError(
-        f"{file} was written by another version of the kit (format {version}, this one writes "
-        f"{VERSION}): choose another folder with --output"
-    )
+def _read(file: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    version = values.pop("version")
+    if version != VERSION:
+        raise ParameterError(
+            f"{file} was written by another version of the kit (format {version}, this one writes "
+            f"{VERSION}): choose another folder with --output"
+        )
+    return values

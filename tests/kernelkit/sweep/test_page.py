@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.report.sweep_report import write_page
-from kernelkit.sweep.store.records import DONE, FAILED, Record
-from kernelkit.sweep.store.results import ResultTable, Row
+from kernelkit.sweep import specification
+from kernelkit.sweep.page import write_page
+from kernelkit.sweep.records import DONE, FAILED, Record
+from kernelkit.sweep.results import ResultTable, Row
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""

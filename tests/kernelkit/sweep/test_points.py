@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep.config import specification
+from kernelkit.sweep import specification
 
 GRID = "base: {kind: x}\ngrid: {a: [1, 2], does: [score, slow]}\nseeds: [0, 1]"
 
