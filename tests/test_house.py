@@ -62,22 +62,14 @@ def tokens(path):
 STILL = {
     "long functions": {
         "build.build",
-        "fetch.fetch",
-        "follow.follow",
         "send.send",
-        "stop.stop",
-        "submit.submit",
         "pipeline.training",
         "scenery.draw_background",
         "ingest.make_tfrecords",
         "synthetic.write_dataset",
     },
     "many arguments": {
-        "fetch.fetch",
-        "follow.follow",
-        "wait.__init__",
         "edit.add",
-        "submit.submit",
         "pipeline.training",
         "resampling._pass",
         "resampling._gathered",

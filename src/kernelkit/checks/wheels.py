@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
-from kernelkit.checks.notebook import lacking
+from kernelkit.checks.contents import lacking
 from kernelkit.datasets import versions
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
@@ -76,13 +76,11 @@ def attach(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, Atta
     return plan.attaching(reference), AttachedWheels(found, reference)
 
 
-def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels | None) -> None:
+def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None:
     """See that the dataset is there and usable; its files are sent only where it is not.
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError` as Kaggle answers.
     """
-    if wheels is None:
-        return
     slug = wheels.reference.partition("/")[2]
     paths = [wheel.path for wheel in wheels.found.wheels]
     with context.alone_in_dataset(wheels.reference), failures.as_errors():

@@ -29,7 +29,7 @@ def prepare(
     preflight.stop_on_errors(leaks)
     if continues:
         plan = account.continuing(context, plan, kaggle)
-    return wheels.attach(context, plan, kaggle)
+    return wheels.attach(context, plan, kaggle) if plan.project.wheels else (plan, None)
 
 
 def send(

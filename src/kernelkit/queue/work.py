@@ -118,7 +118,8 @@ def _send(
     None where it was removed from the queue while it waited.
     """
     planned, attached = prepare(context, item.plan, kaggle, continues=item.continues)
-    wheels.upload(context, kaggle, attached)
+    if attached:
+        wheels.upload(context, kaggle, attached)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context.ledger, rehearsal=context.events.rehearsal) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
