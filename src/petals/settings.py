@@ -7,7 +7,7 @@ the defaults fit every choice of the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from petals.errors import SettingError
@@ -139,3 +139,31 @@ def _ignored_without_fine_tuning(values: Mapping[str, Any]) -> Iterator[str]:
         makes_views = name == "augment" and values["views"] > 2
         if values[name] not in without_effect and not makes_views:
             yield f"{name}={values[name]}"
+
+
+def check(
+    notebook: str, values: Mapping[str, Any], sources: Mapping[str, Sequence[str]] | None
+) -> Iterator[str]:
+    """What is wrong with a notebook's parameters, asked by kernelkit before it sends or runs it.
+
+    `notebook`: the name without its ending, 02_train alone has rules; `sources`: what is attached
+    at Kaggle, by kind, or None for a run at home.
+    """
+    if notebook != "02_train":
+        return
+    try:
+        resolve(values)
+    except SettingError as problem:
+        yield str(problem)
+    if sources is None:
+        return
+    attached = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
+    for name in str(values["data"]).split(","):
+        if re.fullmatch(r"[\w-]+/[\w-]+", name.strip()) and name.strip().lower() not in attached:
+            yield f"data={name.strip()} is not attached: add it to dataset_sources"
+    weights = str(values["weights"])
+    if weights not in ("auto", "imagenet", "none") and not weights.startswith("/kaggle/input/"):
+        yield (
+            f"weights={weights} is not in the session: attach the file and name it as the session "
+            "finds it, below /kaggle/input/"
+        )

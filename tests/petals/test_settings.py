@@ -163,3 +163,25 @@ def test_documented_commands_ask_for_nothing_that_is_ignored(name):
     for words in found:
         given = [text for text in given_in(words) if text.partition("=")[0] in KNOWN]
         settings.resolve(DEFAULTS | parameters.resolve(KNOWN, given))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, None),
+        ({"mix": "mixup"}, "mix=mixup would be ignored"),
+        ({"data": "me/photos"}, "data=me/photos is not attached"),
+        ({"data": "auto,me/attached"}, None),
+        ({"weights": "notop.h5"}, "weights=notop.h5 is not in the session"),
+        ({"weights": "/kaggle/input/datasets/me/attached/notop.h5"}, None),
+    ],
+)
+def test_the_desk_applies_the_notebooks_rules(changes, problem):
+    sources = {"dataset": ["Me/attached/2"]}
+    problems = list(settings.check("02_train", DEFAULTS | changes, sources))
+    assert (problems == []) if problem is None else problem in problems[0]
+    assert list(settings.check("01_explore", {"data": "me/photos"}, sources)) == []
+
+
+def test_at_home_nothing_has_to_be_attached():
+    assert list(settings.check("02_train", DEFAULTS | {"data": "me/photos"}, None)) == []

@@ -186,11 +186,11 @@ class Run:
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
         earlier = submission.EarlierTry(push.submission, push.submissions_before) if once else None
-        entry = submission.Entry(
+        result = submission.Result(
             push.competition, message, self.folder, push.name, push.version or 0
         )
         try:
-            submission.submit(self.context, self.kaggle, entry, earlier, self.note)
+            submission.submit(self.context, self.kaggle, result, earlier, self.note)
         except CapacityError:  # the day's submissions are used up, and tomorrow's are not
             raise
         except (RefusedError, OutputsError):

@@ -117,7 +117,7 @@ def submit_result(
             )
         competition = sources[0]
     context = in_project(plan.here(None), options)
-    entry = submission.Entry(competition, message, path if path.is_dir() else path.parent)
+    entry = submission.Result(competition, message, path if path.is_dir() else path.parent)
     with context.asking() as kaggle:
         submission.submit(context, kaggle, entry)
 

@@ -23,7 +23,7 @@ NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in the refu
 
 
 @dataclass(frozen=True)
-class Entry:
+class Result:
     """What is entered: the folder's `submission.csv`, or the kernel's version if only that counts.
 
     `kernel` is None for a run that was not pushed.
@@ -47,7 +47,7 @@ class EarlierTry:
 def submit(
     context: PushContext,
     kaggle: Kaggle,
-    entry: Entry,
+    result: Result,
     earlier: EarlierTry | None = None,
     note: Callable[..., None] = lambda **_: None,
 ) -> str:
@@ -60,75 +60,77 @@ def submit(
     used up, `RefusedError` for a submission that Kaggle cannot score, `NetworkError` when no score
     comes in time.
     """
-    if not (entry.folder / SUBMISSION).is_file():
-        raise OutputsError(f"no {SUBMISSION} in {entry.folder}: the run left nothing to submit")
+    if not (result.folder / SUBMISSION).is_file():
+        raise OutputsError(f"no {SUBMISSION} in {result.folder}: the run left nothing to submit")
     with failures.as_errors():
-        reference = _submitted_earlier(kaggle, entry, earlier) if earlier else None
+        reference = _submitted_earlier(kaggle, result, earlier) if earlier else None
         if reference is None:
-            reference = _submit_once(kaggle, entry, note)
+            reference = _submit_once(kaggle, result, note)
         note(submission=reference)
         score = _wait(kaggle, reference, context.timing)
     note(score=score)
     context.events(
         "score",
-        f"{score} in {entry.competition} (submission {reference})",
+        f"{score} in {result.competition} (submission {reference})",
         score=score,
         submission=reference,
     )
     return score
 
 
-def _submitted_earlier(kaggle: Kaggle, entry: Entry, earlier: EarlierTry) -> int | None:
+def _submitted_earlier(kaggle: Kaggle, result: Result, earlier: EarlierTry) -> int | None:
     """The submission that an earlier try made, if any; what was on its way has arrived by then."""
     if earlier.submission is not None or earlier.submissions_before is None:
         return earlier.submission
     kaggle.retries.clock.sleep(SETTLE_SECONDS)
-    new = _references(kaggle, entry.competition, entry.message) - set(earlier.submissions_before)
+    new = _references(kaggle, result.competition, result.message) - set(earlier.submissions_before)
     return max(new, default=None)
 
 
-def _submit_once(kaggle: Kaggle, entry: Entry, note: Callable[..., None]) -> int:
+def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> int:
     """Submit the file, or the kernel's version where Kaggle refuses a file; its number."""
-    limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=entry.competition)
+    limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=result.competition)
     if limits.num_total and not limits.num_allowed_now:
-        raise CapacityError(f"{entry.competition} takes no more submissions today: submit tomorrow")
-    before = _references(kaggle, entry.competition)
+        raise CapacityError(
+            f"{result.competition} takes no more submissions today: submit tomorrow"
+        )
+    before = _references(kaggle, result.competition)
     note(submissions_before=sorted(before))
-    file, upload = entry.folder / SUBMISSION, "StartSubmissionUpload"
+    file, upload = result.folder / SUBMISSION, "StartSubmissionUpload"
     try:
         token = uploads.upload(
-            kaggle, file, upload, SERVICE, competition_name=entry.competition, file_name=SUBMISSION
+            kaggle, file, upload, SERVICE, competition_name=result.competition, file_name=SUBMISSION
         )
-        return _create(kaggle, entry, before, "CreateSubmission", blob_file_tokens=token)
+        return _create(kaggle, result, before, "CreateSubmission", blob_file_tokens=token)
     except Failure as failure:
         refusal = failure.message.lower()
         only_notebooks = failure.kind is FailureKind.REFUSED and any(
             word in refusal for word in NOTEBOOKS_ONLY
         )
-        if entry.kernel is None or not only_notebooks:
+        if result.kernel is None or not only_notebooks:
             raise
         return _create(
             kaggle,
-            entry,
+            result,
             before,
             "CreateCodeSubmission",
             file_name=SUBMISSION,
-            kernel_owner=entry.kernel.owner,
-            kernel_slug=entry.kernel.slug,
-            kernel_version=entry.version,
+            kernel_owner=result.kernel.owner,
+            kernel_slug=result.kernel.slug,
+            kernel_version=result.version,
         )
 
 
-def _create(kaggle: Kaggle, entry: Entry, before: set[int], method: str, **fields: Any) -> int:
+def _create(kaggle: Kaggle, result: Result, before: set[int], method: str, **fields: Any) -> int:
     """Make a submission, and only one, even where Kaggle's answer is lost; its number."""
-    fields |= {"competition_name": entry.competition, "submission_description": entry.message}
+    fields |= {"competition_name": result.competition, "submission_description": result.message}
     try:
         answer = kaggle.once(method, SERVICE, **fields)
     except Failure as failure:
         if not failure.is_transient:
             raise
         kaggle.retries.clock.sleep(LOOK_SECONDS)
-        if new := _references(kaggle, entry.competition, entry.message) - before:
+        if new := _references(kaggle, result.competition, result.message) - before:
             return max(new)
         raise
     if not answer.ref:

@@ -34,7 +34,7 @@ def submit(server, tmp_path, timing):
 
     def submit(*faults, competition="garden"):
         server.faults = FaultSchedule(faults)
-        entry = submission.Entry(
+        entry = submission.Result(
             competition, "a message", tmp_path, Kernel("tester", "blossom-train"), 1
         )
         return submission.submit(context, kaggle, entry)
