@@ -110,12 +110,7 @@ def embedded(size: int) -> Source:
             "the embedded flowers are drawn at the desk and did not travel with this notebook: "
             "set data='auto' and attach the competition"
         ) from None
-    progress = Progress()
-    root = synthetic.ensure_dataset(
-        cache_folder() / "embedded",
-        size,
-        progress=lambda done, total: progress("drawing flowers", done, total),
-    )
+    root = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
     return Source(str(root), "embedded")
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from petals import storage
 from petals.data import shards
 from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
@@ -29,50 +30,38 @@ def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
 
     `sizes` in pixels; those that the competition does not have are left out. Returns the
     competition's folder. What is there stays, and is added to where its answers show that this
-    drew it: the real competition's files, put there by hand, are left as they are. How it is
-    scored is added where it is not said. Raises what `ensure_dataset` raises.
+    drew it: the real competition's files, put there by hand, are left as they are. The rules of
+    scoring are added where there are none. Raises what `ensure_dataset` raises.
     """
     folder = Path(folder)
     competition = folder / "competitions" / COMPETITION
     solution = folder / "solutions" / f"{COMPETITION}.csv"
     rules = solution.with_suffix(".toml")
     if not rules.exists():
-        rules.parent.mkdir(parents=True, exist_ok=True)
-        rules.write_text(SCORING, encoding="utf-8")
+        storage.write_text(rules, SCORING)
     for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
         if not competition.exists():
-            _begin(competition, solution, _drawn(size))
+            drawn = _drawn(size)
+            shutil.copy(drawn / "solution.csv", solution)
+            _copy(drawn, competition)
         elif solution.is_file() and size not in shards.sizes(competition):
-            source = _drawn(size)
-            if (source / "solution.csv").read_bytes() == solution.read_bytes():
+            drawn = _drawn(size)
+            if (drawn / "solution.csv").read_bytes() == solution.read_bytes():
                 name = Path(shards.folder(competition, size, "train")).parent.name
-                _copy(source / name, competition / name)
+                _copy(drawn / name, competition / name)
     return competition
-
-
-def _drawn(size: int) -> Path:
-    progress = Progress()  # kernelkit shows its lines: drawing takes a minute
-    return synthetic.ensure_dataset(
-        cache_folder() / "embedded",
-        size,
-        progress=lambda done, total: progress("drawing flowers", done, total),
-    )
-
-
-def _begin(competition: Path, solution: Path, source: Path) -> None:
-    part = competition.with_suffix(".part")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part)
-    solution.parent.mkdir(parents=True, exist_ok=True)
-    (part / "solution.csv").replace(solution)
-    part.rename(competition)
 
 
 def _copy(source: Path, target: Path) -> None:
     part = target.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part)
+    shutil.copytree(source, part, ignore=shutil.ignore_patterns("solution.csv"))
     part.rename(target)
+
+
+def _drawn(size: int) -> Path:
+    # kernelkit shows the lines of the progress: drawing takes a minute
+    return synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def small(monkeypatch, tmp_path):
 
     def ensure(root, size, progress):
         drawn.append(size)
-        return whole(root, size, train=1, val=1, test=1, progress=progress)
+        return whole(root, size, {"train": 1, "val": 1, "test": 1}, progress)
 
     whole = synthetic.ensure_dataset
     monkeypatch.setattr(rehearsal_data, "SIZES", (8, 9, 10))

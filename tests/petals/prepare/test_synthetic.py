@@ -3,10 +3,8 @@
 import csv
 import hashlib
 import io
-import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import psutil
@@ -89,14 +87,9 @@ def test_every_class_has_its_own_traits_that_exist():
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
     seen = []
-    root = synthetic.write_dataset(
-        tmp_path_factory.mktemp("data") / "flowers",
-        size=32,
-        train=6,
-        val=2,
-        test=1,
-        progress=lambda done, total: seen.append((done, total)),
-    )
+    root = tmp_path_factory.mktemp("data") / "flowers"
+    counts = {"train": 6, "val": 2, "test": 1}
+    synthetic.write_dataset(root, 32, counts, progress=lambda _, *done: seen.append(done))
     return root, seen
 
 
@@ -161,14 +154,15 @@ def test_the_solution_has_a_label_for_every_row_of_the_sample_submission(dataset
 
 @pytest.mark.long
 def test_processes_draw_what_one_process_draws(tmp_path, dataset):
-    alone = synthetic.write_dataset(tmp_path, size=32, train=6, val=2, test=1, workers=1)
+    alone = tmp_path / "alone"
+    synthetic.write_dataset(alone, 32, {"train": 6, "val": 2, "test": 1}, workers=1)
     for split in shards.SPLITS:
         assert _split(alone, split) == _split(dataset[0], split)
 
 
 def test_pictures_of_a_killed_worker_are_drawn_by_another():
-    pictures = [synthetic._Picture(k % 104, k, "") for k in range(220)]
-    images = synthetic._drawn(pictures, 16, 0, workers=2)
+    pictures = [synthetic._Picture("", k % 104, k) for k in range(220)]
+    images = synthetic._drawn(pictures, 16, workers=2)
     drawn = [next(images)]
     workers = [
         child for child in psutil.Process().children() if "popen_loky" in str(child.cmdline())
@@ -177,68 +171,43 @@ def test_pictures_of_a_killed_worker_are_drawn_by_another():
         worker.kill()
     drawn += images
     assert workers
-    assert drawn == [synthetic._jpeg(k % 104, k, 16, 0) for k in range(220)]
+    assert drawn == [synthetic._jpeg(k % 104, k, 16) for k in range(220)]
+
+
+ONE = {"train": 1, "val": 1, "test": 1}
 
 
 @pytest.mark.long
 def test_a_dataset_is_made_once_and_keyed_by_its_settings(tmp_path, monkeypatch):
-    small = {"train": 1, "val": 1, "test": 1}
-    first = synthetic.ensure_dataset(tmp_path, 16, **small)
+    first = synthetic.ensure_dataset(tmp_path, 16, ONE)
     made = (first / "solution.csv").stat().st_mtime_ns
-    assert synthetic.ensure_dataset(tmp_path, 16, **small) == first
+    assert synthetic.ensure_dataset(tmp_path, 16, ONE) == first
     assert (first / "solution.csv").stat().st_mtime_ns == made
-    assert synthetic.ensure_dataset(tmp_path, 16, **small, seed=1) != first
+    assert synthetic.ensure_dataset(tmp_path, 16, ONE | {"val": 2}) != first
     monkeypatch.setattr(synthetic, "VERSION", synthetic.VERSION + 1)
-    assert synthetic.ensure_dataset(tmp_path, 16, **small) != first
+    assert synthetic.ensure_dataset(tmp_path, 16, ONE) != first
     assert not list(tmp_path.glob(".*"))
 
 
-def test_the_process_that_loses_the_race_takes_the_winners_dataset(tmp_path, monkeypatch):
-    small = {"train": 1, "val": 1, "test": 1}
-    write = synthetic.write_dataset
-
-    def slow(root, **settings):
-        monkeypatch.setattr(synthetic, "write_dataset", write)
-        winner = synthetic.ensure_dataset(tmp_path, 16, **small)
-        (winner / "won").touch()
-        return write(root, **settings)
-
-    monkeypatch.setattr(synthetic, "write_dataset", slow)
-    assert (synthetic.ensure_dataset(tmp_path, 16, **small) / "won").exists()
-    assert not list(tmp_path.glob(".*"))
-
-
-def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
+def test_a_failure_leaves_no_dataset_behind(tmp_path, monkeypatch):
     def full(path, examples):
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(tfrecords, "write_shard", full)
     with pytest.raises(StorageError):
-        synthetic.ensure_dataset(tmp_path, 16, train=1, val=1, test=1)
-    assert not list(tmp_path.iterdir())
-
-
-def test_files_of_a_killed_process_are_removed_after_an_hour(tmp_path):
-    small = {"train": 1, "val": 1, "test": 1}
-    name = synthetic.ensure_dataset(tmp_path / "a", 16, **small).name
-    old, new = (tmp_path / "b" / f".{name}.{k}.part" for k in ("old", "new"))
-    for part in (old, new):
-        part.mkdir(parents=True)
-    os.utime(old, (time.time() - 7200,) * 2)
-    synthetic.ensure_dataset(tmp_path / "b", 16, **small)
-    assert not old.exists()
-    assert new.exists()
+        synthetic.ensure_dataset(tmp_path, 16, ONE)
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
 def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="Choose another folder"):
+    with pytest.raises(StorageError, match="choose another folder"):
         synthetic.ensure_dataset(tmp_path / "file", 16)
 
 
 def test_impossible_counts_are_refused(tmp_path):
     with pytest.raises(SettingError, match="counts start at 1"):
-        synthetic.write_dataset(tmp_path, train=0)
+        synthetic.write_dataset(tmp_path, counts=ONE | {"train": 0})
 
 
 def test_drawing_needs_neither_tensorflow_nor_keras():
