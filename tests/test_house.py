@@ -61,20 +61,12 @@ def tokens(path):
 
 STILL = {
     "long functions": {
-        "fetch.fetch",
-        "follow.follow",
         "send.send",
-        "stop.stop",
-        "submit.submit",
         "scenery.draw_background",
         "ingest.make_tfrecords",
     },
     "many arguments": {
-        "fetch.fetch",
-        "follow.follow",
-        "wait.__init__",
         "edit.add",
-        "submit.submit",
         "plants.rays",
         "ingest.make_tfrecords",
         "ingest._write_all",

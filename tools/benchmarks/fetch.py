@@ -15,6 +15,9 @@ from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.fetch import fetch
+from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
 from kernelkit.workspace.timing import REHEARSAL
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -49,7 +52,10 @@ def run() -> dict[str, Any]:
 
 def _kit(folder: Path) -> float:
     began = time.perf_counter()
-    fetch(Kaggle(open_connection(), REHEARSAL.retries), KERNEL, 1, folder)
+    kaggle = Kaggle(open_connection(), REHEARSAL.retries)
+    push = Push(str(KERNEL), "", "", "cpu", version=1)
+    context = PushContext(folder, Events(io.StringIO()), REHEARSAL)
+    fetch(context, kaggle, push, folder, kaggle.outputs(KERNEL, 1))
     return time.perf_counter() - began
 
 

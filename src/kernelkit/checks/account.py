@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelkit import machines
+from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
-from kernelkit.checks.notebook import leaking
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
-from kernelkit.checks.notebook import lacking
-from kernelkit.datasets import dataset, dataset_state
+from kernelkit.checks.contents import lacking
+from kernelkit.datasets import versions
+from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.terminal.events import size_of
@@ -23,8 +23,7 @@ from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
 from kernelkit.workspace.context import PushContext
 
-MISSING = (dataset_state.NONE, *dataset_state.USELESS)
-MINUTES = 60.0  # for Kaggle to make an uploaded dataset usable
+MISSING = (versions.NONE, *versions.UNUSABLE)
 
 
 @dataclass(frozen=True)
@@ -77,22 +76,17 @@ def attach(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, Atta
     return plan.attaching(reference), AttachedWheels(found, reference)
 
 
-def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels | None) -> None:
+def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None:
     """See that the dataset is there and usable; its files are sent only where it is not.
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError` as Kaggle answers.
     """
-    if wheels is None:
-        return
     slug = wheels.reference.partition("/")[2]
     paths = [wheel.path for wheel in wheels.found.wheels]
-    with context.alone_in_dataset(wheels.reference):
-        try:
-            if dataset_state.state_of(kaggle, wheels.reference) in MISSING:
-                dataset.upload(context, kaggle, slug, paths, f"wheels for {wheels.found.words}")
-            dataset_state.await_ready(context, kaggle, wheels.reference, 60 * MINUTES)
-        except Failure as failure:
-            raise failure.error() from None
+    with context.alone_in_dataset(wheels.reference), failures.as_errors():
+        if versions.state_of(kaggle, wheels.reference) in MISSING:
+            versions.upload(context, kaggle, slug, paths, f"wheels for {wheels.found.words}")
+        versions.await_ready(context, kaggle, wheels.reference)
 
 
 def _installed(project: Project) -> set[str]:

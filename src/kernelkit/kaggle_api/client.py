@@ -6,11 +6,12 @@ Reads are repeated while a failure may pass. `save` is not: see `kernelkit.pushe
 from __future__ import annotations
 
 import datetime
+import importlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from kernelkit.kaggle_api.connection import Connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind, is_capacity
@@ -27,8 +28,13 @@ from kernelkit.kaggle_api.types import (
     Stored,
 )
 
-T = TypeVar("T")
-
+# The services of Kaggle's API, and how the SDK begins its names for each.
+SERVICES = {
+    "kernels": "kernels_api",
+    "competitions": "competition_api",
+    "datasets": "dataset_api",
+    "blobs": "blob_api",
+}
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
 SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
@@ -46,13 +52,42 @@ class Kaggle:
         """The name of the account."""
         return self.connection.username
 
-    def repeated(self, method: str, call: Callable[[], T], until: float | None = None) -> T:
-        """The answer of `call`, which is repeated while that may help; raises `Failure`."""
-        return self.retries.call(lambda: self.connection.ask(method, call), until)
+    def once(self, method: str, service: str = "kernels", **fields: Any) -> Any:
+        """The answer to one request, which is not repeated; raises `Failure`.
+
+        `method` is Kaggle's name for it, such as "SaveKernel", `service` one of `SERVICES`, and
+        `fields` are those of the SDK's request.
+        """
+        name = SERVICES[service]
+        types = importlib.import_module(f"kagglesdk.{service}.types.{name}_service")
+        request = getattr(types, f"Api{method}Request")()
+        for field, value in fields.items():
+            setattr(request, field, value)
+        client = getattr(getattr(self.connection.services, service), f"{name}_client")
+        call = getattr(client, re.sub(r"(?<!^)(?=[A-Z])", "_", method).lower())
+        return self.connection.ask(method, partial(call, request))
+
+    def repeated(
+        self, method: str, service: str = "kernels", until: float | None = None, **fields: Any
+    ) -> Any:
+        """As `once`, but repeated while that may help."""
+        return self.retries.call(lambda: self.once(method, service, **fields), until)
+
+    def if_there(
+        self, method: str, service: str = "kernels", until: float | None = None, **fields: Any
+    ) -> Any:
+        """As `repeated`, for something of the account's own; None where there is no such thing."""
+        try:
+            return self.repeated(method, service, until, **fields)
+        except Failure as failure:
+            # Kaggle says 403 of a kernel of one's own that does not exist.
+            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
+                return None
+            raise
 
     def save(self, fields: Mapping[str, Any]) -> Saved:
         """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
-        answer = self.connection.ask("SaveKernel", self._call("SaveKernel", fields))
+        answer = self.once("SaveKernel", **fields)
         if answer.error:
             sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
             raise Failure(sort, "SaveKernel", answer.error)
@@ -66,7 +101,7 @@ class Kaggle:
         self, kernel: Kernel, version: int | None = None, until: float | None = None
     ) -> Stored | None:
         """The kernel as Kaggle keeps it, None when there is none (or it is not ours to see)."""
-        answer = self._if_there("GetKernel", _name(kernel, version), until)
+        answer = self.if_there("GetKernel", until=until, **_name(kernel, version))
         if answer is None:
             return None
         if answer.metadata is None or answer.blob is None:
@@ -86,7 +121,7 @@ class Kaggle:
         self, kernel: Kernel, version: int | None, until: float | None = None
     ) -> Status | None:
         """The status of a version's session (None: of the latest one's); None without one."""
-        answer = self._if_there("GetKernelSessionStatus", _name(kernel, version), until)
+        answer = self.if_there("GetKernelSessionStatus", until=until, **_name(kernel, version))
         return answer and Status(answer.status.name.lower(), answer.failure_message or "")
 
     def outputs(self, kernel: Kernel, version: int, until: float | None = None) -> Outputs:
@@ -110,13 +145,13 @@ class Kaggle:
 
         Raises `Failure`; after a lost answer the failure may say that the kernel is gone already.
         """
-        answer = self._answer("DeleteKernel", _name(kernel))
+        answer = self.repeated("DeleteKernel", **_name(kernel))
         if answer.error_message:
             raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
 
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None where Kaggle names none (the CPU)."""
-        hours = getattr(self._answer("GetAcceleratorQuotaStatistics", {}), f"{kind}_quota", None)
+        hours = getattr(self.repeated("GetAcceleratorQuotaStatistics"), f"{kind}_quota", None)
         if hours is None:
             return None
         used = _hours(hours.time_used) + _hours(hours.time_reserved)
@@ -126,51 +161,27 @@ class Kaggle:
         """One's own kernels that ran last, the latest first."""
         from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
-        fields = {
-            "group": KernelsListViewType.PROFILE,
-            "user": self.username,
-            "sort_by": KernelsListSortType.DATE_RUN,
-            "page": 1,
-            "page_size": count,
-        }
+        answer = self.repeated(
+            "ListKernels",
+            group=KernelsListViewType.PROFILE,
+            user=self.username,
+            sort_by=KernelsListSortType.DATE_RUN,
+            page=1,
+            page_size=count,
+        )
         return [
             Recent(Kernel(*kernel.ref.split("/", 1)), _accelerator(kernel))
-            for kernel in self._answer("ListKernels", fields).kernels or []
+            for kernel in answer.kernels or []
             if kernel.ref.count("/") == 1
         ]
-
-    def _call(self, method: str, fields: Mapping[str, Any]) -> Callable[[], Any]:
-        """One call of the SDK, whose names follow from the method's: `SaveKernel`."""
-        from kagglesdk.kernels.types import kernels_api_service
-
-        request = getattr(kernels_api_service, f"Api{method}Request")()
-        for name, value in fields.items():
-            setattr(request, name, value)
-        function = re.sub(r"(?<!^)(?=[A-Z])", "_", method).lower()
-        return partial(
-            getattr(self.connection.services.kernels.kernels_api_client, function), request
-        )
-
-    def _answer(self, method: str, fields: Mapping[str, Any], until: float | None = None) -> Any:
-        return self.repeated(method, self._call(method, fields), until)
-
-    def _if_there(self, method: str, fields: Mapping[str, Any], until: float | None) -> Any:
-        """The answer about a kernel, None where there is no such kernel."""
-        try:
-            return self._answer(method, fields, until)
-        except Failure as failure:
-            # Kaggle says 403 of a kernel of one's own that does not exist.
-            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
-                return None
-            raise
 
     def _pages(self, method: str, fields: Mapping[str, Any], until: float | None) -> Iterator[Any]:
         """Every page of a list. Pages may repeat; raises `Failure` for a list without an end."""
         seen: Counter[str] = Counter()
         token = ""
         while True:
-            page = {"page_size": PAGE_SIZE, "page_token": token}
-            answer = self._answer(method, {**fields, **page}, until)
+            page: dict[str, Any] = {"page_size": PAGE_SIZE, "page_token": token}
+            answer = self.repeated(method, until=until, **fields, **page)
             yield answer
             token = answer.next_page_token or ""
             if not token:
@@ -184,7 +195,7 @@ class Kaggle:
                 raise Failure(FailureKind.NETWORK, method, "no end of its pages in time")
 
 
-def _name(kernel: Kernel, version: int | None = None) -> dict[str, str]:
+def _name(kernel: Kernel, version: int | None = None) -> dict[str, Any]:
     """The fields of a request that name a kernel, and one of its versions."""
     label = {} if version is None else {"version_label": f"v{version}"}
     return {"user_name": kernel.owner, "kernel_slug": kernel.slug, **label}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import email.utils
 import enum
 import json
 import math
+from collections.abc import Iterator
 
 from kernelkit.errors import (
     CapacityError,
@@ -80,6 +82,15 @@ class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before an
         if self.retry_after:
             step = f"Kaggle asks to come back in {duration(self.retry_after)}"
         return kind(f"{self.method}: {self.message}" + (f" ({step})" if step else ""))
+
+
+@contextlib.contextmanager
+def as_errors() -> Iterator[None]:
+    """Raise a `Failure` of the block as its typed error; as a decorator too."""
+    try:
+        yield
+    except Failure as failure:
+        raise failure.error() from None
 
 
 def of_status(

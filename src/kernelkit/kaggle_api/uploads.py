@@ -17,6 +17,18 @@ METHOD = "upload"
 SLOWEST_UPLOAD = 10_000.0  # bytes a second
 
 
+def upload(kaggle: Kaggle, file: Path, method: str, service: str, **fields: Any) -> str:
+    """Upload a file to the place that Kaggle's `method` gives for it; the token that names it."""
+    stat = file.stat()
+    fields |= {
+        "content_length": stat.st_size,
+        "last_modified_epoch_seconds": int(stat.st_mtime),
+    }
+    place = kaggle.repeated(method, service, **fields)
+    send(kaggle, place.create_url, file)
+    return str(place.token)
+
+
 def send(kaggle: Kaggle, url: str, file: Path) -> None:
     """PUT a whole file to an upload's address, with repeats; raises `Failure`.
 

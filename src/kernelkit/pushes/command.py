@@ -97,7 +97,9 @@ def push_kernel(
             starts=options.get("starts", ()),
         )
         findings = preflight.run_checks(plan, options.get("ignore", ()))
-        tpu.check_tpu(context, plan, findings, compile_now=options.get("check_tpu", False))
+        compile_now = options.get("check_tpu", False)
+        if compile_now or plan.kind == "tpu":
+            tpu.check_tpu(context, plan, findings, compile_now=compile_now)
         _report_bundle(context, plan, findings)
         preflight.check_submission(plan.metadata, options.get("submit"))
         context = replace(context, catalogue=plan.catalogue)
@@ -112,7 +114,8 @@ def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None
     force = options.get("force", False)
     with context.connect() as kaggle:
         plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
-        wheels.upload(context, kaggle, attached)
+        if attached:
+            wheels.upload(context, kaggle, attached)
         with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
             status = account.check_account(context, plan, kaggle, force=force)

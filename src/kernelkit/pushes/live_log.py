@@ -17,9 +17,9 @@ import urllib3
 
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.run_folders.excerpts import excerpt
 from kernelkit.run_folders.log import Entry, _entry, decode
+from kernelkit.workspace.ledger import Push
 
 METHOD = "log stream"
 END = "END_OF_LOG"
@@ -74,13 +74,12 @@ class LiveLog:
     live are handed on too. Nothing here ends a wait: the status says when a run is over.
     """
 
-    def __init__(
-        self, kaggle: Kaggle, kernel: Kernel, version: int, tell: Callable[[Entry], None]
-    ) -> None:
-        self._kaggle, self._kernel, self._version = kaggle, kernel, version
+    def __init__(self, kaggle: Kaggle, push: Push, tell: Callable[[Entry], None]) -> None:
+        self._kaggle = kaggle
+        self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
         self._tell = WithoutReport(tell)
         self._seen = self._characters = 0
-        self._ended = False  # whether the note about the rest was shown
+        self._cut = False  # whether the note about the rest was handed on
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -97,7 +96,7 @@ class LiveLog:
         if self._thread:
             self._thread.join(timeout=2.0)
         for place, entry in enumerate(decode(log)):
-            if self._characters > LONGEST_TOLD:
+            if self._cut:
                 break
             self._hand_on(place, entry)
         self._tell.flush()
@@ -118,30 +117,26 @@ class LiveLog:
 
     def _read(self) -> bool:
         """Read one connection to its end; whether the log is over."""
-        path = f"kernels/logs/stream/{self._kernel}?versionLabel=v{self._version}"
-        read_timeout = max(self._kaggle.connection.timeouts.read, 1.0)
-        with self._kaggle.connection.stream(METHOD, path, read_timeout) as response:
+        connection = self._kaggle.connection
+        read_timeout = max(connection.timeouts.read, 1.0)
+        with connection.stream(METHOD, self._path, read_timeout) as response:
             kind = (response.headers.get("Content-Type") or "").lower()
             if "event-stream" not in kind:
                 return False  # queued, or finished: the finished log comes with the outputs
             for place, entry in enumerate(_events(response)):
-                if self._stop.is_set():
-                    return True
-                if entry is None:
+                if self._stop.is_set() or entry is None:
                     return True
                 self._hand_on(place, entry)
         return False
 
     def _hand_on(self, place: int, entry: Entry) -> None:
         with self._lock:
-            if place < self._seen:
+            if place < self._seen or self._cut:
                 return
             self._seen = place + 1
             self._characters += min(len(entry.text), LONGEST_ENTRY)
             if self._characters > LONGEST_TOLD:
-                if self._ended:
-                    return
-                self._ended = True
+                self._cut = True
                 entry = replace(entry, text=TOO_LONG)
         self._tell(replace(entry, text=excerpt(entry.text, LONGEST_ENTRY, "the log has them")))
 

@@ -1,18 +1,24 @@
-"""Take up an earlier push: find it in the ledger or at Kaggle, and follow it to its end."""
+"""Take up an earlier push: find it in the ledger or at Kaggle, and bring its result home."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from kernelkit import machines
-from kernelkit.errors import ParameterError
+from kernelkit.errors import KernelkitError, NetworkError, ParameterError, StillRunningError
+from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.plans import plan as plans
-from kernelkit.pushes.follow import follow, kernel_of
+from kernelkit.kaggle_api.types import Stored
+from kernelkit.plans import metadata, plan
+from kernelkit.pushes import fetch
+from kernelkit.pushes.follow import Run, follow
 from kernelkit.pushes.send import look_after_cut_off
+from kernelkit.reports import markdown
+from kernelkit.submissions import submit as submission
 from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
 
@@ -33,36 +39,87 @@ def resume_push(
 
     Raises `ParameterError` for a reference that names no push, and all that `follow` raises.
     """
-    context = in_project(plans.here(None), options)
+    context = in_project(plan.here(None), options)
     with context.ending(), context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
-        context.events("resumed", f"{push.kernel} version {push.version}")
-        try:
-            stored = kaggle.stored(kernel_of(push), push.version)
-        except Failure as failure:
-            raise failure.error() from None
-        if stored is None:
-            raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
-        if not push.competition:
-            named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
-            push = replace(push, competition=next(iter(sorted(named)), None))
-        return follow(context, kaggle, push, stored.text, output=output, submit=submit)
+        return _follow(context, kaggle, push, output, submit)
 
 
-def _last(context: PushContext, kaggle: Kaggle) -> Push:
-    pushes = context.ledger.of("", rehearsal=context.events.rehearsal)
-    if pushes and not pushes[-1].version:
-        with context.alone_with(pushes[-1].kernel):
-            look_after_cut_off(context, kaggle, kernel_of(pushes[-1]))
-        cut_off = context.ledger.of("", rehearsal=context.events.rehearsal)[-1]
-        if not cut_off.version:
-            context.events(
-                "warning", f"the last push of {cut_off.kernel} made no version: push again"
+def fetch_push(
+    reference: str = LAST,
+    *,
+    only: Sequence[str] = (),
+    output: Path | None = None,
+    summary: Path | None = None,
+    **options: Unpack[CommandOptions],
+) -> Path:
+    """Bring home what a push left, without waiting for it; returns the folder.
+
+    reference  `owner/slug/N`, or "last" of the ledger
+    only       glob patterns of the files that are wanted; without any all come home, and the run
+               is checked and reported on as after a push
+    output     the folder; default runs/<slug>-v<N>
+    summary    a Markdown file that the run's measures, or what ended this, are added to
+
+    Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
+    came, and without `only` everything that `resume_push` raises.
+    """
+    context = in_project(plan.here(None), options)
+    title = reference
+    try:
+        with context.ending(), context.asking(reference) as kaggle:
+            push = earlier(context, kaggle, reference)
+            title = push.reference
+            with failures.as_errors():
+                status = kaggle.status(push.name, push.version)
+            if status and status.alive:
+                raise StillRunningError(
+                    f"{title} is still {status.state}. {context.how_to_resume(push)}"
+                )
+            if only:
+                folder = _fetch_some(context, kaggle, push, output, only)
+            else:
+                folder = _follow(context, kaggle, push, output, None)
+    except KernelkitError as error:
+        if summary:
+            markdown.append(summary, markdown.failure(title, str(error)))
+        raise
+    if summary:
+        markdown.append(summary, context.events.clear(markdown.table(folder, title)))
+    return folder
+
+
+def submit_result(
+    result: str,
+    message: str,
+    *,
+    competition: str | None = None,
+    **options: Unpack[CommandOptions],
+) -> None:
+    """Enter the `submission.csv` of a run into a competition and wait for its score.
+
+    result       `owner/slug/N` or "last" of a push, or the folder or the file of any run
+    competition  for a folder or file; by default that of the project's kernel-metadata.json
+
+    Raises `ParameterError` where no competition is known, and what `submit.submit` raises.
+    """
+    path = Path(result)
+    if not path.exists():
+        resume_push(result, submit=message, **options)
+        return
+    if path.is_file() and path.name != submission.SUBMISSION:
+        raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
+    if not competition:
+        sources = metadata.load(plan.locate(Path.cwd())).sources("competition")
+        if not sources:
+            raise ParameterError(
+                "kernel-metadata.json names no competition: give --competition SLUG"
             )
-    push = context.ledger.last(rehearsal=context.events.rehearsal)
-    if not push:
-        raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
-    return push
+        competition = sources[0]
+    context = in_project(plan.here(None), options)
+    entry = submission.Result(competition, message, path if path.is_dir() else path.parent)
+    with context.asking() as kaggle:
+        submission.submit(context, kaggle, entry)
 
 
 def earlier(
@@ -71,18 +128,69 @@ def earlier(
     """The push that `owner/slug/N` or "last" names, as the ledger has it or without its past."""
     if reference == LAST:
         return _last(context, kaggle)
-    kernel, version = named(reference)
-    kind = machines.named(accelerator).kind if accelerator else ""
-    push = context.ledger.find(kernel, version)
-    return push or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)
-
-
-def named(reference: str) -> tuple[str, int]:
-    """The kernel and the version of `owner/slug/N`; raises `ParameterError`."""
     owner, _, rest = reference.partition("/")
     slug, _, number = rest.partition("/")
     if not (owner and slug and number.removeprefix("v").isdigit()):
         raise ParameterError(
             f"{reference!r} names no push, and no folder is there: write a push as OWNER/SLUG/N"
         )
-    return f"{owner}/{slug}", int(number.removeprefix("v"))
+    kernel, version = f"{owner}/{slug}", int(number.removeprefix("v"))
+    kind = machines.named(accelerator).kind if accelerator else ""
+    push = context.ledger.find(kernel, version)
+    return push or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)
+
+
+def stored_version(kaggle: Kaggle, push: Push) -> Stored:
+    """A push's version as Kaggle stores it; raises `ParameterError` where there is none."""
+    with failures.as_errors():
+        stored = kaggle.stored(push.name, push.version)
+    if stored is None:
+        raise not_there(push)
+    return stored
+
+
+def not_there(push: Push) -> ParameterError:
+    """The error for a push that Kaggle does not show."""
+    return ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+
+
+def _last(context: PushContext, kaggle: Kaggle) -> Push:
+    rehearsal = context.events.rehearsal
+    pushes = context.ledger.of("", rehearsal=rehearsal)
+    if pushes and not pushes[-1].version:
+        kernel = pushes[-1].kernel
+        with context.alone_with(kernel):
+            look_after_cut_off(context, kaggle, pushes[-1].name)
+        if not context.ledger.of("", rehearsal=rehearsal)[-1].version:
+            context.events("warning", f"the last push of {kernel} made no version: push again")
+    push = context.ledger.last(rehearsal=rehearsal)
+    if not push:
+        raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
+    return push
+
+
+def _follow(
+    context: PushContext, kaggle: Kaggle, push: Push, output: Path | None, submit: str | None
+) -> Path:
+    context.events("resumed", f"{push.kernel} version {push.version}")
+    stored = stored_version(kaggle, push)
+    if not push.competition:
+        named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
+        push = replace(push, competition=min(named, default=None))
+    return follow(context, kaggle, push, stored.text, output=output, submit=submit)
+
+
+def _fetch_some(
+    context: PushContext, kaggle: Kaggle, push: Push, output: Path | None, only: Sequence[str]
+) -> Path:
+    stored = stored_version(kaggle, push)
+    try:
+        outputs = kaggle.outputs(push.name, push.version or 0)
+    except Failure as failure:
+        raise NetworkError(f"the outputs cannot be listed: {failure.error()}") from None
+    run = Run(context, kaggle, push, stored.text)
+    run.claim(output)
+    with context.alone_in(run.folder):
+        run.keep(outputs)
+        fetch.fetch(context, kaggle, push, run.folder, outputs, only)
+    return run.folder

@@ -29,7 +29,7 @@ def prepare(
     preflight.stop_on_errors(leaks)
     if continues:
         plan = account.continuing(context, plan, kaggle)
-    return wheels.attach(context, plan, kaggle)
+    return wheels.attach(context, plan, kaggle) if plan.project.wheels else (plan, None)
 
 
 def send(
@@ -88,12 +88,12 @@ def send(
         version=saved.version,
         url=saved.url,
     )
-    tell_twins(context, push, saved.twins)
+    report_twins(context, push, saved.twins)
     _check_sources(context, push, saved)
     return push
 
 
-def tell_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:
+def report_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:
     """Say that a push which was sent again runs more than once."""
     for version in twins:
         context.events(

@@ -1,4 +1,4 @@
-"""The state of a push and the week's hours at Kaggle, in a line each."""
+"""The state of a push, the list of all pushes, and the week's hours at Kaggle."""
 
 from __future__ import annotations
 
@@ -7,40 +7,30 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import ParameterError
-from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Status, Stored
+from kernelkit.kaggle_api import failures
 from kernelkit.plans import plan
 from kernelkit.project import RUNS
-from kernelkit.pushes.follow import kernel_of
-from kernelkit.pushes.resuming import earlier
+from kernelkit.pushes.resuming import earlier, not_there
 from kernelkit.terminal import safe_text
-from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.ledger import Ledger, Push
 
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
+HEADS = ("pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters")
 
 
-def tell_status(
-    reference: str = LAST,
-    **options: Unpack[CommandOptions],
-) -> str:
+def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
     """Report the state of a push's session and return it: queued, running, complete, error …
 
     `reference`: `owner/slug/N`, or "last" of the ledger. Raises `ParameterError` where there is
     no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
     context = in_project(plan.here(None), options)
-    with context.asking(reference) as kaggle:
+    with context.asking(reference) as kaggle, failures.as_errors():
         push = earlier(context, kaggle, reference)
-        try:
-            status = kaggle.status(kernel_of(push), push.version)
-        except Failure as failure:
-            raise failure.error() from None
+        status = kaggle.status(push.name, push.version)
     if status is None:
-        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+        raise not_there(push)
     why = f": {status.message}" if status.message else ""
     context.events(
         "status",
@@ -53,31 +43,38 @@ def tell_status(
     return status.state
 
 
-def state_of(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
-    """A push's version as Kaggle stores it, and the state of its session.
-
-    Raises `ParameterError` where there is no such version, `CredentialsError` or `NetworkError`.
-    """
-    kernel = kernel_of(push)
-    try:
-        stored = kaggle.stored(kernel, push.version)
-        status = kaggle.status(kernel, push.version)
-    except Failure as failure:
-        raise failure.error() from None
-    if stored is None:
-        raise ParameterError(f"Kaggle has no {push.reference}, or not for this account")
-    return stored, status
-
-
 def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     """The ledger of pushes as a table, or `as_json` one object a line.
 
     `runs` defaults to the folder of the present project.
     """
-    pushes = ledgers.Ledger((runs or plan.here(None).root / RUNS) / LEDGER).pushes()
+    pushes = Ledger((runs or plan.here(None).root / RUNS) / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
-    return safe_text.plain(ledgers.table(pushes))
+    if not pushes:
+        return "no push yet"
+    rows = [HEADS, *map(_row, pushes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return safe_text.plain("\n".join(lines))
+
+
+def _row(push: Push) -> tuple[str, ...]:
+    queued, run = (
+        "" if minutes is None else f"{minutes:.1f} min"
+        for minutes in (push.minutes_queued, push.minutes_run)
+    )
+    return (
+        push.pushed[:16].replace("T", " "),
+        push.reference + (" (rehearsal)" if push.rehearsal else ""),
+        push.accelerator,
+        push.state,
+        queued,
+        run,
+        push.score or "",
+        push.git,
+        " ".join(f"{name}={value}" for name, value in push.parameters.items()),
+    )
 
 
 def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
@@ -86,16 +83,10 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
     context = in_project(plan.here(None), options)
-    left = {}
-    with context.asking() as kaggle:
-        for kind in COUNTED:
-            try:
-                quota = kaggle.quota(kind)
-            except Failure as failure:
-                raise failure.error() from None
-            if quota is None:
-                continue
-            left[kind] = quota.left
+    with context.asking() as kaggle, failures.as_errors():
+        quotas = {kind: kaggle.quota(kind) for kind in COUNTED}
+    for kind, quota in quotas.items():
+        if quota:
             context.events(
                 "quota",
                 f"{kind.upper()}: {quota.left:.1f} of {quota.allowed:.0f} hours are left this week",
@@ -104,4 +95,4 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
                 allowed=quota.allowed,
                 left=quota.left,
             )
-    return left
+    return {kind: quota.left for kind, quota in quotas.items() if quota}

@@ -1,4 +1,4 @@
-"""End a push's session by the one way that Kaggle's API has: its kernel is deleted."""
+"""Stop a push that waits or runs. Kaggle's API can do that only by deleting the kernel."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ from collections.abc import Callable
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
+from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Status, Stored
 from kernelkit.plans import plan
-from kernelkit.pushes.follow import kernel_of
-from kernelkit.pushes.resuming import earlier
-from kernelkit.pushes.status import state_of
+from kernelkit.pushes.resuming import earlier, stored_version
 from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
+from kernelkit.workspace.context import LAST, CommandOptions, in_project
 from kernelkit.workspace.ledger import Push
 
 OPEN = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 
 
 def stop(
-    reference: str = LAST,
-    *,
-    confirm: Callable[[str], bool],
-    **options: Unpack[CommandOptions],
+    reference: str = LAST, *, confirm: Callable[[str], bool], **options: Unpack[CommandOptions]
 ) -> bool:
     """End the session of a push by deleting its kernel; returns whether that was done.
 
@@ -36,49 +32,37 @@ def stop(
     `NetworkError` or `RefusedError` where Kaggle did not delete it.
     """
     context = in_project(plan.here(None), options)
-    with context.asking(reference) as kaggle:
+    with context.asking(reference) as kaggle, failures.as_errors():
         push = earlier(context, kaggle, reference)
-        kernel = kernel_of(push)
-        _check_owner(kaggle, kernel)
-        stored, status = state_of(kaggle, push)
+        kernel = push.name
+        if kernel.owner.lower() != kaggle.username.lower():
+            raise ParameterError(
+                f"{kernel} is {kernel.owner}'s and the credentials are {kaggle.username}'s: only "
+                "its owner can stop it"
+            )
+        stored, status = stored_version(kaggle, push), kaggle.status(kernel, push.version)
+        facts = {"kernel": push.kernel, "version": push.version}
         if status is None or not status.alive:
             state = status.state if status else "without a session"
             over = f"its session is over ({state})" if status else "it has no session"
-            context.events(
-                "status",
-                f"{push.reference}: {over}, and nothing was deleted",
-                kernel=push.kernel,
-                version=push.version,
-                state=state,
-                alive=False,
-            )
+            text = f"{push.reference}: {over}, and nothing was deleted"
+            context.events("status", text, **facts, state=state, alive=False)
             return False
         if not confirm(_warning(push, stored, status)):
             context.events("left", f"{push.reference} goes on, and nothing was deleted")
             return False
         _delete(kaggle, kernel)
-        _note(context, push)
+        for other in context.ledger.of(push.kernel, rehearsal=context.events.rehearsal):
+            if other.state in OPEN:
+                context.ledger.update(other, state=ledgers.STOPPED)
         if kaggle.stored(kernel) is not None:
             context.events(
                 "warning",
                 f"Kaggle still shows {kernel}: look at "
                 f"https://www.kaggle.com/code/{kernel} whether its session has ended",
             )
-        context.events(
-            "stopped",
-            f"{kernel} is deleted, and its session ends with it",
-            kernel=push.kernel,
-            version=push.version,
-        )
+        context.events("stopped", f"{kernel} is deleted, and its session ends with it", **facts)
         return True
-
-
-def _check_owner(kaggle: Kaggle, kernel: Kernel) -> None:
-    if kernel.owner.lower() != kaggle.username.lower():
-        raise ParameterError(
-            f"{kernel} is {kernel.owner}'s and the credentials are {kaggle.username}'s: only its "
-            "owner can stop it"
-        )
 
 
 def _warning(push: Push, stored: Stored, status: Status) -> str:
@@ -97,11 +81,4 @@ def _delete(kaggle: Kaggle, kernel: Kernel) -> None:
     except Failure as failure:
         # Where an answer was lost, the request after it finds nothing to delete any more.
         if failure.is_transient or kaggle.stored(kernel) is not None:
-            raise failure.error() from None
-
-
-def _note(context: PushContext, stopped: Push) -> None:
-    """The ledger says of every open push of the kernel that it was stopped."""
-    for push in context.ledger.of(stopped.kernel, rehearsal=context.events.rehearsal):
-        if push.state in OPEN:
-            context.ledger.update(push, state=ledgers.STOPPED)
+            raise

@@ -28,7 +28,7 @@ from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Quota
 from kernelkit.plans import plan
 from kernelkit.plans.plan import Plan
-from kernelkit.pushes.follow import follow, kernel_of
+from kernelkit.pushes.follow import follow
 from kernelkit.pushes.send import look_after_cut_off, prepare, send
 from kernelkit.queue.items import Queue, QueuedPush
 from kernelkit.terminal import invocation
@@ -118,7 +118,8 @@ def _send(
     None where it was removed from the queue while it waited.
     """
     planned, attached = prepare(context, item.plan, kaggle, continues=item.continues)
-    wheels.upload(context, kaggle, attached)
+    if attached:
+        wheels.upload(context, kaggle, attached)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context.ledger, rehearsal=context.events.rehearsal) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
@@ -179,7 +180,7 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
 
 def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: Kaggle) -> None:
     try:
-        status = kaggle.status(kernel_of(push), push.version)
+        status = kaggle.status(push.name, push.version)
     except Failure as failure:
         raise failure.error() from None
     if status and status.alive:

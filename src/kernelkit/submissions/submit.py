@@ -8,170 +8,129 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle_api import uploads
+from kernelkit.kaggle_api import failures, uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.timing import Timing
 
 SUBMISSION = "submission.csv"
-POLL_SECONDS = 15.0
+SERVICE = "competitions"
+LOOK_SECONDS = 5.0  # from a lost answer to the first look for the submission
 SETTLE_SECONDS = 60.0  # from a request that was cut off to its arrival, at the longest
-NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # in a refusal of a file
+NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in the refusal of a file
 
 
 @dataclass(frozen=True)
-class Score:
-    """A scored submission: its number at Kaggle, and the public score as Kaggle writes it."""
+class Result:
+    """What is entered: the folder's `submission.csv`, or the kernel's version if only that counts.
 
-    reference: int
-    public: str
+    `kernel` is None for a run that was not pushed.
+    """
+
+    competition: str
+    message: str
+    folder: Path
+    kernel: Kernel | None = None
+    version: int = 0
 
 
 @dataclass(frozen=True)
 class EarlierTry:
-    """What an earlier try to submit noted: the submission it made, or those there were before."""
+    """What an earlier try noted: the submission that it made, or those that were there before."""
 
     submission: int | None
     submissions_before: Sequence[int] | None
 
 
-def tell_score(context: PushContext, competition: str, score: Score) -> None:
-    """Show the score that a submission got."""
-    context.events(
-        "score",
-        f"{score.public} in {competition} (submission {score.reference})",
-        score=score.public,
-        submission=score.reference,
-    )
-
-
 def submit(
+    context: PushContext,
     kaggle: Kaggle,
-    competition: str,
-    message: str,
-    *,
-    folder: Path,
-    kernel: Kernel | None,
-    version: int,
-    seconds: float,
-    poll: float = POLL_SECONDS,
+    result: Result,
     earlier: EarlierTry | None = None,
     note: Callable[..., None] = lambda **_: None,
-) -> Score:
-    """Submit the folder's `submission.csv`, or the kernel's version where only that counts.
+) -> str:
+    """Submit a result and wait for its public score, which is returned as Kaggle writes it.
 
-    `kernel` is None for a run that was not pushed, which has a file alone. `note` is called with
-    `submissions_before` ahead of the entering and with `submission` after it; with an `earlier`
-    try that was cut off between the two, what that one entered is taken up and nothing else made.
+    `note` is called with `submissions_before` before the submission is made, with `submission`
+    after that, and with `score` at the end. What an `earlier` try submitted is not submitted again.
 
-    Waits at most `seconds` for the score. Raises `OutputsError` without a file to submit,
-    `CapacityError` when today's submissions are used up, `RefusedError` for a submission that
-    Kaggle cannot score, `NetworkError` when no score comes.
+    Raises `OutputsError` without a file to submit, `CapacityError` when today's submissions are
+    used up, `RefusedError` for a submission that Kaggle cannot score, `NetworkError` when no score
+    comes in time.
     """
-    file = folder / SUBMISSION
-    if not file.is_file():
-        raise OutputsError(f"no {SUBMISSION} in {folder}: the run left nothing to submit")
-    try:
-        if earlier and (reference := _entered(kaggle, competition, message, earlier)):
-            note(submission=reference)
-            return _wait(kaggle, reference, seconds, poll)
-        _check_limit(kaggle, competition)
-        known = _references(kaggle, competition)
-        note(submissions_before=sorted(known))
-
-        def once(create: Callable[[], Any]) -> int:
-            return _once(kaggle, competition, message, known, create)
-
-        try:
-            reference = once(lambda: _send_file(kaggle, competition, message, file))
-        except Failure as failure:
-            refusal = failure.message.lower()
-            if (
-                kernel is None
-                or failure.kind is not FailureKind.REFUSED
-                or not any(w in refusal for w in NOTEBOOKS_ONLY)
-            ):
-                raise
-            pushed = kernel
-            reference = once(lambda: _send_version(kaggle, competition, message, pushed, version))
+    if not (result.folder / SUBMISSION).is_file():
+        raise OutputsError(f"no {SUBMISSION} in {result.folder}: the run left nothing to submit")
+    with failures.as_errors():
+        reference = _submitted_earlier(kaggle, result, earlier) if earlier else None
+        if reference is None:
+            reference = _submit_once(kaggle, result, note)
         note(submission=reference)
-        return _wait(kaggle, reference, seconds, poll)
-    except Failure as failure:
-        raise failure.error() from None
+        score = _wait(kaggle, reference, context.timing)
+    note(score=score)
+    context.events(
+        "score",
+        f"{score} in {result.competition} (submission {reference})",
+        score=score,
+        submission=reference,
+    )
+    return score
 
 
-def _entered(kaggle: Kaggle, competition: str, message: str, earlier: EarlierTry) -> int | None:
+def _submitted_earlier(kaggle: Kaggle, result: Result, earlier: EarlierTry) -> int | None:
     """The submission that an earlier try made, if any; what was on its way has arrived by then."""
     if earlier.submission is not None or earlier.submissions_before is None:
         return earlier.submission
     kaggle.retries.clock.sleep(SETTLE_SECONDS)
-    new = _references(kaggle, competition, message) - set(earlier.submissions_before)
+    new = _references(kaggle, result.competition, result.message) - set(earlier.submissions_before)
     return max(new, default=None)
 
 
-def _check_limit(kaggle: Kaggle, competition: str) -> None:
-    from kagglesdk.competitions.types.competition_api_service import ApiGetSubmissionLimitsRequest
-
-    request = ApiGetSubmissionLimitsRequest()
-    request.competition_name = competition
-    api = kaggle.connection.services.competitions.competition_api_client
-    limits = kaggle.repeated("GetSubmissionLimits", lambda: api.get_submission_limits(request))
+def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> int:
+    """Submit the file, or the kernel's version where Kaggle refuses a file; its number."""
+    limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=result.competition)
     if limits.num_total and not limits.num_allowed_now:
-        raise CapacityError(f"{competition} takes no more submissions today: submit tomorrow")
-
-
-def _send_file(kaggle: Kaggle, competition: str, message: str, file: Path) -> Any:
-    """Upload the file and enter it; only the entering must not happen twice."""
-    from kagglesdk.competitions.types.competition_api_service import (
-        ApiCreateSubmissionRequest,
-        ApiStartSubmissionUploadRequest,
-    )
-
-    api = kaggle.connection.services.competitions.competition_api_client
-    start = ApiStartSubmissionUploadRequest()
-    start.competition_name, start.file_name = competition, file.name
-    start.content_length = file.stat().st_size
-    start.last_modified_epoch_seconds = int(file.stat().st_mtime)
-    place = kaggle.repeated("StartSubmissionUpload", lambda: api.start_submission_upload(start))
-    uploads.send(kaggle, place.create_url, file)
-    request = ApiCreateSubmissionRequest()
-    request.competition_name, request.blob_file_tokens = competition, place.token
-    request.submission_description = message
-    return kaggle.connection.ask("CreateSubmission", lambda: api.create_submission(request))
-
-
-def _send_version(
-    kaggle: Kaggle, competition: str, message: str, kernel: Kernel, version: int
-) -> Any:
-    from kagglesdk.competitions.types.competition_api_service import ApiCreateCodeSubmissionRequest
-
-    request = ApiCreateCodeSubmissionRequest()
-    request.competition_name, request.file_name = competition, SUBMISSION
-    request.kernel_owner, request.kernel_slug = kernel.owner, kernel.slug
-    request.kernel_version, request.submission_description = version, message
-    api = kaggle.connection.services.competitions.competition_api_client
-    return kaggle.connection.ask(
-        "CreateCodeSubmission", lambda: api.create_code_submission(request)
-    )
-
-
-def _once(
-    kaggle: Kaggle,
-    competition: str,
-    message: str,
-    known: set[int],
-    create: Callable[[], Any],
-) -> int:
-    """The number of one new submission, made once though its answer may be lost."""
+        raise CapacityError(
+            f"{result.competition} takes no more submissions today: submit tomorrow"
+        )
+    before = _references(kaggle, result.competition)
+    note(submissions_before=sorted(before))
+    file, upload = result.folder / SUBMISSION, "StartSubmissionUpload"
     try:
-        answer = create()
+        token = uploads.upload(
+            kaggle, file, upload, SERVICE, competition_name=result.competition, file_name=SUBMISSION
+        )
+        return _create(kaggle, result, before, "CreateSubmission", blob_file_tokens=token)
     except Failure as failure:
-        if not failure.is_transient or failure.method == uploads.METHOD:
+        refusal = failure.message.lower()
+        only_notebooks = failure.kind is FailureKind.REFUSED and any(
+            word in refusal for word in NOTEBOOKS_ONLY
+        )
+        if result.kernel is None or not only_notebooks:
             raise
-        kaggle.retries.clock.sleep(5.0)
-        new = _references(kaggle, competition, message) - known
-        if new:
+        return _create(
+            kaggle,
+            result,
+            before,
+            "CreateCodeSubmission",
+            file_name=SUBMISSION,
+            kernel_owner=result.kernel.owner,
+            kernel_slug=result.kernel.slug,
+            kernel_version=result.version,
+        )
+
+
+def _create(kaggle: Kaggle, result: Result, before: set[int], method: str, **fields: Any) -> int:
+    """Make a submission, and only one, even where Kaggle's answer is lost; its number."""
+    fields |= {"competition_name": result.competition, "submission_description": result.message}
+    try:
+        answer = kaggle.once(method, SERVICE, **fields)
+    except Failure as failure:
+        if not failure.is_transient:
+            raise
+        kaggle.retries.clock.sleep(LOOK_SECONDS)
+        if new := _references(kaggle, result.competition, result.message) - before:
             return max(new)
         raise
     if not answer.ref:
@@ -180,13 +139,8 @@ def _once(
 
 
 def _references(kaggle: Kaggle, competition: str, message: str | None = None) -> set[int]:
-    """The latest submissions' numbers, all or those with this message."""
-    from kagglesdk.competitions.types.competition_api_service import ApiListSubmissionsRequest
-
-    request = ApiListSubmissionsRequest()
-    request.competition_name, request.page = competition, 1
-    api = kaggle.connection.services.competitions.competition_api_client
-    answer = kaggle.repeated("ListSubmissions", lambda: api.list_submissions(request))
+    """The numbers of the latest submissions, of all or of those with this message."""
+    answer = kaggle.repeated("ListSubmissions", SERVICE, competition_name=competition, page=1)
     return {
         submission.ref
         for submission in answer.submissions or []
@@ -194,22 +148,17 @@ def _references(kaggle: Kaggle, competition: str, message: str | None = None) ->
     }
 
 
-def _wait(kaggle: Kaggle, reference: int, seconds: float, poll: float) -> Score:
-    from kagglesdk.competitions.types.competition_api_service import ApiGetSubmissionRequest
-
-    request = ApiGetSubmissionRequest()
-    request.ref = reference
-    api = kaggle.connection.services.competitions.competition_api_client
+def _wait(kaggle: Kaggle, reference: int, timing: Timing) -> str:
     clock = kaggle.retries.clock
-    end = clock.now() + seconds
+    end = clock.now() + timing.score_seconds
     while clock.now() < end:
-        submission = kaggle.repeated("GetSubmission", lambda: api.get_submission(request), end)
+        submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
         state = submission.status.name.lower()
         if state == "complete":
-            return Score(reference, submission.public_score or "")
+            return submission.public_score or ""
         if state == "error":
             raise RefusedError(
                 f"Kaggle cannot score it: {submission.error_description or 'no reason'}"
             )
-        clock.sleep(poll)
+        clock.sleep(timing.patience.poll)
     raise NetworkError(f"submission {reference} has no score yet: see the competition's page")

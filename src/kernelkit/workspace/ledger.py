@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
+from kernelkit.kaggle_api.types import Kernel
 
 # The states of a push.
 SENDING = "sending"  # SaveKernel is sent, its answer has not come
@@ -58,8 +59,13 @@ class Push:
     stays: list[str] = field(default_factory=list)  # patterns of outputs that are left at Kaggle
 
     @property
+    def name(self) -> Kernel:
+        """The kernel's name at Kaggle."""
+        return Kernel.of(self.kernel)
+
+    @property
     def reference(self) -> str:
-        """`owner/slug/N`, as `--resume` takes it."""
+        """`owner/slug/N`, as `kernelkit resume` takes it."""
         return f"{self.kernel}/{self.version}" if self.version else self.kernel
 
 
@@ -132,20 +138,6 @@ class Ledger:
         return files.locked(self.path.with_suffix(".lock"))
 
 
-def table(pushes: list[Push]) -> str:
-    """The pushes as lines of text, oldest first, for a terminal."""
-    if not pushes:
-        return "no push yet"
-    heads = ["pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters"]
-    rows = [heads, *(_row(push) for push in pushes)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    lines = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
-    return "\n".join(line.rstrip() for line in lines)
-
-
 def _refused_before(line: str, push: Push) -> bool:
     """Whether the line is of the same queued push, and nothing came of it."""
     read = _read(line) if push.queued and push.queued in line else None
@@ -154,25 +146,6 @@ def _refused_before(line: str, push: Push) -> bool:
         REFUSED,
         None,
     )
-
-
-def _row(push: Push) -> list[str]:
-    times = [
-        "" if taken is None else f"{taken:.1f} min"
-        for taken in (push.minutes_queued, push.minutes_run)
-    ]
-    given = " ".join(f"{name}={value}" for name, value in push.parameters.items())
-    rehearsed = " (rehearsal)" if push.rehearsal else ""
-    return [
-        push.pushed[:16].replace("T", " "),
-        push.reference + rehearsed,
-        push.accelerator,
-        push.state,
-        *times,
-        push.score or "",
-        push.git,
-        given,
-    ]
 
 
 def _line(push: Push) -> str:

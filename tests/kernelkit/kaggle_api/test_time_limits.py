@@ -16,6 +16,9 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.pushes.fetch import fetch
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.timing import Timing
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"
 TIMING = Timeouts(connect=1.0, read=1.0, whole=0.6, slow=0.6)
@@ -80,9 +83,11 @@ def test_a_download_that_drips_is_given_up(dripping, kaggle, tmp_path):
     dripping.text = (HEAD + b"\r\n", b" ")
     listed = Outputs((Output("weights.bin", dripping.url),), "")
     kaggle.sizes = lambda *_: {}
+    context = PushContext(tmp_path, print, Timing())
+    push = Push("me/blossom", "", "", "cpu", version=1)
     began = time.monotonic()
     with pytest.raises(OutputsError, match=r"weights\.bin: no answer in time"):
-        fetch(kaggle, Kernel("me", "blossom"), 1, tmp_path / "home", outputs=listed)
+        fetch(context, kaggle, push, tmp_path / "home", listed)
     assert time.monotonic() - began < 3
 
 

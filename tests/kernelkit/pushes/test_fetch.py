@@ -1,19 +1,25 @@
 """Files come home whole or not at all."""
 
+import io
+from dataclasses import replace
+
 import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Output, Outputs
-from kernelkit.pushes import existing
+from kernelkit.kaggle_api.types import Output, Outputs
 from kernelkit.pushes import fetch as fetch_module
+from kernelkit.pushes.resuming import fetch_push
+from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
-KERNEL = Kernel("tester", "blossom-train")
+PUSH = Push("tester/blossom-train", "", "", "tpu", version=1)
 FILES = 30
 
 
@@ -37,11 +43,14 @@ def server(root, quick_sessions, repository):
 def fetch(server, tmp_path, timing):
     kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
 
-    def fetch(*faults, **options):
-        server.faults = FaultSchedule(faults)
-        return fetch_module.fetch(kaggle, KERNEL, 1, tmp_path / "home", **options)
+    context = PushContext(tmp_path, Events(io.StringIO()), timing)
 
-    fetch.kaggle = kaggle
+    def fetch(*faults, outputs=None, push=PUSH):
+        server.faults = FaultSchedule(faults)
+        outputs = outputs or kaggle.outputs(push.name, 1)
+        return fetch_module.fetch(context, kaggle, push, tmp_path / "home", outputs)
+
+    fetch.outputs = lambda: kaggle.outputs(PUSH.name, 1)
     return fetch
 
 
@@ -73,12 +82,12 @@ def test_a_download_that_goes_wrong_is_made_again(server, fetch, tmp_path, kind)
     fetched = fetch(*faults)
     assert len(server.faults.fired) == 4
     assert right(tmp_path / "home")
-    assert len(fetched.files) == FILES + 2
+    assert len(fetched) == FILES + 2
     assert not list((tmp_path / "home").rglob("*.part"))
 
 
 def test_links_that_expire_all_at_once_are_renewed_once(server, fetch, tmp_path, timing):
-    listed = fetch.kaggle.outputs(KERNEL, 1)
+    listed = fetch.outputs()
     broken = Outputs(
         tuple(Output(f.name, f.url.replace("ignature=", "ignature=0")) for f in listed.files),
         listed.log,
@@ -99,7 +108,7 @@ def test_pages_that_repeat_lose_no_file(fetch, tmp_path):
 
 def test_pages_in_a_circle_come_to_an_end(fetch):
     with pytest.raises(errors.OutputsError, match="circle"):
-        fetch(Fault("ListKernelSessionOutput", 0, FaultKind.REPEATED_PAGE))
+        fetch(Fault("ListKernelFiles", 0, FaultKind.REPEATED_PAGE))
 
 
 def test_files_that_are_home_are_not_fetched_again(server, fetch):
@@ -121,7 +130,7 @@ def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(server, fetc
 
 
 def test_another_sessions_files_are_not_kept(server, fetch, tmp_path):
-    listed = fetch.kaggle.outputs(KERNEL, 1)
+    listed = fetch.outputs()
     fetch(outputs=Outputs(listed.files, listed.log.replace("0", "1")))
     fetch()
     assert server.faults.calls["Download"] == FILES + 2
@@ -152,7 +161,7 @@ def test_errors_never_repeat_a_signed_link(fetch):
     ],
 )
 def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, message):
-    listed = fetch.kaggle.outputs(KERNEL, 1)
+    listed = fetch.outputs()
     odd = Outputs((*listed.files, Output(name, listed.files[0].url)), listed.log)
     with pytest.raises(errors.OutputsError, match=f"1 of {FILES + 3} .*\n.*{message}"):
         fetch(outputs=odd)
@@ -160,11 +169,10 @@ def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, 
 
 
 def test_what_stays_is_told_and_not_downloaded(server, fetch, tmp_path):
-    home = fetch(stays=["deep/*"])
-    assert {name.partition("/")[0] for name in home.stayed} == {"deep"}
-    assert sum(home.stayed.values()) == sum(500 * n + 1 for n in range(FILES) if n % 2)
+    fetched = fetch(push=replace(PUSH, stays=["deep/*"]))
+    assert len(fetched) == FILES / 2 + 2
     assert not (tmp_path / "home" / "deep").exists()
-    assert not [name for name in home.files if name.startswith("deep/")]
+    assert not [name for name in fetched if name.startswith("deep/")]
 
 
 def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, repository, tmp_path):
@@ -174,5 +182,5 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
         assert not (folder / "deep").exists()
         assert repository.resume("last") == folder
         assert not (folder / "deep").exists()
-        existing.fetch_push(only=["deep/*"], runs=folder.parent)
+        fetch_push(only=["deep/*"], runs=folder.parent)
         assert sorted(path.name for path in (folder / "deep").iterdir()) == ["1.bin", "3.bin"]

@@ -9,9 +9,9 @@ import pytest
 
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes import live_log
 from kernelkit.run_folders import log as logs
+from kernelkit.workspace.ledger import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.server import LocalKaggle
 
@@ -126,7 +126,8 @@ def test_a_live_log_can_be_left_at_any_time(tmp_path, timing):
     with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
         kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
         told = []
-        live = live_log.LiveLog(kaggle, Kernel("tester", "nothing-there"), 1, told.append)
+        push = Push("tester/nothing-there", "", "", "cpu", version=1)
+        live = live_log.LiveLog(kaggle, push, told.append)
         live.start()
         time.sleep(0.2)
         live.finish(as_log("late"))
@@ -186,7 +187,7 @@ def test_a_line_that_is_cut_is_left_for_the_next_connection():
 @pytest.fixture
 def live():
     told = []
-    live = live_log.LiveLog(None, Kernel("me", "blossom"), 1, told.append)
+    live = live_log.LiveLog(None, Push("me/blossom", "", "", "cpu", version=1), told.append)
     live.told = told
     return live
 

@@ -1,18 +1,21 @@
 """A wait ends: with the run, at a deadline, or with the session gone."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import Kernel, Outputs, Status
+from kernelkit.kaggle_api.types import Outputs, Status
 from kernelkit.pushes import wait as wait_module
 from kernelkit.pushes.wait import Wait
-from kernelkit.workspace.timing import PollPolicy
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.timing import PollPolicy, Timing
 
-KERNEL = Kernel("me", "blossom")
+PUSH = Push("me/blossom", "", "", "tpu", version=7)
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")
 LOG = '[{"data": "done"}]'
 
@@ -44,7 +47,7 @@ class Told:
         self.retries = Retries(clock=Time())
 
     def status(self, kernel, version, until):
-        assert (kernel, version) == (KERNEL, 7)
+        assert (kernel, version) == (PUSH.name, 7)
         answer = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
         if isinstance(answer, Failure):
             raise answer
@@ -69,39 +72,37 @@ class NoLog:
 
 
 @pytest.fixture
-def wait(monkeypatch):
+def wait(monkeypatch, tmp_path):
     monkeypatch.setattr(wait_module, "LiveLog", NoLog)
 
-    def wait(*statuses, log=LOG, timeout=None, outlives=True, **patience):
+    def wait(*statuses, log=LOG, timeout=None, local=None, **patience):
         kaggle = Told(statuses, log)
-        message = []
-        wait.message, wait.clock = message, kaggle.retries.clock
-        return Wait(
-            kaggle,
-            KERNEL,
-            7,
-            accelerator="tpu",
-            emit=lambda event, text="", **facts: message.append((event, text)),
-            resume="Come back.",
-            outlives=outlives,
-            timeout_minutes=timeout,
-            patience=replace(PollPolicy(), **patience),
-        ).run()
+        wait.message, wait.clock = [], kaggle.retries.clock
+
+        def emit(event, text="", **facts):
+            wait.message.append((event, text))
+
+        timing = Timing(patience=replace(PollPolicy(), **patience))
+        context = PushContext(tmp_path, emit, timing, local)
+        return Wait(context, kaggle, replace(PUSH, timeout_minutes=timeout)).run()
 
     return wait
 
 
 @pytest.mark.parametrize(
-    ("outlives", "told"), [(True, "the run goes on at Kaggle. Come back."), (False, "Come back.")]
+    ("local", "words"),
+    [(None, "the run goes on at Kaggle. Come back"), (Path("kaggle"), "This rehearsal's")],
 )
-def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch, outlives, told):
+def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch, local, words):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Time, "sleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        wait("queued", outlives=outlives)
-    assert wait.message[-1] == ("interrupted", told)
+        wait("queued", local=local)
+    event, text = wait.message[-1]
+    assert event == "interrupted"
+    assert text.startswith(words)
 
 
 def test_queued_and_running_times_are_told_apart(wait):

@@ -125,19 +125,19 @@ def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch,
     """Before the submission is out, or once it has arrived and nobody knows."""
     from kernelkit.submissions import submit
 
-    send = submit._send_file
+    create = submit._create
 
-    def killed(*arguments):
+    def killed(*arguments, **fields):
         if when == "after":
-            send(*arguments)
+            create(*arguments, **fields)
         raise Killed
 
-    monkeypatch.setattr(submit, "_send_file", killed)
+    monkeypatch.setattr(submit, "_create", killed)
     queue.add("files=0", submit="first try")
     with pytest.raises(Killed):
         queue.run()
     assert queue.states() == ["not submitted"]
-    monkeypatch.setattr(submit, "_send_file", send)
+    monkeypatch.setattr(submit, "_create", create)
     queue.run()
     assert queue.states() == ["complete"]
     assert meadow.submissions() == ["first try"]

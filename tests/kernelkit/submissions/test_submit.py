@@ -1,12 +1,18 @@
 """A result is entered once and comes back with its score."""
 
+import io
+
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.submissions import submit as submission
+from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -23,42 +29,38 @@ def server(tmp_path, open_competition):
 @pytest.fixture
 def submit(server, tmp_path, timing):
     kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+    context = PushContext(tmp_path, Events(io.StringIO()), timing)
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
     def submit(*faults, competition="garden"):
         server.faults = FaultSchedule(faults)
-        return submission.submit(
-            kaggle,
-            competition,
-            "a message",
-            folder=tmp_path,
-            kernel=Kernel("tester", "blossom-train"),
-            version=1,
-            seconds=600,
+        entry = submission.Result(
+            competition, "a message", tmp_path, Kernel("tester", "blossom-train"), 1
         )
+        return submission.submit(context, kaggle, entry)
 
-    submit.entered = lambda: submission._references(kaggle, "garden")
+    submit.number = lambda: len(submission._references(kaggle, "garden"))
     return submit
 
 
 def test_a_submission_is_scored(submit):
-    assert float(submit().public) == 1.0
+    assert float(submit()) == 1.0
 
 
 def test_a_lost_answer_enters_nothing_twice(submit):
-    score = submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
-    assert submit.entered() == {score.reference}
+    submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
+    assert submit.number() == 1
 
 
 @pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML])
 def test_an_answer_that_says_nothing_enters_nothing(submit, kind):
     with pytest.raises(errors.NetworkError):
         submit(Fault("CreateSubmission", 1, kind))
-    assert not submit.entered()
+    assert submit.number() == 0
 
 
 def test_an_upload_that_breaks_is_repeated(submit):
-    assert float(submit(Fault("Upload", 1, FaultKind.RESET)).public) == 1.0
+    assert float(submit(Fault("Upload", 1, FaultKind.RESET))) == 1.0
 
 
 def test_the_days_submissions_can_be_used_up(submit):
@@ -85,14 +87,13 @@ def test_an_unknown_competition_is_refused(submit):
         submit(competition="desert")
 
 
-def test_a_kernels_version_can_be_entered_in_its_place(server, repository, timing, quick_sessions):
+def test_the_kernels_version_is_entered_where_a_file_is_refused(
+    submit, repository, quick_sessions, monkeypatch
+):
     repository.push("files=0")
-    kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
 
-    def create():
-        return submission._send_version(
-            kaggle, "garden", "by version", Kernel("tester", "blossom-train"), 1
-        )
+    def refused(*arguments, **fields):
+        raise Failure(FailureKind.REFUSED, "upload", "submit from a notebook")
 
-    reference = submission._once(kaggle, "garden", "by version", set(), create)
-    assert float(submission._wait(kaggle, reference, 600, 15.0).public) == 1.0
+    monkeypatch.setattr(uploads, "upload", refused)
+    assert float(submit()) == 1.0

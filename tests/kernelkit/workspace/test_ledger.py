@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from kernelkit.pushes.status import list_pushes
 from kernelkit.workspace import ledger
 from kernelkit.workspace.ledger import Ledger, Push
 
@@ -68,15 +69,6 @@ def test_pushes_at_the_same_time_keep_all_lines(book):
     assert {p.state for p in book.pushes()} == {ledger.COMPLETE}
 
 
-def test_the_table_shows_what_a_row_holds(book):
-    begun = book.begin(push(parameters={"epochs": 3}))
-    book.update(begun, version=2, state=ledger.COMPLETE, minutes_run=12.34, score="0.95")
-    message = ledger.table(book.pushes())
-    for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
-        assert part in message
-    assert ledger.table([]) == "no push yet"
-
-
 def test_a_damaged_byte_costs_no_line(book):
     first = book.begin(push(parameters={"name": "tulip"}))
     book.path.write_bytes(book.path.read_bytes().replace(b"tulip", b"t\xffip") + b"\xfe\xff\n")
@@ -85,7 +77,7 @@ def test_a_damaged_byte_costs_no_line(book):
     assert book.update(second, version=2).version == 2
     assert book.update(first, version=1).version == 1
     assert [p.version for p in book.pushes()] == [1, 2]
-    assert ledger.table(book.pushes())
+    assert list_pushes(book.path.parent)
 
 
 def test_a_queued_push_takes_the_place_of_its_own_refusals(book):

@@ -22,6 +22,6 @@ def command(push: str, **values: Any) -> None:
     The default is the last push. The command does not wait: its exit code is 13 while the run is
     alive.
     """
-    from kernelkit.pushes.existing import fetch_push
+    from kernelkit.pushes.resuming import fetch_push
 
     fetch_push(push, **values)

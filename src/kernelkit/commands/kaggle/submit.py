@@ -28,6 +28,6 @@ def command(result: str, message: str, **values: Any) -> None:
 
     The run is a push, the last one by default, or the FOLDER of any run.
     """
-    from kernelkit.pushes.existing import submit_result
+    from kernelkit.pushes.resuming import submit_result
 
     submit_result(result, message, **values)

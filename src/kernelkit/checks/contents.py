@@ -24,6 +24,8 @@ READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 def parameters(plan: Plan) -> Iterator[Finding]:
     """What the project's own rules say against the parameters of each run."""
+    if not plan.project.check:
+        return
     runs = plan.starts or (plan.parameters,)
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
     notebook = plan.project.beside or plan.metadata.code_file

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.pushes.existing import fetch_push, submit_result
-from kernelkit.pushes.status import tell_quota, tell_status
+from kernelkit.pushes.resuming import fetch_push, submit_result
+from kernelkit.pushes.status import list_pushes, tell_quota, tell_status
 from kernelkit.workspace.ledger import Ledger, Push
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -108,6 +108,16 @@ def test_the_state_of_a_push_in_a_line(server, repository, told):
     assert event["text"] == "tester/blossom-train/1: complete"
     with pytest.raises(errors.ParameterError, match="no tester/blossom-train/9"):
         told(tell_status, "tester/blossom-train/9")
+
+
+def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
+    assert list_pushes(tmp_path) == "no push yet"
+    ledger = Ledger(tmp_path / "pushes.jsonl")
+    push = ledger.begin(Push("me/blossom", "c", "abc", "tpu", {"epochs": 3}))
+    ledger.update(push, version=2, state="complete", minutes_run=12.34, score="0.95")
+    table = list_pushes(tmp_path)
+    for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
+        assert part in table
 
 
 def test_the_weeks_hours_in_a_line_each(server, told):
