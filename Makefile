@@ -4,7 +4,7 @@ BIN := .venv/bin
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 # The small network learns the drawn flowers from scratch: no download, no account.
-FIRST_RUN = -p backbone=SmallNet -p weights=none -p head_epochs=0 -p fine_tune=all \
+FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
   -p epochs=16 -p batch_size=64 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
   -p label_smoothing=0.05
 

@@ -48,7 +48,7 @@ except ModuleNotFoundError:
 # ## Which runs there are
 #
 # The table has the best run first. A folder that cannot be read is left out, and a line says why.
-# The runs of all folds of one recipe (`folds=5`, `fold=0` to `4`) are joined into one run.
+# The runs of all folds of one recipe (`validation="fold:1/5"` to `"fold:5/5"`) are joined into one.
 
 # %%
 from IPython.display import display

@@ -8,16 +8,29 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
+import venv
+import zipfile
 from itertools import chain
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+
+from local_kaggle import LocalKaggle
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-VERSION = PROJECT["version"]
+FOLDERS = {"kernelkit": ROOT, "local_kaggle": ROOT / "src" / "local_kaggle"}
+PROJECTS = {
+    name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    for name, folder in FOLDERS.items()
+}
+VERSION = PROJECTS["kernelkit"]["version"]
+# What a module is used by that nothing imports: kaggle needs six and does not declare it, and a
+# session of the local Kaggle runs `python -m papermill` and its kernel in processes of their own.
+NOT_IMPORTED = {"kernelkit": {"six"}, "local_kaggle": {"ipykernel", "papermill"}}
 
 
 def test_one_version_stands_in_one_place(monkeypatch):
@@ -27,6 +40,7 @@ def test_one_version_stands_in_one_place(monkeypatch):
     assert versions.versions()["petals"] == VERSION
     monkeypatch.setenv("KERNELKIT_PROJECT_VERSION", "7.8.9")
     assert versions.versions()["petals"] == "7.8.9"
+    assert {project["version"] for project in PROJECTS.values()} == {VERSION}
     releases = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert releases[:2] == ["Unreleased", VERSION]
     again = [p for p in ROOT.glob("src/**/*.py") if re.search(r"^__version__", p.read_text(), re.M)]
@@ -47,66 +61,33 @@ def test_hooks_and_workflow_call_what_is_there():
     assert (ROOT / ".ci/run").stat().st_mode & 0o111
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with what the wheel installs, away from the checkout."""
-    here = tmp_path_factory.mktemp("wheel")
-    checkout = here / "checkout"
-    shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("*.egg-info"))
-    for name in ("pyproject.toml", PROJECT["readme"], "LICENSE"):
-        (checkout / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, checkout / name)
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(here), str(checkout))
-    (wheel,) = here.glob("*.whl")
-    shutil.rmtree(checkout)
-    pip("install", "--no-deps", "--target", str(here / "installed"), str(wheel))
-    return here / "installed"
-
-
-def pip(command, *arguments):
-    options = ["--no-index", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, "-m", "pip", command, *options, *arguments], check=True)
-
-
-@pytest.mark.long
-def test_the_wheel_holds_every_file_of_kernelkit_and_nothing_else(installed):
-    sources = {p for p in (ROOT / "src/kernelkit").rglob("*") if p.is_file()}
-    wanted = {p.relative_to(ROOT / "src").as_posix() for p in sources if p.suffix != ".pyc"}
-    assert "kernelkit/py.typed" in wanted
-    assert len({Path(name).suffix for name in wanted}) > 4
-    assert [name for name in sorted(wanted) if not (installed / name).is_file()] == []
-    assert {p.name for p in installed.iterdir()} == {
-        "bin",
-        "kernelkit",
-        f"kernelkit-{VERSION}.dist-info",
-    }
-
-
-def test_the_wheel_asks_for_what_kernelkit_imports():
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_wheel_asks_for_what_its_package_imports(name):
     """Each module by name: what another dependency brings may go with its next version."""
-    theirs = {**importlib.metadata.packages_distributions(), "local_kaggle": ["local_kaggle"]}
-    needed = declared(PROJECT["dependencies"])
+    providers = importlib.metadata.packages_distributions() | {"local_kaggle": ["local_kaggle"]}
+    needed = declared(PROJECTS[name]["dependencies"])
     assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
-    asked = needed | declared(chain(*PROJECT["optional-dependencies"].values()))
-    missing = {
-        module: path.name
-        for path in (ROOT / "src/kernelkit").rglob("*.py")
-        for module in set(top_level_imports(path)) - set(sys.stdlib_module_names) - {"kernelkit"}
-        if not asked & set(map(canonical, theirs[module]))
-    }
-    assert missing == {}
+    offered = needed | declared(chain(*PROJECTS[name]["optional-dependencies"].values()))
+    modules = {m for path in (ROOT / "src" / name).rglob("*.py") for m in top_level_imports(path)}
     imported = {
-        canonical(name)
-        for path in (ROOT / "src/kernelkit").rglob("*.py")
-        for module in top_level_imports(path)
-        for name in theirs.get(module, ())
+        module: set(map(canonical, providers[module]))
+        for module in modules - set(sys.stdlib_module_names) - {name}
     }
-    assert needed - imported == {"six"}  # which kaggle imports without declaring it
+    tolerated = {"kaggle"} if name == "local_kaggle" else set()  # attached where it is installed
+    assert {m for m, by in imported.items() if not by & offered} == tolerated
+    assert needed - set().union(*imported.values()) == NOT_IMPORTED[name]
 
 
-def test_the_wheels_page_is_about_kernelkit_and_stands_alone():
-    page = (ROOT / PROJECT["readme"]).read_text()
-    assert page.startswith("# kernelkit")
+def test_a_push_needs_nothing_of_the_local_kaggle():
+    assert not declared(PROJECTS["kernelkit"]["dependencies"]) & {"starlette", "uvicorn"}
+    rehearse = PROJECTS["kernelkit"]["optional-dependencies"]["rehearse"]
+    assert declared(rehearse) == {"local-kaggle"}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_page_of_a_wheel_is_about_its_package_and_stands_alone(name):
+    page = (FOLDERS[name] / PROJECTS[name]["readme"]).read_text()
+    assert page.startswith(f"# {name}")
     assert not re.findall(r"(?i)petal|flower|tpu-getting-started", page)
     assert re.findall(r"\]\((?!https://)[^)]+\)", page) == []  # the wheel holds no other page
 
@@ -127,99 +108,211 @@ def top_level_imports(path):
             yield node.module.split(".")[0]
 
 
-@pytest.fixture
-def away(installed, tmp_path):
-    """Runs the installed command in an empty folder, without TensorFlow and without petals."""
-    barred = tmp_path / "barred"
-    barred.mkdir()
-    (barred / "sitecustomize.py").write_text(
-        "import sys\nfor name in ('tensorflow', 'keras', 'jax', 'sklearn', 'petals'):\n"
-        "    sys.modules[name] = None\n"
-    )
-    work = tmp_path / "work"
-    work.mkdir()
-    environment = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
-    environment |= {
-        "PYTHONPATH": f"{barred}{os.pathsep}{installed}",
-        "HOME": str(tmp_path),
-        "JUPYTER_PATH": f"{sys.prefix}/share/jupyter",
-    }
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """Both wheels by name, built from a copy of the checkout, and where each is unpacked."""
+    here = tmp_path_factory.mktemp("wheels")
+    checkout = here / "checkout"
+    ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
+    shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored)
+    for name in ("pyproject.toml", PROJECTS["kernelkit"]["readme"], "LICENSE"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, checkout / name)
+    built = {}
+    for name, folder in FOLDERS.items():
+        source = checkout / folder.relative_to(ROOT)
+        pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(here / name), source)
+        (built[name],) = (here / name).glob("*.whl")
+        assert not (source / "build").exists() or name == "kernelkit"
+    return built
 
-    def away(*arguments, command=(sys.executable, "-m", "kernelkit")):
+
+def pip(*words):
+    command = [sys.executable, "-m", "pip", *map(str, words)]
+    subprocess.run([*command, "--quiet", "--disable-pip-version-check"], check=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_wheel_holds_every_file_of_its_package_and_nothing_else(wheels, name):
+    folder = ROOT / "src" / name
+    sources = {p.relative_to(ROOT / "src").as_posix() for p in folder.rglob("*") if p.is_file()}
+    outside = ("LICENSE", "README.md", "pyproject.toml")  # of the distribution, not the package
+    wanted = {
+        source
+        for source in sources
+        if not source.endswith(".pyc") and source not in {f"{name}/{file}" for file in outside}
+    }
+    with zipfile.ZipFile(wheels[name]) as wheel:
+        held = {path for path in wheel.namelist() if ".dist-info/" not in path}
+        licences = [path for path in wheel.namelist() if path.endswith("/LICENSE")]
+    assert f"{name}/py.typed" in wanted
+    assert held == wanted
+    assert licences
+
+
+class Environment:
+    """A virtual environment with wheels and what they ask for, and nothing else of this one."""
+
+    def __init__(self, folder, wheels):
+        venv.create(folder / "env", symlinks=True)
+        self.bin = folder / "env" / "bin"
+        pip("--python", self.bin / "python", "install", "--no-index", "--no-deps", *wheels)
+        (site,) = (folder / "env" / "lib").glob("python*/site-packages")
+        for distribution in needed_by(wheel.name.split("-")[0] for wheel in wheels):
+            for file in distribution.files:
+                origin = Path(distribution.locate_file(file))
+                if ".." not in file.parts and file.suffix != ".pyc" and origin.is_file():
+                    (site / file).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(origin, site / file)
+        kept = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
+        self.variables = kept | {"HOME": str(folder), "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"}
+
+    def run(self, name, *arguments, **variables):
         return subprocess.run(
-            [*command, *arguments],
-            cwd=work,
+            [self.bin / name, *arguments],
+            cwd=self.work,
             capture_output=True,
             text=True,
-            env=environment,
+            env=self.variables | variables,
             timeout=200,
         )
 
-    away.work = work
-    return away
+
+def needed_by(names):
+    """What distributions of this repository need, directly or not, of what is installed here."""
+    waiting = [line for name in names for line in PROJECTS[name]["dependencies"]]
+    found = {}
+    while waiting:
+        requirement = Requirement(waiting.pop())
+        key = canonical(requirement.name)
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if applies and (key, *requirement.extras) not in found:
+            distribution = importlib.metadata.distribution(key)
+            found[(key, *requirement.extras)] = distribution
+            waiting += needs_of(distribution, requirement.extras)
+    return found.values()
 
 
-@pytest.mark.long
-def test_the_wheel_answers_away_from_the_checkout(installed, away):
-    where = "import kernelkit; print(kernelkit.__file__)"
-    assert away("-c", where, command=[sys.executable]).stdout.startswith(str(installed))
-    script = [sys.executable, str(installed / "bin" / "kernelkit")]
-    for command in ([sys.executable, "-m", "kernelkit"], script):
-        assert away("--version", command=command).stdout == f"kernelkit {VERSION}\n"
-        assert "rehearse" in away("--help", command=command).stdout
-    (away.work / "taken").mkdir()
-    (away.work / "taken" / "file").write_text("")
-    done = away("rehearse", "--output", "taken")
-    assert done.returncode in (2, 3)
-    assert "Traceback" not in done.stderr
+def needs_of(distribution, extras):
+    """The requirements of a distribution that hold with these of its extras."""
+    for line in distribution.requires or ():
+        marker = Requirement(line).marker
+        if marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras)):
+            yield line.partition(";")[0]
 
 
-@pytest.mark.long
-def test_the_wheel_makes_reports_away_from_the_checkout(away):
-    runs = shutil.copytree(ROOT / "tests/fixtures/b6ef335/runs", away.work / "runs")
-    for name in ("tiny.py", "tiny.yaml"):
-        shutil.copy(ROOT / "tests/fixtures/b6ef335" / name, away.work)
-    for code, *arguments in (
-        (0, "report", "runs", "--index"),
-        (6, "sweep", "tiny.yaml", "--no-report"),
-    ):
-        done = away(*arguments)
-        assert done.returncode == code, done.stderr
-    assert "macro f1" in (runs / "home/report.html").read_text().lower()
-    for page in (runs / "index.html", runs / "tiny/index.html"):
-        assert "<style>" in page.read_text()
-
-
-@pytest.mark.long
-def test_the_wheel_rehearses_away_from_the_checkout(away):
-    cell = {
-        "cell_type": "code",
-        "id": "a",
-        "metadata": {"tags": ["parameters"]},
-        "outputs": [],
-        "execution_count": None,
-        "source": "seeds = 5  # >= 1: how many",
+@pytest.fixture(scope="module")
+def environments(wheels, tmp_path_factory):
+    return {
+        names: Environment(tmp_path_factory.mktemp("env"), [wheels[name] for name in names])
+        for names in (("kernelkit",), ("local_kaggle",), tuple(FOLDERS))
     }
-    work = cell | {"id": "b", "metadata": {}, "source": "open('n.txt', 'w').write(str(seeds))"}
-    notebook = {"cells": [cell, work], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (away.work / "count.ipynb").write_text(json.dumps(notebook))
-    values = {
-        "id": "INSERT_USERNAME/count-seeds",
-        "title": "Count seeds",
-        "language": "python",
-        "kernel_type": "notebook",
-        "code_file": "count.ipynb",
-        "enable_internet": False,
-    }
-    (away.work / "kernel-metadata.json").write_text(json.dumps(values))
 
-    done = away("rehearse", "-p", "seeds=8")
 
+@pytest.fixture
+def environment(environments, tmp_path):
+    """The environment with these wheels and no other of ours, used in an empty folder."""
+
+    def environment(*names):
+        made = environments[names]
+        made.work = tmp_path / "work"
+        made.work.mkdir()
+        for name in set(FOLDERS) - set(names):
+            assert f"No module named '{name}'" in made.run("python", "-c", f"import {name}").stderr
+        return made
+
+    return environment
+
+
+@pytest.mark.long
+def test_the_local_kaggle_alone_runs_what_the_genuine_client_pushes(environment, tmp_path):
+    alone = environment("local_kaggle")
+    kernel = tmp_path / "kernel"
+    kernel.mkdir()
+    spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    (kernel / "hello.ipynb").write_text(notebook("print('hello from', 6 * 7)", **spec))
+    metadata = {"id": "tester/say-hello", "title": "Say hello", "code_file": "hello.ipynb"}
+    metadata |= {"language": "python", "kernel_type": "notebook", "enable_internet": False}
+    (kernel / "kernel-metadata.json").write_text(json.dumps(metadata))
+    server = subprocess.Popen(
+        [alone.bin / "local-kaggle", "--json"],
+        cwd=alone.work,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=alone.variables,
+    )
+
+    def client(*words):
+        command = [sys.executable, "-m", "kaggle", "kernels", *map(str, words)]
+        done = subprocess.run(command, env=there, capture_output=True, text=True, timeout=100)
+        return done.stdout + done.stderr
+
+    try:
+        event = json.loads(server.stdout.readline())
+        there = {k: v for k, v in os.environ.items() if k not in event["unset"]} | event["set"]
+        assert "version 1 successfully pushed" in client("push", "-p", kernel)
+        assert "hello from 42" in client("logs", "--follow", "tester/say-hello")
+        while "RUNNING" in (status := client("status", "tester/say-hello")):
+            time.sleep(0.2)
+        assert "COMPLETE" in status
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+    assert server.returncode == 0
+
+
+@pytest.mark.long
+def test_kernelkit_alone_checks_a_push_and_says_what_a_rehearsal_needs(environment, tmp_path):
+    alone = environment("kernelkit")
+    assert alone.run("kernelkit", "--version").stdout == f"kernelkit {VERSION}\n"
+    assert "rehearse" in alone.run("kernelkit", "--help").stdout
+    assert alone.run("kernelkit", "init", "soil").returncode == 0
+    alone.work /= "soil"
+    with LocalKaggle(tmp_path / "kaggle") as kaggle:
+        there = kaggle.client_environment(alone.variables)
+        done = alone.run("kernelkit", "push", "--dry-run", **there)
     assert done.returncode == 0, done.stdout + done.stderr
-    home = away.work / "runs" / "rehearsal-count-seeds-v1"
-    assert (home / "n.txt").read_text() == "8"
+    assert "train.ipynb with soil" in done.stdout
+    refused = alone.run("kernelkit", "rehearse")
+    assert refused.returncode == 2, refused.stderr
+    assert "pip install local_kaggle" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.long
+def test_kernelkit_makes_pages_of_runs_away_from_the_checkout(environment):
+    alone = environment("kernelkit")
+    alone.work /= "project"
+    run = alone.work / "runs" / "home"
+    run.mkdir(parents=True)
+    (run / "metrics.json").write_text('{"macro_f1": 0.5, "seconds": 3}')
+    (run / "run.ipynb").write_text(notebook("print(1)"))
+    (alone.work / "tiny.py").write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
+    (alone.work / "tiny.yaml").write_text("notebook: tiny.py\ngrid: {a: [0, 1]}\n")
+    for arguments in (("report", "runs", "--index"), ("sweep", "tiny.yaml", "--dry-run")):
+        done = alone.run("kernelkit", *arguments)
+        assert done.returncode == 0, done.stderr
+    assert "<style>" in (alone.work / "runs" / "index.html").read_text()
+
+
+@pytest.mark.long
+def test_both_wheels_together_rehearse_a_new_project(environment):
+    both = environment("kernelkit", "local_kaggle")
+    assert both.run("kernelkit", "init", "soil").returncode == 0
+    both.work /= "soil"
+    done = both.run("kernelkit", "rehearse")
+    assert done.returncode == 0, done.stdout + done.stderr
+    home = both.work / "runs" / "rehearsal-soil-notebook-v1"
+    assert (home / "metrics.json").is_file()
     assert (home / "report.html").is_file()
-    asked = away("push", "--no-wait", "--local")
-    assert "start one that stays with python -m kernelkit local" in asked.stderr
-    quota = [json.loads(line) for line in away("quota", "--local", "--json").stdout.splitlines()]
-    assert {event["kind"] for event in quota} == {"tpu", "gpu"}
+    refused = both.run("kernelkit", "push", "--no-wait", "--local")
+    assert "start one that stays with kernelkit local" in refused.stderr
+    events = both.run("kernelkit", "quota", "--local", "--json").stdout.splitlines()
+    assert {json.loads(event)["kind"] for event in events} == {"tpu", "gpu"}
+
+
+def notebook(source, **metadata):
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "source": source}
+    cells = [cell | {"execution_count": None}]
+    return json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})

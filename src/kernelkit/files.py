@@ -83,20 +83,16 @@ def locked(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]
 
     Makes the file and its folder. `busy` is called before a wait.
     """
-    from filelock import FileLock, Timeout  # imported here, since `--help` does without
+    from filelock import FileLock  # imported here, since `--help` does without
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        if busy:
-            busy()
-        lock.acquire()
-    try:
+    with try_lock(path) as free:
+        if free:
+            yield
+            return
+    if busy:
+        busy()
+    with FileLock(path):
         yield
-    finally:
-        lock.release()
 
 
 @contextlib.contextmanager

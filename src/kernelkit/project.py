@@ -38,7 +38,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -46,17 +46,6 @@ from typing import Any
 from kernelkit.errors import PreflightError
 from kernelkit.shown import Shown
 
-KEYS = {
-    "packages",
-    "needs",
-    "catalogue",
-    "leave_out",
-    "shown",
-    "offers",
-    "tpu",
-    "keep_best",
-    "wheels",
-}
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
@@ -151,9 +140,8 @@ def importable(notebook: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(PATH, None)
-        else:
+        del os.environ[PATH]
+        if before is not None:
             os.environ[PATH] = before
 
 
@@ -181,28 +169,16 @@ def _read(root: Path, file: Path) -> Project:
     except ValueError as error:  # of the TOML, or of its UTF-8
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = content.get("tool", {}).get("kernelkit", {})
-    if unknown := sorted(set(kit) - KEYS):
-        near = difflib.get_close_matches(unknown[0], KEYS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(KEYS))}"
+    if unknown := sorted(set(kit) - set(_READERS)):
+        near = difflib.get_close_matches(unknown[0], _READERS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(_READERS))}"
         raise PreflightError(f"{file}: [tool.kernelkit] has no {unknown[0]!r}: {hint}")
-    needs = {name: tuple(values) for name, values in kit.get("needs", {}).items()}
-    if unknown := sorted(set(needs) - set(NEEDS)):
-        raise PreflightError(
-            f"{file}: [tool.kernelkit.needs] has no {unknown[0]!r}: it takes {', '.join(NEEDS)}"
-        )
+    facts = content.get("project", {})
     return Project(
         root,
-        packages=tuple(kit.get("packages", ())),
-        needs=needs,
-        catalogue=kit.get("catalogue", ""),
-        leave_out=tuple(kit.get("leave_out", ())),
-        shown=_shown(file, kit["shown"]) if "shown" in kit else Shown(),
-        version=str(content.get("project", {}).get("version", "")),
-        offers=_offers(file, kit.get("offers", {})),
-        tpu=_tpu(file, kit.get("tpu", {})),
-        keep_best=kit.get("keep_best", {}),
-        wheels=_wheels(file, kit.get("wheels", [])),
-        title=str(content.get("project", {}).get("name", "")),
+        version=str(facts.get("version", "")),
+        title=str(facts.get("name", "")),
+        **{name: _READERS[name](file, written) for name, written in kit.items()},
     )
 
 
@@ -223,15 +199,23 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
         ) from None
 
 
+def _needs(file: Path, written: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    if unknown := sorted(set(written) - set(NEEDS)):
+        raise PreflightError(
+            f"{file}: [tool.kernelkit.needs] has no {unknown[0]!r}: it takes {', '.join(NEEDS)}"
+        )
+    return {name: tuple(values) for name, values in written.items()}
+
+
 def _wheels(file: Path, written: Any) -> tuple[str, ...]:
-    wrong = [written]
-    if isinstance(written, list):
-        wrong = [one for one in written if not (isinstance(one, str) and PIN.fullmatch(one))]
-    if wrong:  # an address may hold a token
-        found = "an address" if re.search("[@/]", str(wrong[0])) else repr(wrong[0])
+    pins = written if isinstance(written, list) else [written]
+    wrong = [pin for pin in pins if not (isinstance(pin, str) and PIN.fullmatch(pin))]
+    if wrong or pins is not written:
+        first = repr(wrong[0] if wrong else written)
+        instead = "an address" if re.search("[@/]", first) else first  # which may hold a token
         takes = 'wheels in [tool.kernelkit] takes a list like ["optuna==4.6.0"], not'
-        raise PreflightError(f"{file}: {takes} {found}")
-    return tuple(written)
+        raise PreflightError(f"{file}: {takes} {instead}")
+    return tuple(pins)
 
 
 def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -248,11 +232,25 @@ def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[An
 
 
 def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
-    known = {one.name: type(one.default) for one in fields(TpuSettings)}
+    kinds = {entry.name: type(entry.default) for entry in fields(TpuSettings)}
     for name, value in written.items():
-        if type(value) is not known.get(name):
-            takes = ", ".join(f"{one} ({kind.__name__})" for one, kind in known.items())
+        if type(value) is not kinds.get(name):
+            takes = ", ".join(f"{name} ({kind.__name__})" for name, kind in kinds.items())
             raise PreflightError(
                 f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
             )
     return TpuSettings(**written)
+
+
+# How the keys of [tool.kernelkit] are read, from the file's path and the value written there.
+_READERS: dict[str, Callable[[Path, Any], Any]] = {
+    "packages": lambda _, names: tuple(names),
+    "leave_out": lambda _, patterns: tuple(patterns),
+    "catalogue": lambda _, command: command,
+    "keep_best": lambda _, counts: counts,
+    "needs": _needs,
+    "offers": _offers,
+    "shown": _shown,
+    "tpu": _tpu,
+    "wheels": _wheels,
+}

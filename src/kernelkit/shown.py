@@ -87,7 +87,7 @@ class Shown:
             score=str(settings.get("score", "")),
             parameters=tuple(settings.get("parameters", ())),
             measures=dict(settings.get("measures", {})),
-            sections=tuple(Section(**one) for one in settings.get("sections", ())),
+            sections=tuple(Section(**section) for section in settings.get("sections", ())),
         )
 
     def as_json(self) -> str:

@@ -4,7 +4,7 @@ competitions/<slug>/…          what a competition's page offers
 datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
-solutions/<slug>.toml          how submissions are scored (`services/scoring.py` has the format)
+solutions/<slug>.toml          how submissions are scored (`competitions/scoring.py` has the format)
 solutions/<slug>.csv           the answers that they are scored against, which no session sees
 """
 
@@ -40,9 +40,12 @@ class Catalogue:
         folder = self.folder.joinpath(kind, *parts)
         return folder if folder.is_dir() else None
 
-    def competitions(self) -> list[str]:
-        """The slugs of all competitions, sorted."""
-        return sorted(p.name for p in self.folder.glob("competitions/*") if p.is_dir())
+    def references(self, kind: str, search: str | None = None) -> list[str]:
+        """The references of a kind that hold the words of a search, sorted; of models the pages."""
+        base = self.folder / kind
+        pages = base.glob("*" if kind == "competitions" else "*/*")
+        names = sorted(path.relative_to(base).as_posix() for path in pages if path.is_dir())
+        return [name for name in names if (search or "").lower() in name.lower()]
 
     def scoring_rules(self, competition: str) -> Path:
         """The file with a competition's scoring rules, which need not be there."""

@@ -81,7 +81,7 @@ class LocalKaggle:
         self._faults = faults or FaultSchedule()
         self.limits = limits or ServerLimits()
         self.port = port
-        self._accounts = dict(accounts) if accounts else None
+        self._accounts = dict(accounts or {})
         self._tokens = dict(tokens or {})
         self._serving: tuple[ServerState, Serving] | None = None
         self._claim: FileLock
@@ -96,10 +96,10 @@ class LocalKaggle:
                 self.root,
                 self.url,
                 self.catalogue,
-                limits=self.limits,
-                faults=self._faults,
-                accounts=self._accounts,
-                tokens=self._tokens,
+                self.limits,
+                self._faults,
+                self._accounts,
+                self._tokens,
             )
             self._serving = state, Serving(build_app(state), listener).start()
         except BaseException:
@@ -112,7 +112,7 @@ class LocalKaggle:
         if self._serving is None:
             return
         (state, serving), self._serving = self._serving, None
-        state.close()
+        state.sessions.close()
         serving.stop()
         state.store.close()
         self._claim.release()

@@ -21,22 +21,20 @@ class Signer:
     """Makes and checks links below `url`; each holds its expiry and a signature over both."""
 
     def __init__(self, url: str, secret: str) -> None:
-        self.url = url
+        self._url = url
         self._secret = secret.encode()
 
     def link(self, path: str, seconds: float) -> str:
         """A link to `path` (from the root, not quoted) that works for `seconds`."""
         expires = f"{time.time() + seconds:.3f}"
         signature = self._signature(path, expires)
-        return f"{self.url}{quote(path)}?Expires={expires}&Signature={signature}"
+        return f"{self._url}{quote(path)}?Expires={expires}&Signature={signature}"
 
-    def refusal(self, path: str, expires: str, signature: str) -> tuple[int, str] | None:
-        """The HTTP status and XML body that refuse this link, or None where it is good."""
+    def refusal(self, path: str, expires: str, signature: str) -> tuple[str, int] | None:
+        """The XML body and HTTP status that refuse this link, or None where it is good."""
         if not hmac.compare_digest(signature, self._signature(path, expires)):
-            return 403, DENIED
-        if time.time() > float(expires):
-            return 400, EXPIRED
-        return None
+            return DENIED, 403
+        return (EXPIRED, 400) if time.time() > float(expires) else None
 
     def _signature(self, path: str, expires: str) -> str:
         return hmac.new(self._secret, f"{path}\n{expires}".encode(), hashlib.sha256).hexdigest()

@@ -16,7 +16,7 @@ DEFAULT_USER = "tester"
 
 
 class ServerState:
-    """Store, sessions, catalogue, signer and accounts of one server; `close()` ends them.
+    """Store, sessions, catalogue, signer and accounts of one server.
 
     `faults` is the schedule in force, which may be replaced while serving.
     """
@@ -26,18 +26,17 @@ class ServerState:
         root: Path,
         url: str,
         catalogue: Path,
-        *,
         limits: ServerLimits,
         faults: FaultSchedule,
-        accounts: Mapping[str, str] | None = None,
-        tokens: Mapping[str, str] | None = None,
+        accounts: Mapping[str, str],
+        tokens: Mapping[str, str],
     ) -> None:
         self.root, self.url, self.limits, self.faults = root, url, limits, faults
         self.store = Store(root)
         self.catalogue = Catalogue(catalogue)
         self.catalogue.folder.mkdir(parents=True, exist_ok=True)
-        self.accounts = dict(accounts or {DEFAULT_USER: self.store.secret("key")})
-        self.tokens = dict(tokens or {})
+        self.accounts = accounts or {DEFAULT_USER: self.store.secret("key")}
+        self.tokens = tokens
         self.signer = Signer(url, self.store.secret("signature"))
         self.sessions = Sessions(root, self.store, limits)
 
@@ -46,6 +45,13 @@ class ServerState:
         """Whether the server is being stopped."""
         return self.sessions.closing
 
-    def close(self) -> None:
-        """Kill what runs. The store stays open for answers under way."""
-        self.sessions.close()
+    def link(self, file: Path) -> str:
+        """A signed link to a file below the root or in the catalogue."""
+        area = "root" if file.is_relative_to(self.root) else "catalogue"
+        path = f"/storage/{area}/{file.relative_to(self.areas[area]).as_posix()}"
+        return self.signer.link(path, self.limits.link_seconds)
+
+    @property
+    def areas(self) -> dict[str, Path]:
+        """The folders that links lead into, by the word that stands for each."""
+        return {"root": self.root, "catalogue": self.catalogue.folder}

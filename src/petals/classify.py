@@ -25,8 +25,8 @@ from petals.errors import DataError, SettingError
 from petals.evaluation.calibration import calibrated
 from petals.evaluation.prediction import predict, predict_images
 from petals.kaggle import mounts
+from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 from petals.models.export import export
 from petals.models.restore import AUTO, find_model, restore
 from petals.plots import probabilities as probability_plots

@@ -27,8 +27,8 @@ from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models import saved
 from petals.models.backbones import HUB, find_backbone
+from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run
@@ -172,7 +172,7 @@ class RunFolder:
             tuple(classes),
             find_backbone(classifier.name).preprocessing,
             {**weights, "digest": "" if whole else saved.digest(classifier.backbone)},
-            self._network_of(classifier, metrics["parameters"]),
+            self._network_of(classifier),
             metrics["temperature"] or 1.0,
             scores,
             metrics["reliability"],
@@ -184,12 +184,12 @@ class RunFolder:
         return card
 
     @staticmethod
-    def _network_of(classifier: Classifier, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _network_of(classifier: Classifier) -> dict[str, Any]:
         """The arguments of `petals.models.build.build` that make the same network again."""
-        found: dict[str, Any] = {"features": parameters.get("features", "last")}
+        arguments: dict[str, Any] = {"depths": classifier.depths}
         if classifier.name.startswith(HUB):  # a preset may be gone when its model is used
-            found["hub_config"] = config_of(classifier.backbone)
-        return found
+            arguments["hub_config"] = config_of(classifier.backbone)
+        return arguments
 
     def write_metrics(
         self,

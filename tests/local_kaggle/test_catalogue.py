@@ -43,7 +43,7 @@ def test_what_is_not_there_or_not_a_reference_is_not(catalogue, kind, reference)
 def test_a_command_fills_it(tmp_path):
     code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a')"
     fill_catalogue(tmp_path / "new", f'{sys.executable} -c "{code}" {{catalogue}}')
-    assert Catalogue(tmp_path / "new").competitions() == ["a"]
+    assert Catalogue(tmp_path / "new").references("competitions") == ["a"]
     with pytest.raises(LocalKaggleError, match="could not be filled"):
         fill_catalogue(tmp_path / "new", "no-such-command")
 
@@ -63,4 +63,4 @@ def test_the_command_runs_in_its_projects_folder(tmp_path):
         "import os, sys; os.makedirs(sys.argv[1] + '/competitions/b')"
     )
     fill_catalogue(tmp_path / "new", f"{sys.executable} fill.py {{catalogue}}", tmp_path)
-    assert Catalogue(tmp_path / "new").competitions() == ["b"]
+    assert Catalogue(tmp_path / "new").references("competitions") == ["b"]

@@ -100,6 +100,7 @@ def write_run(tmp_path):
             "data": data,
             "parameters": {
                 "data": "nowhere",
+                "validation": "val",
                 "image_size": 32,
                 "backbone": "SmallNet",
                 "weights": "none",
@@ -107,7 +108,6 @@ def write_run(tmp_path):
                 "augment": "none",
                 "mix": "none",
                 "views": 1,
-                "tta": 1,
                 "dropout": 0.2,
                 "label_smoothing": 0.0,
                 "weight_decay": 0.0,

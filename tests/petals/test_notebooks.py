@@ -71,7 +71,7 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
         image_size=32,
         backbone="SmallNet",
         weights="none",
-        head_epochs=2,
+        head="gradient",
         **tuning,
     )
     assert lost_figures(run) == []
@@ -202,13 +202,12 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits,
         "image_size": 32,
         "backbone": "SmallNet",
         "weights": "none",
-        "head_epochs": 1,
-        "folds": 2,
+        "head": "gradient",
     }
     for fold in range(2):
         run = run_notebook(
             NOTEBOOKS / "02_train.ipynb",
-            {**given, "fold": fold},
+            {**given, "validation": f"fold:{fold + 1}/2"},
             report=False,
             output=tmp_path / f"runs/{fold}",
             quiet=True,
@@ -234,8 +233,8 @@ def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
         image_size=32,
         backbone="SmallNet",
         weights="none",
-        head_epochs=1,
-        folds=1,
+        head="gradient",
+        validation="none",
     )
     metrics = json.loads((run.folder / "metrics.json").read_text())
     assert metrics["data"]["train"] == 71
@@ -247,5 +246,5 @@ def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
 
 
 def test_a_fold_out_of_range_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match="fold=5 is out of range"):
-        execute("02_train", tmp_path, folds=5, fold=5)
+    with pytest.raises(ParameterError, match="fold:6/5 names no fold"):
+        execute("02_train", tmp_path, validation="fold:6/5")

@@ -128,9 +128,9 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
     assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
 
 
-@pytest.mark.parametrize("features", ["last", "depths"])
-def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, features):
-    classifier = build("SmallNet", 32, 3, weights="none", features=features)
+@pytest.mark.parametrize("depths", [False, True])
+def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, depths):
+    classifier = build("SmallNet", 32, 3, weights="none", depths=depths)
     run = RunFolder(str(tmp_path / "run"))
     metrics = {
         "macro_f1": 0.5,
@@ -141,12 +141,12 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, features
         "data": {"image_size": 32},
         "versions": {},
         "git": {},
-        "parameters": {"features": features},
+        "parameters": {},
     }
     weights = {"setting": "none", "file": "", "licence": "none"}
     run.write_model(classifier, ("a", "b", "c"), weights, metrics, whole=True)
     again, card = restore(find_model(str(run.path)))
-    assert card.build == {"features": features}
+    assert card.build == {"depths": depths}
     images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3)).astype(np.uint8)
     own, other = (np.asarray(c.model(images, training=False)) for c in (classifier, again))
     assert np.allclose(own, other, atol=1e-6)

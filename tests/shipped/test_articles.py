@@ -11,11 +11,10 @@ from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
 ASKED = (
-    "What a TPU is",
+    "How a notebook uses a TPU",
     "Why JAX",
     "What a replica is",
     "Where the photos are",
-    "Why the photos are in shards",
     "What transfer learning keeps",
     "Why the features are",
     "Second phase: fine-tuning",

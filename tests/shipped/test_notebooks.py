@@ -14,7 +14,7 @@ from kernelkit.pushes.command import push_kernel
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 NAMES = ("01_explore", "02_train", "03_compare", "04_predict")
-QUICK = ("backbone=SmallNet", "weights=none", "head_epochs=2")
+QUICK = ("backbone=SmallNet", "weights=none", "head=gradient")
 
 pytestmark = [
     pytest.mark.timeout(900),

@@ -16,7 +16,7 @@ SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 ON_THEIR_OWN = ("search", "machine")  # one asks Optuna, the other makes a session a machine
 WEIGHTS = "someone/weights"
 # As little as a run can be; what only fine-tuning knows is left out where there is none.
-SMALL = {"limit": 8, "tta": 1}
+SMALL = {"limit": 8, "views": 1}
 SMALL_TUNING = {"epochs": 1, "batch_size": 4}
 # A large network is traced for a minute a run. These two are traced in less: the first is in
 # nearly every sweep, and MobileNet is told by it only in `backbone`.
@@ -50,8 +50,6 @@ def small(values):
     """A run's values with as little work as it can have, on the machine that starts fastest."""
     fewer = SMALL | (SMALL_TUNING if values.get("fine_tune", "none") != "none" else {})
     fewer["backbone"] = SMALLER.get(values["backbone"], values["backbone"])
-    if values.get("head_epochs", 0) > 0:
-        fewer["head_epochs"] = 1
     if values.get("accelerator", "auto") == "auto":
         fewer["accelerator"] = "cpu"
     return values | fewer

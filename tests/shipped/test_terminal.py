@@ -25,10 +25,10 @@ PARAMETERS = (
     "backbone=SmallNet",
     "weights=none",
     "fine_tune=all",
-    "head_epochs=0",
+    "head=none",
     f"epochs={EPOCHS}",
     f"batch_size={BATCH}",
-    "tta=1",
+    "views=1",
     "augment=none",
     "accelerator=cpu",
 )

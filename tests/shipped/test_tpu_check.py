@@ -66,9 +66,7 @@ def test_small_net_fits_and_its_gradients_are_its_trainable_parameters(compile_f
     assert facts["parameters_bytes"] < facts["peak_bytes"] < TPU.hbm
     assert [one["kind"] for one in facts["collectives"] if one["kind"] != "all-reduce"] == []
     # What changes no program is not compiled again: even the seconds are those of the first time.
-    assert compile_for("training step", dtype="float32", tta=2)["training step"] == facts
-    less = compile_for("training step", dtype="float32", optimization_level="O1")["training step"]
-    assert less["cycles"] > facts["cycles"]
+    assert compile_for("training step", dtype="float32", views=2)["training step"] == facts
 
 
 @pytest.mark.tpu
@@ -147,7 +145,6 @@ def settings(competition):
         "image_size": 192,
         "data": str(competition),
         "epochs": 1,
-        "head_epochs": 1,
         "batch_size": 1,
         "augment": "none",
         "head": "gradient",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 # Parameters of 02_train, by the name of the row: what differs from `COMMON`.
@@ -13,7 +14,6 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 COMMON: dict[str, Any] = {
     "fine_tune": "all",
-    "features": "depths",
     "augment": "crop",
     "mix": "none",
     "dropout": 0.0,
@@ -21,7 +21,6 @@ COMMON: dict[str, Any] = {
     "weight_decay": 0.0,
     "schedule": "cosine",
     "learning_rate": 1e-4,
-    "scale_rate": True,
 }
 TTA = 2
 
@@ -44,23 +43,29 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
 
     from petals.accelerators.detect import detect
     from petals.evaluation.prediction import predict
-    from petals.training.compile import set_seed
-    from petals.training.plan import plan_run
+    from petals.models.build import build, set_trainable
+    from petals.training.optimization import set_seed
 
     keras.backend.clear_session()
     device, classes = detect("auto", "float32"), model.pop("classes")
     set_seed(0, repeatable=device.on_cpu)
-    given = {"remat": False, "optimization_level": "auto", **settings(name), **model}
-    plan = plan_run(given, classes, train.count, device)
-    plan.classifier.head.set_weights(head)
+    given = settings(name)
+    backbone, size, weights = (model[name] for name in ("backbone", "image_size", "weights"))
+    with device.scope():
+        classifier = build(
+            backbone, size, classes, weights=weights, dropout=given["dropout"], depths=True
+        )
+    classifier.head.set_weights(head)
+    set_trainable(classifier, "none")
     labels, ids = held.labels_and_ids()
-    pass_seconds = _pass_seconds(plan.classifier, held, train.count + held.count)
-    plan.unfreeze()
+    pass_seconds = _pass_seconds(classifier, held, train.count + held.count)
+    set_trainable(classifier, given["fine_tune"], freeze_batch_norm=weights != "none")
     begun = time.process_time()
-    history = _trained(plan, classes, train, held, labels, device.on_cpu)
+    history = _trained(classifier, given, device, train, held)
     seconds = time.process_time() - begun
+    batch = given["batch_size"] * device.replicas
     return {
-        "probabilities": predict(plan.classifier.model, held, plan.batch_size, tta=TTA),
+        "probabilities": predict(classifier.model, held, batch, tta=TTA),
         "labels": labels,
         "ids": ids,
         "epochs": np.array([row["val_macro_f1"] for row in history]),
@@ -70,41 +75,39 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
 
 
 def _trained(
-    plan: Any, classes: int, train: Any, held: Any, labels: Any, repeatable: bool
+    classifier: Any, given: Mapping[str, Any], device: Any, train: Any, held: Any
 ) -> list[dict[str, Any]]:
-    """Train the plan's classifier; the history of its epochs."""
+    """Train the classifier, which ends with the weights of its last epoch; the history of all."""
     from petals.augment.augmentation import augmentation
-    from petals.augment.layer import in_step
+    from petals.augment.layer import augmenting, in_step
     from petals.data import pipeline
-    from petals.training.fine_tune import fine_tune
+    from petals.evaluation.prediction import predict
+    from petals.training.callbacks import Epochs, Phase, Training
+    from petals.training.optimization import compile_model, learning_rates
 
-    change = augmentation(plan.settings["augment"], plan.settings["mix"])
-    on_device = in_step(plan.classifier.model)
-    history: list[dict[str, Any]] = []
-    fine_tune(
-        plan.classifier,
-        lambda step: pipeline.training(
-            train,
-            plan.batch_size,
-            classes,
-            augment=change,
-            on_device=on_device,
-            deterministic=repeatable,
-            start=step,
-        ),
-        held,
-        rates=plan.rates,
-        epochs=plan.settings["epochs"],
-        steps_per_epoch=plan.steps,
-        batch_size=plan.batch_size,
-        val_labels=labels,
-        **plan.compiling,
-        augment=change if on_device else None,
-        history=history,
-        keep_best=False,
-        say=lambda line: None,
+    model, batch = classifier.model, given["batch_size"] * device.replicas
+    epochs, steps = given["epochs"], max(1, train.count // batch)
+    change, on_device = augmentation(given["augment"], given["mix"]), in_step(model)
+    trained = augmenting(model, change) if change and on_device else model
+    rate, replicas = given["learning_rate"], device.replicas
+    rates = learning_rates(given["schedule"], epochs, steps, learning_rate=rate, replicas=replicas)
+    names = ("weight_decay", "label_smoothing")
+    compile_model(trained, rates, **{name: given[name] for name in names})
+    batches = pipeline.training(
+        train,
+        batch,
+        classifier.head.units,
+        augment=change,
+        on_device=on_device,
+        deterministic=device.on_cpu,
     )
-    return history
+    training = Training(say=lambda line: None)
+    phase, labels = Phase("fine-tune", epochs, steps, batch), held.labels_and_ids()[0]
+    watch = Epochs(phase, training, labels, lambda: predict(model, held, batch))
+    trained.fit(
+        batches, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
+    )
+    return training.history
 
 
 def _pass_seconds(classifier: Any, held: Any, images: int) -> float:

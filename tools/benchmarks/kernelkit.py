@@ -32,18 +32,18 @@ def run(python: Path) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory(prefix="kernelkit-wheel-") as scratch:
         folder = Path(scratch)
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         wheel = folder / "dist"
-        found["build"] = _build(folder, wheel)
+        figures["build"] = _build(folder, wheel)
         environment = _environment(folder)
-        found["install"] = _timed([python, "-m", "venv", folder / "env"], folder, environment)
+        figures["install"] = _timed([python, "-m", "venv", folder / "env"], folder, environment)
         own = folder / "env/bin/python"
         install = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        found["install"] += _timed([*install, *wheel.glob("*.whl")], folder, environment)
+        figures["install"] += _timed([*install, *wheel.glob("*.whl")], folder, environment)
         _check_absent(own, folder, environment)
-        found |= _work(folder, environment)
-        found["python"] = _said([own, "--version"], folder, environment).split()[1]
-    return {key: round(v, 2) if isinstance(v, float) else v for key, v in found.items()}
+        figures |= _work(folder, environment)
+        figures["python"] = _said([own, "--version"], folder, environment).split()[1]
+    return {key: round(v, 2) if isinstance(v, float) else v for key, v in figures.items()}
 
 
 def _build(folder: Path, wheel: Path) -> float:
@@ -93,7 +93,10 @@ def _work(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         walls.append(_timed(["kernelkit", "--help"], folder, environment))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    found: dict[str, Any] = {"help": statistics.median(walls), "help_cpu": statistics.median(used)}
+    figures: dict[str, Any] = {
+        "help": statistics.median(walls),
+        "help_cpu": statistics.median(used),
+    }
     repository = folder / "soil-moisture"
     steps = {
         "init": (folder, "init soil-moisture --competition some-competition"),
@@ -102,13 +105,13 @@ def _work(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "report": (repository, "report runs --index --quiet"),
     }
     for name, (where, words) in steps.items():
-        found[name] = _timed(["kernelkit", *words.split()], where, environment)
-    found["total"] = sum(found[name] for name in steps)
+        figures[name] = _timed(["kernelkit", *words.split()], where, environment)
+    figures["total"] = sum(figures[name] for name in steps)
     runs = repository / "runs"
-    found["runs"] = len(list(runs.glob("first/*/metrics.json")))
-    if found["runs"] != 4 or not (runs / "index.html").is_file():
-        raise KernelkitError(f"a sweep of four runs left {found['runs']}, or no page over them")
-    return found
+    figures["runs"] = len(list(runs.glob("first/*/metrics.json")))
+    if figures["runs"] != 4 or not (runs / "index.html").is_file():
+        raise KernelkitError(f"a sweep of four runs left {figures['runs']}, or no page over them")
+    return figures
 
 
 def _timed(command: list[Any], folder: Path, environment: Mapping[str, str]) -> float:

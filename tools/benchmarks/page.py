@@ -24,16 +24,16 @@ SECONDS = 120  # that the browser may take in all
 # A forced layout counts what a person waits for, and not the script alone.
 MEASURE = """
   void document.body.offsetHeight;
-  const found = { open_ms: performance.now(), count: byId("count").textContent, sort_ms: 0 };
+  const figures = { open_ms: performance.now(), count: byId("count").textContent, sort_ms: 0 };
   for (const key of ["score", "name", "p:dropout", "score", "seconds"]) {
     const begun = performance.now();
     const button = document.querySelector(`th[data-key="${key}"] button`);
     button.focus(); // as a person's click does
     button.click();
     void document.body.offsetHeight;
-    found.sort_ms = Math.max(found.sort_ms, performance.now() - begun);
+    figures.sort_ms = Math.max(figures.sort_ms, performance.now() - begun);
   }
-  document.title = JSON.stringify(found);
+  document.title = JSON.stringify(figures);
 """
 
 
@@ -53,12 +53,12 @@ def run() -> dict[str, Any]:
     title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     if title is None or not title[1].startswith("{"):
         raise KernelkitError("the page's script did not come to its end")
-    found = json.loads(html.unescape(title[1]))
+    figures = json.loads(html.unescape(title[1]))
     return {
-        "shown": found["count"],
+        "shown": figures["count"],
         "page, kB": round(len(text) / 1000),
-        "opens, ms": round(found["open_ms"]),
-        "sorts, ms": round(found["sort_ms"], 1),
+        "opens, ms": round(figures["open_ms"]),
+        "sorts, ms": round(figures["sort_ms"], 1),
     }
 
 

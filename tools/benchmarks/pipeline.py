@@ -74,8 +74,9 @@ def _decoding(split: Any) -> Any:
     pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
 
     def decode(batch: Any) -> Any:
-        one = lambda jpeg: tf.io.decode_jpeg(jpeg, channels=3)  # noqa: E731
-        return tf.map_fn(one, batch, fn_output_signature=pixels)
+        return tf.map_fn(
+            lambda jpeg: tf.io.decode_jpeg(jpeg, channels=3), batch, fn_output_signature=pixels
+        )
 
     dataset = tf.data.Dataset.from_tensor_slices(jpegs).repeat().batch(BATCH)
     return dataset.map(decode, num_parallel_calls=os.cpu_count()).prefetch(1)

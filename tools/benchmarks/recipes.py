@@ -93,7 +93,7 @@ class _Measured:
         from petals.models import weights as pretrained
         from petals.models.backbones import find_backbone
         from petals.models.build import build
-        from petals.training.compile import set_seed
+        from petals.training.optimization import set_seed
 
         train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
         cache = cache_folder()
@@ -103,12 +103,12 @@ class _Measured:
         name = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
         place = cache / "benchmark" / "recipes" / f"{root.resolve().name}-{name}"
         set_seed(0)  # so that weights by chance are those that are fine-tuned
-        classifier = build(BACKBONE, SIZE, 2, weights=str(weights), features="depths")
-        found = kept(place / "features.npz", lambda: _features(classifier.features, parts, key))
+        classifier = build(BACKBONE, SIZE, 2, weights=str(weights), depths=True)
+        measured = kept(place / "features.npz", lambda: _features(classifier.features, parts, key))
         # Of the depths, the last layer stands at the end.
         last = classifier.backbone.output_shape[-1]
-        seconds = float(found["seconds"])
-        return cls(place, weights, parts, found["values"], found["labels"], seconds, last)
+        seconds = float(measured["seconds"])
+        return cls(place, weights, parts, measured["values"], measured["labels"], seconds, last)
 
     @property
     def classes(self) -> int:
@@ -124,14 +124,14 @@ class _Measured:
 
     def head(self, name: str) -> dict[str, Any]:
         """The row of a head."""
-        found = [self._head(name, fold) for fold in range(FOLDS)]
-        return self._row([one["probabilities"] for one in found], self._cost(name, found))
+        measured = [self._head(name, fold) for fold in range(FOLDS)]
+        return self._row([fold["probabilities"] for fold in measured], self._cost(name, measured))
 
     def _head(self, name: str, fold: int) -> Any:
         return kept(self.place / f"{name}-{fold}.npz", lambda: self._fitted(name, fold))
 
-    def _cost(self, name: str, found: list[Any]) -> float:
-        fit = sum(float(one["seconds"]) for one in found) / FOLDS
+    def _cost(self, name: str, measured: list[Any]) -> float:
+        fit = sum(float(fold["seconds"]) for fold in measured) / FOLDS
         return (HEADS[name][2] * self.seconds + fit) / (PUBLIC_EPOCHS * self.seconds)
 
     def tuned(self, name: str) -> dict[str, Any]:
@@ -140,17 +140,17 @@ class _Measured:
 
         heads = [self._head(BEGUN_FROM, fold) for fold in range(FOLDS)]
         recipe = hashlib.blake2b(repr(fine_tune.settings(name)).encode(), digest_size=4).hexdigest()
-        found = [
+        measured = [
             kept(
                 self.place / f"{name}-{recipe}-{fold}.npz", lambda fold=fold: self._tune(name, fold)
             )
             for fold in range(FOLDS)
         ]
-        shares = [float(one["seconds"] / one["pass_seconds"]) for one in found]
+        shares = [float(fold["seconds"] / fold["pass_seconds"]) for fold in measured]
         cost = self._cost(BEGUN_FROM, heads) + sum(shares) / FOLDS / PUBLIC_EPOCHS
-        row = self._row([one["probabilities"] for one in found], cost)
-        before = self._row([one["probabilities"] for one in heads], 0.0)
-        each = np.mean([one["epochs"] for one in found], axis=0).round(4).tolist()
+        row = self._row([fold["probabilities"] for fold in measured], cost)
+        before = self._row([fold["probabilities"] for fold in heads], 0.0)
+        each = np.mean([fold["epochs"] for fold in measured], axis=0).round(4).tolist()
         return {**row, "gain": round(row["macro_f1"] - before["macro_f1"], 4), "epochs": each}
 
     def _tune(self, name: str, fold: int) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class _Measured:
         train = Split(paths, SIZE, sum(part.count for part in rest))
         head = self._head(BEGUN_FROM, fold)
         begun = [head["begun_kernel"], head["begun_bias"]]
-        found = fine_tune.run_fold(
+        measured = fine_tune.run_fold(
             name,
             train,
             self.parts[fold],
@@ -171,8 +171,8 @@ class _Measured:
             image_size=SIZE,
             weights=str(self.weights),
         )
-        print(f"  {name}, fold {fold}: macro F1 by epoch {found['epochs'].round(4)}", flush=True)
-        return found
+        print(f"  {name}, fold {fold}: macro F1 by epoch {measured['epochs'].round(4)}", flush=True)
+        return measured
 
     def _row(self, probabilities: list[Any], cost: float) -> dict[str, Any]:
         import numpy as np
@@ -180,11 +180,11 @@ class _Measured:
         from petals.evaluation.metrics import Scores
 
         each = [
-            Scores.of(self.labels[held], one)
-            for held, one in zip(self.folds, probabilities, strict=True)
+            Scores.of(self.labels[held], guesses)
+            for held, guesses in zip(self.folds, probabilities, strict=True)
         ]
         whole = Scores.of(self.labels, np.concatenate(probabilities))
-        spread = float(np.std([one.macro_f1 for one in each]))
+        spread = float(np.std([scores.macro_f1 for scores in each]))
         return {
             "macro_f1": round(whole.macro_f1, 4),
             "spread": round(spread, 4),
@@ -196,10 +196,11 @@ class _Measured:
         """Probabilities of the images held out, by a head that saw the others."""
         import numpy as np
 
-        from petals.training.compile import set_seed
-        from petals.training.features import Features
-        from petals.training.head import apply_head, train_head
+        from petals.training.callbacks import Training
+        from petals.training.features import Features, apply_head
+        from petals.training.head import HeadRecipe, train_head
         from petals.training.logistic_head import fit_head, soften
+        from petals.training.optimization import set_seed
 
         head, where, views = HEADS[name]
         width = self.values.shape[-1] if where == "depths" else self.last
@@ -213,27 +214,19 @@ class _Measured:
         held = self.folds[fold]
         train, val = part(~held), part(held)
         set_seed(0)
-        begun = time.process_time()
+        begun, training = time.process_time(), Training(say=lambda line: None)
         if head == "logistic":
-            fit_head(classifier, train, val, say=lambda line: None)
+            fit_head(classifier, train, val, training)
         else:
-            # The last epoch, not the best one: that would be chosen by the photos held out.
-            train_head(
-                classifier,
-                train,
-                val,
-                epochs=30,
-                dropout=0.3,
-                label_smoothing=0.1,
-                keep_best=False,
-                say=lambda line: None,
-            )
+            # The last epoch: the best one would be chosen by the photos held out.
+            recipe = HeadRecipe(dropout=0.3, label_smoothing=0.1, keep_best=False)
+            train_head(classifier, train, val, recipe, training)
         seconds = time.process_time() - begun
-        found = {"probabilities": apply_head(classifier, val), "seconds": seconds}
+        measured = {"probabilities": apply_head(classifier, val), "seconds": seconds}
         if name == BEGUN_FROM:
             soften(classifier, train, fine_tune.COMMON["label_smoothing"])
-            found["begun_kernel"], found["begun_bias"] = classifier.head.get_weights()
-        return found
+            measured["begun_kernel"], measured["begun_bias"] = classifier.head.get_weights()
+        return measured
 
 
 def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -243,9 +236,9 @@ def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     from petals import storage
 
     if not path.is_file():
-        found = measure()
+        measured = measure()
         with storage.replacing(path) as part:
-            np.savez(part, **found)
+            np.savez(part, **measured)
     with np.load(path) as file:
         return {name: file[name] for name in file.files}
 
@@ -253,7 +246,7 @@ def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
     import numpy as np
 
-    from petals.training import features
+    from petals.training.features import FeatureExtractor
 
     # Found in the cache, they would cost nothing.
     with (
@@ -261,9 +254,9 @@ def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
         mock.patch.dict(os.environ, {"PETALS_CACHE": folder}),
     ):
         begun = time.process_time()
-        found = [features.extract(model, part, key=key, views=2) for part in parts]
+        extracted = [FeatureExtractor(model, key)(part, 2) for part in parts]
         seconds = (time.process_time() - begun) / 2
     values, labels = (
-        np.concatenate([getattr(one, name) for one in found]) for name in ("values", "labels")
+        np.concatenate([getattr(part, name) for part in extracted]) for name in ("values", "labels")
     )
     return {"values": values, "labels": labels, "seconds": seconds}

@@ -108,11 +108,11 @@ def jax_devices(count: int) -> dict[str, str]:
     }
 
 
-def _overhead(eight: dict[str, Any], one: dict[str, Any]) -> str:
+def _overhead(eight: dict[str, Any], single: dict[str, Any]) -> str:
     def least(row: dict[str, Any]) -> float:
         return min(value for name, value in row.items() if name.startswith("cpu_ms"))
 
-    return f"{least(eight) / least(one) - 1:+.0%}"
+    return f"{least(eight) / least(single) - 1:+.0%}"
 
 
 def _worker(begun: float, data: str) -> dict[str, Any]:
@@ -123,8 +123,8 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
     from petals.data import pipeline
     from petals.data.shards import Split
     from petals.models.build import build
-    from petals.training import features
-    from petals.training.compile import set_seed
+    from petals.training.features import FeatureExtractor
+    from petals.training.optimization import set_seed
 
     set_seed(0, repeatable=False)
     with device.scope():
@@ -154,18 +154,18 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
             row["first_step_cpu"] = round(watch.first_cpu, 1)
             row["memory_mb"] = watch.memory
         row[f"cpu_ms_{steps}"] = round(1e3 * watch.cpu, 2)
-    extract = features.extractor(classifier, device, key="benchmark")
+    extract = FeatureExtractor.of(classifier, device, "benchmark")
     extract(Split.find(data, SIZE, "val"))  # traced and compiled
     before = time.perf_counter()
-    found = extract(train)
-    row["head"] = round(len(found.values) / (time.perf_counter() - before))
+    extracted = extract(train)
+    row["head"] = round(len(extracted.values) / (time.perf_counter() - before))
     return row
 
 
 def _compile(model: Any, steps_per_execution: int) -> None:
     import numpy as np
 
-    from petals.training.compile import compile_model
+    from petals.training.optimization import compile_model
 
     rates = np.full(EPOCHS * STEPS, 1e-3)
     compile_model(model, rates, steps_per_execution=steps_per_execution)

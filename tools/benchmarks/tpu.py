@@ -112,19 +112,19 @@ def _cells(facts: dict[str, Any]) -> list[str]:
 def compiled(backbone: str, size: int) -> dict[str, Any]:
     """The facts of one row's training step."""
     project = find_project(NOTEBOOK)
-    asked = {
+    parameters = {
         "backbone": backbone,
         "image_size": size,
         "batch_size": BATCH,
         "fine_tune": "all",
         "augment": AUGMENT,
     }
-    values = check.values_of(project, NOTEBOOK, asked)
+    values = check.values_of(project, NOTEBOOK, parameters)
     machine, events = machine_named(MACHINE), Events()
     try:
-        found = check.compiled(project, values, machine, events, [check.TRAINING])
+        outcome = check.compiled(project, values, machine, events, [check.TRAINING])
     finally:
         events.end()
-    if not found.programs:
+    if not outcome.programs:
         raise KernelkitError(f"{backbone} at {size} px has no training step")
-    return {**found.programs[0].facts, "augment": AUGMENT}
+    return {**outcome.programs[0].facts, "augment": AUGMENT}

@@ -89,19 +89,12 @@ def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 def _optional(node: ast.AST) -> bool:
     """Whether the code goes on without what the node's body imports."""
     if isinstance(node, ast.Try):
-        return any(map(_forgives, node.handlers))
+        caught = [handler.type for handler in node.handlers]
+        return any(kind is None or MISSING & _mentioned(kind) for kind in caught)
     if isinstance(node, ast.With):
-        return any(map(_suppresses, node.items))
+        names = [_mentioned(item.context_expr) for item in node.items]
+        return any("suppress" in mentioned and MISSING & mentioned for mentioned in names)
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-
-
-def _forgives(handler: ast.ExceptHandler) -> bool:
-    return handler.type is None or bool(MISSING & _mentioned(handler.type))
-
-
-def _suppresses(item: ast.withitem) -> bool:
-    names = _mentioned(item.context_expr)
-    return "suppress" in names and bool(MISSING & names)
 
 
 def _mentioned(expression: ast.expr) -> set[str]:
@@ -130,9 +123,15 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
             file = by_module.get(module)
             if file is not None and module not in modules:
                 modules.add(module)
-                waiting += imported(file.text, _home(file.path))
+                waiting += imported(file.text, file.path.rpartition("/")[0].replace("/", "."))
     texts = [*sources, *(by_module[module].text for module in modules)]
-    named = {part for text in texts for string in _strings(text) for part in string.split("/")}
+    named = {
+        part
+        for text in texts
+        for node in ast.walk(parsed(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for part in node.value.split("/")
+    }
     patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
     return [
         file
@@ -141,37 +140,26 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
     ]
 
 
-def beside(folder: Path, sources: Iterable[str], known: Collection[str]) -> list[File]:
+def beside(folder: Path, sources: Iterable[str], carried: Collection[str]) -> list[File]:
     """The modules in `folder` that code with these `sources` imports, directly or further on.
 
-    A module is `name.py` or the package `name/`; names that are `known` or Python's own are left
-    out. Raises `PreflightError` for a file that is not text.
+    A module is `name.py` or the package `name/`; names that are `carried` already or Python's own
+    are left out. Raises `PreflightError` for a file that is not text.
     """
-    found: list[File] = []
-    waiting = [name.partition(".")[0] for source in sources for name in imported(source)]
-    seen = {*known, *sys.stdlib_module_names}
+    files: list[File] = []
+    waiting = list(sources)
+    seen = {*carried, *sys.stdlib_module_names}
     while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if (folder / name / "__init__.py").is_file():
-            new = packages.files(folder / name)
-        elif (folder / f"{name}.py").is_file():
-            new = [packages.file(folder / f"{name}.py")]
-        else:
-            continue
-        found += new
-        texts = [file.text for file in new if file.path.endswith(".py")]
-        waiting += [one.partition(".")[0] for text in texts for one in imported(text)]
-    return sorted(found, key=lambda file: file.path)
-
-
-def _strings(source: str) -> Iterator[str]:
-    """The string literals of a source, docstrings among them."""
-    for node in ast.walk(parsed(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+        for name in {name.partition(".")[0] for name in imported(waiting.pop())} - seen:
+            seen.add(name)
+            new: list[File] = []
+            if (folder / name / "__init__.py").is_file():
+                new = packages.files(folder / name)
+            elif (folder / f"{name}.py").is_file():
+                new = [packages.file(folder / f"{name}.py")]
+            files += new
+            waiting += [file.text for file in new if file.path.endswith(".py")]
+    return sorted(files, key=lambda file: file.path)
 
 
 def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
@@ -187,18 +175,9 @@ def _module(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _home(path: str) -> str:
-    return ".".join(path.split("/")[:-1])
-
-
-def broken(name: str, source: str) -> str:
-    """What is wrong with a module's source, with `name` and the line; empty where it is Python."""
-    return _broken(name, source, 0)
-
-
 def broken_cell(name: str, source: str) -> str:
     """As `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
-    message = _broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    message = broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if not message:
         return ""
     # IPython takes a third of a second to import, and most cells are plain Python.
@@ -210,10 +189,14 @@ def broken_cell(name: str, source: str) -> str:
         return message
     # IPython takes away leading empty lines and keeps all others, so that lines agree.
     taken = len(source) - len(source.lstrip("\n"))
-    return _broken(name, "\n" * taken + transformed, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return broken(name, "\n" * taken + transformed, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
-def _broken(name: str, source: str, flags: int) -> str:
+def broken(name: str, source: str, flags: int = 0) -> str:
+    """What is wrong with a module's source, with `name` and the line; empty where it is Python.
+
+    `flags` are those of `compile`.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape is no error

@@ -6,8 +6,10 @@ Reads are repeated while a failure may pass. `save` is not: see `kernelkit.pushe
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from kernelkit.kaggle_api.connection import Connection
@@ -29,7 +31,6 @@ class Kaggle:
     def __init__(self, connection: Connection, retries: Retries | None = None) -> None:
         self.connection = connection
         self.retries = retries or Retries()
-        self.kernels = connection.services.kernels.kernels_api_client
 
     @property
     def username(self) -> str:
@@ -42,20 +43,13 @@ class Kaggle:
 
     def save(self, fields: Mapping[str, Any]) -> Saved:
         """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
-        from kagglesdk.kernels.types.kernels_api_service import ApiSaveKernelRequest
-
-        request = _filled(ApiSaveKernelRequest(), fields)
-        answer = self.connection.ask("SaveKernel", lambda: self.kernels.save_kernel(request))
+        answer = self.connection.ask("SaveKernel", self._call("SaveKernel", fields))
         if answer.error:
             sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
             raise Failure(sort, "SaveKernel", answer.error)
         if not answer.version_number:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
-        refused = [
-            f"{kind} {source}"
-            for kind in SOURCES
-            for source in getattr(answer, f"invalid_{kind}_sources") or []
-        ]
+        refused = _sources(answer, "invalid_{}_sources")
         tags = tuple(answer.invalid_tags or [])
         return Saved(answer.version_number, answer.url, tuple(refused), tags)
 
@@ -63,27 +57,15 @@ class Kaggle:
         self, kernel: Kernel, version: int | None = None, until: float | None = None
     ) -> Stored | None:
         """The kernel as Kaggle keeps it, None when there is none (or it is not ours to see)."""
-        from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest
-
-        request = _named(ApiGetKernelRequest(), kernel, version)
-        try:
-            answer = self.repeated("GetKernel", lambda: self.kernels.get_kernel(request), until)
-        except Failure as failure:
-            # Kaggle says 403 of a kernel of one's own that does not exist.
-            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
-                return None
-            raise
+        answer = self._if_there("GetKernel", _name(kernel, version), until)
+        if answer is None:
+            return None
         if answer.metadata is None or answer.blob is None:
             raise Failure(FailureKind.MALFORMED, "GetKernel", "the answer holds no kernel")
-        sources = {
-            f"{kind} {source}"
-            for kind in SOURCES
-            for source in getattr(answer.metadata, f"{kind}_data_sources") or []
-        }
         return Stored(
             version=answer.metadata.current_version_number,
             text=answer.blob.source,
-            sources=frozenset(sources),
+            sources=frozenset(_sources(answer.metadata, "{}_data_sources")),
             language=(answer.blob.language or "").lower(),
             kernel_type=(answer.blob.kernel_type or "").lower(),
             machine_shape=answer.metadata.machine_shape or "",
@@ -95,42 +77,22 @@ class Kaggle:
         self, kernel: Kernel, version: int | None, until: float | None = None
     ) -> Status | None:
         """The status of a version's session (None: of the latest one's); None without one."""
-        from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelSessionStatusRequest
-
-        request = _named(ApiGetKernelSessionStatusRequest(), kernel, version)
-        method = "GetKernelSessionStatus"
-        try:
-            answer = self.repeated(
-                method, lambda: self.kernels.get_kernel_session_status(request), until
-            )
-        except Failure as failure:
-            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
-                return None
-            raise
-        return Status(answer.status.name.lower(), answer.failure_message or "")
+        answer = self._if_there("GetKernelSessionStatus", _name(kernel, version), until)
+        return answer and Status(answer.status.name.lower(), answer.failure_message or "")
 
     def outputs(self, kernel: Kernel, version: int, until: float | None = None) -> Outputs:
         """All files and the log of a version's session, paged to the end."""
-        from kagglesdk.kernels.types.kernels_api_service import ApiListKernelSessionOutputRequest
-
-        request = _named(ApiListKernelSessionOutputRequest(), kernel, version)
         files: dict[str, Output] = {}
         log = ""
-        method = "ListKernelSessionOutput"
-        for answer in self._pages(method, self.kernels.list_kernel_session_output, request, until):
+        for answer in self._pages("ListKernelSessionOutput", _name(kernel, version), until):
             files.update((f.file_name, Output(f.file_name, f.url)) for f in answer.files or [])
             log = log or answer.log or ""
         return Outputs(tuple(files.values()), log)
 
     def sizes(self, kernel: Kernel, version: int, until: float | None = None) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
-        from kagglesdk.kernels.types.kernels_api_service import ApiListKernelFilesRequest
-
-        request = _named(ApiListKernelFilesRequest(), kernel, version)
         sizes: dict[str, int] = {}
-        for answer in self._pages(
-            "ListKernelFiles", self.kernels.list_kernel_files, request, until
-        ):
+        for answer in self._pages("ListKernelFiles", _name(kernel, version), until):
             sizes.update((f.name, f.size) for f in answer.files or [])
         return sizes
 
@@ -139,25 +101,13 @@ class Kaggle:
 
         Raises `Failure`; after a lost answer the failure may say that the kernel is gone already.
         """
-        from kagglesdk.kernels.types.kernels_api_service import ApiDeleteKernelRequest
-
-        request = _named(ApiDeleteKernelRequest(), kernel, None)
-        answer = self.repeated("DeleteKernel", lambda: self.kernels.delete_kernel(request))
+        answer = self._answer("DeleteKernel", _name(kernel))
         if answer.error_message:
             raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
 
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None where Kaggle names none (the CPU)."""
-        from kagglesdk.kernels.types.kernels_api_service import (
-            ApiGetAcceleratorQuotaStatisticsRequest,
-        )
-
-        request = ApiGetAcceleratorQuotaStatisticsRequest()
-        answer = self.repeated(
-            "GetAcceleratorQuotaStatistics",
-            lambda: self.kernels.get_accelerator_quota_statistics(request),
-        )
-        hours = getattr(answer, f"{kind}_quota", None)
+        hours = getattr(self._answer("GetAcceleratorQuotaStatistics", {}), f"{kind}_quota", None)
         if hours is None:
             return None
         used = _hours(hours.time_used) + _hours(hours.time_reserved)
@@ -165,31 +115,53 @@ class Kaggle:
 
     def recent(self, count: int = 10) -> list[Recent]:
         """One's own kernels that ran last, the latest first."""
-        from kagglesdk.kernels.types.kernels_api_service import ApiListKernelsRequest
         from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
-        request = ApiListKernelsRequest()
-        request.group = KernelsListViewType.PROFILE
-        request.user = self.username
-        request.sort_by = KernelsListSortType.DATE_RUN
-        request.page, request.page_size = 1, count
-        answer = self.repeated("ListKernels", lambda: self.kernels.list_kernels(request))
+        fields = {
+            "group": KernelsListViewType.PROFILE,
+            "user": self.username,
+            "sort_by": KernelsListSortType.DATE_RUN,
+            "page": 1,
+            "page_size": count,
+        }
         return [
             Recent(Kernel(*kernel.ref.split("/", 1)), _accelerator(kernel))
-            for kernel in answer.kernels or []
+            for kernel in self._answer("ListKernels", fields).kernels or []
             if kernel.ref.count("/") == 1
         ]
 
-    def _pages(
-        self, method: str, call: Callable[[Any], Any], request: Any, until: float | None
-    ) -> Iterable[Any]:
+    def _call(self, method: str, fields: Mapping[str, Any]) -> Callable[[], Any]:
+        """One call of the SDK, whose names follow from the method's: `SaveKernel`."""
+        from kagglesdk.kernels.types import kernels_api_service
+
+        request = getattr(kernels_api_service, f"Api{method}Request")()
+        for name, value in fields.items():
+            setattr(request, name, value)
+        function = re.sub(r"(?<!^)(?=[A-Z])", "_", method).lower()
+        return partial(
+            getattr(self.connection.services.kernels.kernels_api_client, function), request
+        )
+
+    def _answer(self, method: str, fields: Mapping[str, Any], until: float | None = None) -> Any:
+        return self.repeated(method, self._call(method, fields), until)
+
+    def _if_there(self, method: str, fields: Mapping[str, Any], until: float | None) -> Any:
+        """The answer about a kernel, None where there is no such kernel."""
+        try:
+            return self._answer(method, fields, until)
+        except Failure as failure:
+            # Kaggle says 403 of a kernel of one's own that does not exist.
+            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
+                return None
+            raise
+
+    def _pages(self, method: str, fields: Mapping[str, Any], until: float | None) -> Iterator[Any]:
         """Every page of a list. Pages may repeat; raises `Failure` for a list without an end."""
-        request.page_size = PAGE_SIZE
         seen: Counter[str] = Counter()
         token = ""
         while True:
-            request.page_token = token
-            answer = self.repeated(method, lambda: call(request), until)
+            page = {"page_size": PAGE_SIZE, "page_token": token}
+            answer = self._answer(method, {**fields, **page}, until)
             yield answer
             token = answer.next_page_token or ""
             if not token:
@@ -203,17 +175,19 @@ class Kaggle:
                 raise Failure(FailureKind.NETWORK, method, "no end of its pages in time")
 
 
-def _filled(request: Any, fields: Mapping[str, Any]) -> Any:
-    for name, value in fields.items():
-        setattr(request, name, value)
-    return request
+def _name(kernel: Kernel, version: int | None = None) -> dict[str, str]:
+    """The fields of a request that name a kernel, and one of its versions."""
+    label = {} if version is None else {"version_label": f"v{version}"}
+    return {"user_name": kernel.owner, "kernel_slug": kernel.slug, **label}
 
 
-def _named(request: Any, kernel: Kernel, version: int | None) -> Any:
-    request.user_name, request.kernel_slug = kernel.owner, kernel.slug
-    if version is not None:
-        request.version_label = f"v{version}"
-    return request
+def _sources(answer: Any, field: str) -> list[str]:
+    """The sources that an answer lists by kind, such as "dataset owner/slug"."""
+    return [
+        f"{kind} {source}"
+        for kind in SOURCES
+        for source in getattr(answer, field.format(kind)) or []
+    ]
 
 
 def _hours(time: datetime.timedelta | None) -> float:
@@ -221,6 +195,7 @@ def _hours(time: datetime.timedelta | None) -> float:
 
 
 def _accelerator(kernel: Any) -> str:
-    if kernel.enable_tpu or "tpu" in (kernel.machine_shape or "").lower():
+    shape = (kernel.machine_shape or "").lower()
+    if kernel.enable_tpu or "tpu" in shape:
         return "tpu"
-    return "gpu" if kernel.enable_gpu or "nvidia" in (kernel.machine_shape or "").lower() else "cpu"
+    return "gpu" if kernel.enable_gpu or "nvidia" in shape else "cpu"

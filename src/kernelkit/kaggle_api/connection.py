@@ -100,14 +100,8 @@ class Connection:
         self._adapter.last.response = None
         try:
             return call()
-        except requests.exceptions.InvalidJSONError as error:  # an HTML page, as a rule
-            raise self._malformed(method) from error
-        except requests.exceptions.HTTPError as error:
-            raise self._answered(method, error.response) from error
-        except requests.exceptions.RequestException as error:
-            raise of_network(method, error) from error
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self._malformed(method) from error
+        except _SORTED as error:
+            raise _failure(method, error, self._adapter.last.response) from error
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
         """A GET below the base URL whose body is read as it comes; raises a `Failure`."""
@@ -124,24 +118,40 @@ class Connection:
             raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:
-                raise self._answered(method, response)
+                raise _answered(method, response)
         return response
 
-    def _answered(self, method: str, response: requests.Response | None) -> Failure:
-        """The failure that an answer of 400 and above means."""
-        if response is None:
-            return Failure(FailureKind.NETWORK, method, "no answer")
-        after = failures.retry_after(response.headers.get("Retry-After"))
-        message = failures.message_in(response.text)
-        failure = failures.of_status(method, response.status_code, message, after)
-        return failure or Failure(FailureKind.REFUSED, method, message or "refused")
 
-    def _malformed(self, method: str) -> Failure:
-        """An answer that is not what the SDK can read; a throttle may hide behind it."""
-        response = getattr(self._adapter.last, "response", None)
-        if response is not None and response.status_code >= 400:
-            return self._answered(method, response)
-        return Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
+# What a call may end in; the SDK takes an answer apart without looking at it.
+_SORTED = (
+    requests.exceptions.RequestException,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+)
+
+
+def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:
+    """The failure behind one of `_SORTED`; `last` is the answer that came before it, if any."""
+    if isinstance(error, requests.exceptions.HTTPError):
+        return _answered(method, error.response)
+    broken = isinstance(error, requests.exceptions.InvalidJSONError)  # an HTML page, as a rule
+    if isinstance(error, requests.exceptions.RequestException) and not broken:
+        return of_network(method, error)
+    if last is not None and last.status_code >= 400:  # a throttle may hide behind it
+        return _answered(method, last)
+    return Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
+
+
+def _answered(method: str, response: requests.Response | None) -> Failure:
+    """The failure that an answer of 400 and above means."""
+    if response is None:
+        return Failure(FailureKind.NETWORK, method, "no answer")
+    after = failures.retry_after(response.headers.get("Retry-After"))
+    message = failures.message_in(response.text)
+    failure = failures.of_status(method, response.status_code, message, after)
+    return failure or Failure(FailureKind.REFUSED, method, message or "refused")
 
 
 def of_network(method: str, error: Exception) -> Failure:
@@ -162,7 +172,7 @@ def of_network(method: str, error: Exception) -> Failure:
 def _causes(error: BaseException) -> list[BaseException]:
     inner = [a for a in error.args if isinstance(a, BaseException)]
     inner += [e for e in (getattr(error, "reason", None),) if isinstance(e, BaseException)]
-    return [error, *(cause for one in inner for cause in _causes(one))]
+    return [error, *(deeper for cause in inner for deeper in _causes(cause))]
 
 
 def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
@@ -184,38 +194,27 @@ def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = 
 
 def _authenticated(timeouts: Timeouts) -> Any:
     """The client's `KaggleApi`; raises `Failure` or `CredentialsError`."""
-    outcome: list[Any] = []
     stdout = sys.stdout
-    # The client checks a token without any time limit, so it is given one from outside.
-    worker = threading.Thread(target=lambda: outcome.append(_attempt()), daemon=True)
-    worker.start()
-    worker.join(timeouts.authenticate)
-    if not outcome:
+    try:
+        # The client checks a token without any time limit, so it is given one from outside.
+        return retries.within(timeouts.authenticate, _attempt)
+    except requests.exceptions.ReadTimeout:
         sys.stdout = stdout  # which the hanging thread still holds
-        raise Failure(FailureKind.NETWORK, CREDENTIALS, "no answer in time")
-    if isinstance(outcome[0], Exception):
-        raise outcome[0]
-    return outcome[0]
+        raise Failure(FailureKind.NETWORK, CREDENTIALS, "no answer in time") from None
 
 
 def _attempt() -> Any:
-    """The client's `KaggleApi`, or the exception with the reason why there is none."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return _authenticate()
     except SystemExit:
-        return CredentialsError(NO_CREDENTIALS)
-    except requests.exceptions.HTTPError as error:
-        if error.response is None or error.response.status_code in (400, 401, 403):
-            return CredentialsError(NO_CREDENTIALS)
-        after = failures.retry_after(error.response.headers.get("Retry-After"))
-        return failures.of_status(CREDENTIALS, error.response.status_code, "", after)
-    except requests.exceptions.InvalidJSONError:
-        return Failure(FailureKind.MALFORMED, CREDENTIALS, "the answer is not Kaggle's JSON")
-    except requests.exceptions.RequestException as error:
-        return of_network(CREDENTIALS, error)
-    except (ValueError, KeyError, TypeError) as error:
-        return Failure(FailureKind.MALFORMED, CREDENTIALS, type(error).__name__)
+        raise CredentialsError(NO_CREDENTIALS) from None
+    except _SORTED as error:
+        failure = _failure(CREDENTIALS, error)
+        unanswered = isinstance(error, requests.exceptions.HTTPError) and error.response is None
+        if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
+            raise CredentialsError(NO_CREDENTIALS) from None
+        raise failure from None
 
 
 def _authenticate() -> Any:

@@ -94,10 +94,8 @@ def of_status(
         return Failure(FailureKind.SERVER, method, f"HTTP {status}", retry_after)
     if is_capacity(message):
         return Failure(FailureKind.CAPACITY, method, message)
-    sort = {401: FailureKind.CREDENTIALS, 404: FailureKind.NOT_FOUND}.get(
-        status, FailureKind.REFUSED
-    )
-    return Failure(sort, method, message or f"HTTP {status}")
+    kinds = {401: FailureKind.CREDENTIALS, 404: FailureKind.NOT_FOUND}
+    return Failure(kinds.get(status, FailureKind.REFUSED), method, message or f"HTTP {status}")
 
 
 def is_capacity(message: str) -> bool:

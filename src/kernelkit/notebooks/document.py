@@ -7,7 +7,7 @@ Jupyter open. Everything here takes either.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,15 +101,12 @@ def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
 
 def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """The one code cell tagged `parameters`; raises `NotebookError` unless there is exactly one."""
-    cells = [cell for cell in notebook.cells if takes_parameters(cell)]
-    if not cells:
-        raise NotebookError(
-            "the notebook has no cell tagged 'parameters': begin one with "
-            '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
-        )
-    if len(cells) > 1:
-        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
-    return cells[0]
+    if cell := _one_parameters_cell(notebook.cells):
+        return cell
+    raise NotebookError(
+        "the notebook has no cell tagged 'parameters': begin one with "
+        '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
+    )
 
 
 def parameters_source(source: Mapping[str, Any]) -> str:
@@ -117,10 +114,15 @@ def parameters_source(source: Mapping[str, Any]) -> str:
 
     Raises `NotebookError` for several: what is set in one would be undone in the next.
     """
-    cells = [cell for cell in source["cells"] if takes_parameters(cell)]
-    if len(cells) > 1:
-        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
-    return cell_source(cells[0]) if cells else ""
+    cell = _one_parameters_cell(source["cells"])
+    return cell_source(cell) if cell else ""
+
+
+def _one_parameters_cell(cells: Iterable[Any]) -> Any:
+    tagged = [cell for cell in cells if takes_parameters(cell)]
+    if len(tagged) > 1:
+        raise NotebookError(f"the notebook has {len(tagged)} cells tagged 'parameters': keep one")
+    return tagged[0] if tagged else None
 
 
 def takes_parameters(cell: Mapping[str, Any]) -> bool:

@@ -61,17 +61,17 @@ def difference(notebook: Path) -> Difference | None:
     return None
 
 
-def advice(notebook: Path, found: Difference) -> str:
+def advice(notebook: Path, place: Difference) -> str:
     """One sentence on a difference, with a command that loses nobody's edits."""
     script = notebook.with_suffix(".py")
-    where = f"{notebook.name} and {script.name} differ from cell {found.cell} on ({_shown(found)})"
+    where = f"{notebook.name} and {script.name} differ from cell {place.cell} on ({_shown(place)})"
     from_text = f"`jupytext --to ipynb --update {shlex.quote(str(script))}`"
     from_notebook = f"`jupytext --to py:percent {shlex.quote(str(notebook))}`"
-    if found.edited == "text":
+    if place.edited == "text":
         return f"{where}: the .py was edited; take that into the notebook with {from_text}"
-    if found.edited == "notebook":
+    if place.edited == "notebook":
         return f"{where}: the notebook was edited; take that into the .py with {from_notebook}"
-    edits = "both were edited" if found.edited == "both" else "git does not know which was edited"
+    edits = "both were edited" if place.edited == "both" else "git does not know which was edited"
     return (
         f"{where}, and {edits}: copy one half to another name first, then {from_text} takes the "
         f".py's cells, or {from_notebook} the notebook's, and merge what the copy has by hand"
@@ -116,9 +116,9 @@ def _changed(path: Path) -> bool | None:
     return bool(done.stdout.strip())
 
 
-def _shown(found: Difference) -> str:
+def _shown(place: Difference) -> str:
     texts = []
-    for name, source in ((".py", found.in_text), (".ipynb", found.in_notebook)):
+    for name, source in ((".py", place.in_text), (".ipynb", place.in_notebook)):
         first = "no such cell" if source is None else next(iter(source.strip().splitlines()), "")
         short = first if len(first) <= SHOWN_CHARACTERS else first[: SHOWN_CHARACTERS - 1] + "…"
         texts.append(f"{name}: {short or 'empty'}")

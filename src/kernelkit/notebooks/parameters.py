@@ -23,6 +23,7 @@ import difflib
 import io
 import json
 import math
+import operator
 import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,12 +40,7 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
-_COMPARE = {
-    ">=": lambda value, bound: value >= bound,
-    ">": lambda value, bound: value > bound,
-    "<=": lambda value, bound: value <= bound,
-    "<": lambda value, bound: value < bound,
-}
+_COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 
 
 @dataclass(frozen=True)
@@ -132,16 +128,17 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     except SyntaxError as error:
         raise NotebookError(f"the parameters cell is not Python: {error}") from None
     comments = _comments(cell_source)
-    known: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for statement in body:
         name, default = _literal(statement)
-        if name in known:
+        if name in parameters:
             raise NotebookError(f"the parameters cell assigns {name} twice")
-        known[name] = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
-        if project and (constant := known[name].constant):
-            choices = constants.members(project, constant)
-            known[name] = replace(known[name], choices=choices)
-    return known
+        parameter = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
+        if project and parameter.constant:
+            choices = constants.members(project, parameter.constant)
+            parameter = replace(parameter, choices=choices)
+        parameters[name] = parameter
+    return parameters
 
 
 def check_offers(
@@ -181,20 +178,20 @@ def resolve(
     names the nearest right name.
     """
     if isinstance(given, Mapping):
-        return {name: _known(parameters, name).check(value) for name, value in given.items()}
+        return {name: _named(parameters, name).check(value) for name, value in given.items()}
     values: dict[str, Value] = {}
     for pair in given:
         name, equals, text = pair.partition("=")
         if not equals:
             raise ParameterError(f"-p {pair}: write it as name=value")
-        parameter = _known(parameters, name.strip())
+        parameter = _named(parameters, name.strip())
         if parameter.name in values:
             raise ParameterError(f"{parameter.name} is given twice")
         values[parameter.name] = parameter.parse(text)
     return values
 
 
-def _known(parameters: Mapping[str, Parameter], name: str) -> Parameter:
+def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     if name in parameters:
         return parameters[name]
     if not parameters:
@@ -230,8 +227,8 @@ def _comments(source: str) -> dict[int, str]:
 def _allowed(rule: str, value: Value) -> bool:
     if interval := _INTERVAL.fullmatch(rule):
         opens, low, high, closes = interval.groups()
-        above = value >= float(low) if opens == "[" else value > float(low)
-        return bool(above and (value <= float(high) if closes == "]" else value < float(high)))
+        above = _COMPARE[">=" if opens == "[" else ">"](value, float(low))
+        return bool(above and _COMPARE["<=" if closes == "]" else "<"](value, float(high)))
     if bound := _BOUND.fullmatch(rule):
         return bool(_COMPARE[bound[1]](value, float(bound[2])))
     text = str(value).lower() if isinstance(value, bool) else str(value)

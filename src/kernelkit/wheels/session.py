@@ -32,7 +32,7 @@ def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = 
     report = Path(tempfile.mkdtemp(prefix="report-")) / "report.json"
     _pip(["--dry-run", "--report", str(report), *requirements], folders, requirements)
     chosen = [entry["metadata"] for entry in json.loads(report.read_text("utf-8"))["install"]]
-    missing = sorted(f"{one['name']}=={one['version']}" for one in chosen)
+    missing = sorted(f"{entry['name']}=={entry['version']}" for entry in chosen)
     if missing:
         target = tempfile.mkdtemp(prefix="wheels-")
         _pip(["--no-deps", "--target", target, *missing], folders, requirements)

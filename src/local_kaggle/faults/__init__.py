@@ -1,1 +1,4 @@
-"""Fault schedules (`schedule`), and how each fault looks on the wire (`fault_responses`)."""
+"""What goes wrong on purpose: when (`schedule`), and how it looks on the wire (`responses`).
+
+May import `state` and `serving`.
+"""

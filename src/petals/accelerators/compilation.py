@@ -1,4 +1,4 @@
-"""How JAX compiles: how hard XLA works at a program, and programs kept for later runs."""
+"""Programs that JAX compiled, kept for later runs."""
 
 from __future__ import annotations
 
@@ -7,30 +7,9 @@ import shutil
 from pathlib import Path
 
 from petals.accelerators import cluster
-from petals.errors import SettingError
 from petals.kaggle import KEPT, find_folders, kept_folder
 
 FOLDER = "compiled"
-LEVELS = ("auto", "O1", "O2", "O3")
-OPTION = "jax_optimization_level"  # older versions of JAX have none
-
-
-def optimize(level: str) -> None:
-    """Have JAX ask XLA for this level of `LEVELS`, for each program compiled from now on.
-
-    A lower level compiles in less time, and the program takes more (docs/tpu.md); "auto" leaves
-    it to XLA. Raises `SettingError` for another name, and where JAX is too old to know levels.
-    """
-    import jax
-
-    if level not in LEVELS:
-        raise SettingError(f"optimization_level {level!r}: one of {', '.join(LEVELS)}")
-    if hasattr(jax.config, OPTION):
-        jax.config.update(OPTION, "UNKNOWN" if level == "auto" else level)
-    elif level != "auto":
-        raise SettingError(
-            f"optimization_level={level} needs a later JAX than {jax.__version__}: leave it out"
-        )
 
 
 def keep(run: str | Path) -> int:

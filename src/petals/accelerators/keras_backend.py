@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from petals.errors import AcceleratorError, SettingError
+from petals.errors import AcceleratorError
 
 JAX, TENSORFLOW, LEGACY = "jax", "tensorflow", "tf_keras"
 BACKEND, USE_LEGACY = "KERAS_BACKEND", "TF_USE_LEGACY_KERAS"
@@ -42,15 +42,6 @@ def choose(wanted: str) -> str:
     if legacy != (wanted == LEGACY) and wanted != TENSORFLOW:
         raise _too_early(f"tf.keras was used as {'tf_keras' if legacy else 'Keras 3'}", wanted)
     return version(keras)
-
-
-def need_jax(setting: str, backend: str, instead: str) -> None:
-    """Raise `SettingError` for a setting that would be ignored, since the run is not on JAX."""
-    if backend != JAX:
-        raise SettingError(
-            f"{setting} works on JAX only, which a TPU v5e-8 uses, and this run uses {backend}: "
-            f"{instead}"
-        )
 
 
 def is_legacy(keras: ModuleType) -> bool:

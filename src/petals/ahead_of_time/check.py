@@ -44,7 +44,7 @@ def run(request: dict[str, Any], tell: Tell) -> None:
     for program in programs.of_run(settings, device, tuple(request.get("programs", ()))):
         tell("compiling", program=program.name)
         lowered = compiler.lower(program)
-        environment = [VERSION, chips.topology, versions, settings["optimization_level"]]
+        environment = [VERSION, chips.topology, versions]
         key = digest(lowered, json.dumps(environment))
         kept = Path(request["kept"]) / f"{key}.json" if request.get("kept") else None
         found = _read(kept)

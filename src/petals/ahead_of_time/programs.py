@@ -1,6 +1,6 @@
 """The programs that a run of 02_train has compiled for its TPU: functions and the shapes they get.
 
-The models come from `petals.training.plan.plan_run`, from which the notebook has them. Nothing is
+The models are those that the notebook builds and compiles, which a test compares. Nothing is
 downloaded: a program is the same for all values of the weights.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from jax import ShapeDtypeStruct as Shape
 from tensorflow import keras
 
-from petals.accelerators import compilation, keras_backend
+from petals.accelerators import keras_backend
 from petals.accelerators.detect import POLICIES, Accelerator
 from petals.augment.augmentation import CHANGES, IMAGE, augmentation
 from petals.augment.draws import COLUMNS
@@ -26,12 +26,11 @@ from petals.data.classes import CLASSES
 from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import SettingError
-from petals.settings import GRADIENT, NONE, resolve
-from petals.training import features, schedules
-from petals.training.compile import compile_model
-from petals.training.head import build_head, head_batch
-from petals.training.plan import RunPlan, plan_run
-from petals.training.remat import rematerialising
+from petals.models.build import Classifier, build, set_trainable
+from petals.settings import GRADIENT, LOGISTIC, NONE, resolve
+from petals.training import features
+from petals.training.head import HEAD_EPOCHS, build_head, head_batch
+from petals.training.optimization import compile_model, learning_rates
 
 COMPETITION_IMAGES = 12753  # of its train split, at each size
 TRAINING, PREDICTION = "training step", "prediction"
@@ -73,31 +72,60 @@ def device_for(devices: int, name: str, settings: Mapping[str, Any]) -> Accelera
     return Accelerator("tpu", name, devices, keras_backend.JAX, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class _Run:
+    """What a run of 02_train trains, built as the notebook builds it."""
+
+    settings: Mapping[str, Any]
+    classifier: Classifier
+    num_classes: int
+    images: int  # of the train split
+    replicas: int
+
+    @property
+    def batch_size(self) -> int:
+        return int(self.settings["batch_size"] * self.replicas)
+
+    @property
+    def steps(self) -> int:
+        return max(1, self.images // self.batch_size)
+
+    def compile(self, model: keras.Model, rates: np.ndarray) -> None:
+        names = ("weight_decay", "label_smoothing")
+        compile_model(model, rates, **{name: self.settings[name] for name in names})
+
+
 def of_run(
     settings: Mapping[str, Any], device: Accelerator, only: tuple[str, ...] = ()
 ) -> Iterator[Program]:
-    """The programs of a run, the training step first; each is built when it is asked for.
+    """The programs of a run, the training step first; each is built when its turn comes.
 
     `settings`: all parameters of 02_train; `only`: names, to leave the others out. Raises the
-    errors of `petals.settings.resolve` and `petals.training.plan.plan_run`.
+    errors of `petals.settings.resolve` and `petals.models.build`.
     """
     settings = resolve(settings)
     num_classes, images = _data(settings)
-    plan = plan_run(settings, num_classes, images, device, weights="none")
-    compilation.optimize(settings["optimization_level"])
+    classifier = build(
+        settings["backbone"],
+        settings["image_size"],
+        num_classes,
+        weights="none",
+        dropout=settings["dropout"],
+        depths=settings["head"] == LOGISTIC,
+    )
+    set_trainable(classifier, settings["fine_tune"])  # refuses layers that are not there
+    set_trainable(classifier, "none")
+    run = _Run(settings, classifier, num_classes, images, device.replicas)
     makers: dict[str, Callable[[], Program]] = {}
-    tunes = settings["fine_tune"] != "none" and settings["epochs"] > 0
-    if tunes:
-        makers[TRAINING] = partial(_training, plan, num_classes)
-    if tunes:  # a head alone is applied to stored features
-        makers[PREDICTION] = partial(
-            _predicting, plan.classifier.model, PREDICTION, plan.batch_size
-        )
+    if settings["fine_tune"] != "none":
+        makers[TRAINING] = partial(_training, run)
+        # A head alone is applied to stored features.
+        makers[PREDICTION] = partial(_predicting, classifier.model, PREDICTION, run.batch_size)
     if settings["head"] != NONE:
         batch = features.batch_size(device)
-        makers[FEATURES] = partial(_predicting, plan.classifier.features, FEATURES, batch)
+        makers[FEATURES] = partial(_predicting, classifier.features, FEATURES, batch)
     if settings["head"] == GRADIENT:  # a logistic head is fitted on the host
-        makers[HEAD] = partial(_head, plan, num_classes, images * settings["views"])
+        makers[HEAD] = partial(_head, run)
     for name, make in makers.items():
         if not only or name in only:
             yield make()
@@ -120,29 +148,36 @@ def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
     return classes, min(images, limit) if limit else images
 
 
-def _training(plan: RunPlan, num_classes: int) -> Program:
-    plan.unfreeze()
-    model, size = plan.classifier.model, plan.settings["image_size"]
-    images: Any = Shape((plan.batch_size, size, size, 3), np.uint8)
-    augment = augmentation(plan.settings["augment"], plan.settings["mix"])
+def _training(run: _Run) -> Program:
+    settings, size = run.settings, run.settings["image_size"]
+    set_trainable(
+        run.classifier, settings["fine_tune"], freeze_batch_norm=settings["weights"] != "none"
+    )
+    model = run.classifier.model
+    images: Any = Shape((run.batch_size, size, size, 3), np.uint8)
+    augment = augmentation(settings["augment"], settings["mix"])
     if augment is not None:  # in the step, in the way that suits a TPU
         model = augmenting(model, augment, dense=True)
-        images = {IMAGE: images, CHANGES: Shape((plan.batch_size, len(COLUMNS)), np.float32)}
-    model = rematerialising(model) if plan.settings["remat"] else model
-    compile_model(model, plan.rates, **plan.compiling)
-    labels = Shape((plan.batch_size, num_classes), np.float32)
-    if plan.settings["custom_loop"]:
-        return replace(_custom_step(model, images, labels), steps=plan.steps)
-    return replace(_fit_step(TRAINING, model, images, labels), steps=plan.steps)
+        images = {IMAGE: images, CHANGES: Shape((run.batch_size, len(COLUMNS)), np.float32)}
+    rates = learning_rates(
+        settings["schedule"],
+        settings["epochs"],
+        run.steps,
+        learning_rate=settings["learning_rate"],
+        replicas=run.replicas,
+    )
+    run.compile(model, rates)
+    labels = Shape((run.batch_size, run.num_classes), np.float32)
+    return replace(_fit_step(TRAINING, model, images, labels), steps=run.steps)
 
 
-def _head(plan: RunPlan, num_classes: int, images: int) -> Program:
-    settings, batch = plan.settings, head_batch(images, plan.replicas)
-    width = plan.classifier.features.output_shape[-1]
-    model = build_head(width, num_classes, settings["dropout"])
-    rates = schedules.rates("cosine", settings["head_epochs"], max(1, images // batch))
-    compile_model(model, rates, **plan.compiling)
-    pooled, labels = (Shape((batch, count), np.float32) for count in (width, num_classes))
+def _head(run: _Run) -> Program:
+    images = run.images * run.settings["views"]
+    batch = head_batch(images, run.replicas)
+    width = run.classifier.features.output_shape[-1]
+    model = build_head(width, run.num_classes, run.settings["dropout"])
+    run.compile(model, learning_rates("cosine", HEAD_EPOCHS, max(1, images // batch)))
+    pooled, labels = (Shape((batch, count), np.float32) for count in (width, run.num_classes))
     return _fit_step(HEAD, model, pooled, labels)
 
 
@@ -160,35 +195,6 @@ def _fit_step(name: str, model: keras.Model, inputs: Any, labels: Shape) -> Prog
         (trained, others, optimizer, metrics),
         {"parameters": [*trained, *others], "optimizer": optimizer, "metrics": metrics},
         (inputs, labels),
-        labels.shape[0],
-        _sizes(model),
-    )
-
-
-def _custom_step(model: keras.Model, images: Any, labels: Shape) -> Program:
-    """The step of `petals.training.custom_loop_jax`."""
-    from petals.training import custom_loop_jax
-
-    keras_backend.build_optimizer(model)
-    step = custom_loop_jax.step_of(model)
-    state = {
-        "trainable_variables": shapes(model.trainable_variables),
-        "non_trainable_variables": shapes(model.non_trainable_variables),
-        "optimizer_variables": shapes(model.optimizer.variables),
-    }
-
-    def function(state: Any, batch: Any) -> tuple[Any, Any]:
-        state, *results = step(state, *batch)
-        return results, state
-
-    trained, others, optimizer = state.values()
-    return Program(
-        TRAINING,
-        function,
-        model,
-        state,
-        {"parameters": [*trained, *others], "optimizer": optimizer},
-        (images, labels),
         labels.shape[0],
         _sizes(model),
     )

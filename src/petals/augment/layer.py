@@ -64,12 +64,7 @@ class Augment(keras.layers.Layer):
         images, changes = inputs[IMAGE], inputs[CHANGES]
         if self._compiled is not None:
             return self._compiled(images, changes)
-        found = self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
-        if not _on_jax():
-            return found
-        from jax.ad_checkpoint import checkpoint_name
-
-        return checkpoint_name(found, "augmented")  # for `petals.training.remat`, which keeps them
+        return self.augmentation.apply(images, changes, dense=self.dense, dtype=self.pixels)
 
 
 def _on_tpu(strategy: Any) -> bool:

@@ -95,7 +95,7 @@ def photos(run: FinishedRun, data: str = "") -> Photos:
         size = int(run.metrics["data"]["image_size"])
         source = find_source((data or str(run.parameter("data"))).split(",")[0], size)
         split = Split.find(source.root, size, "val")
-        if run.parameter("folds"):  # any of the labelled images may have validated
+        if run.parameter("validation") != "val":  # any of the labelled images may have validated
             train = Split.find(source.root, size, "train")
             split = Split(train.paths + split.paths, size, train.count + split.count)
         absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())

@@ -14,10 +14,10 @@ from petals.tables import Table
 AXES: dict[str, tuple[str, ...]] = {
     "image size": ("image_size",),
     "backbone": ("backbone", "fine_tune"),
-    "head": ("head", "features", "head_epochs"),
-    "augmentation": ("augment", "mix", "views", "tta"),
+    "head": ("head", "views"),
+    "augmentation": ("augment", "mix"),
     "regularisation": ("dropout", "label_smoothing", "weight_decay"),
-    "learning rate": ("schedule", "learning_rate", "scale_rate"),
+    "learning rate": ("schedule", "learning_rate"),
 }
 # A difference in these is no difference in the recipe
 NO_MATTER = (
@@ -26,12 +26,8 @@ NO_MATTER = (
     "data",
     "accelerator",
     "dtype",
-    "custom_loop",
-    "remat",
-    "optimization_level",
     "time_limit",
     "resume",
-    "checkpoint_minutes",
 )
 NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from petals.comparison.finished_run import FinishedRun
+from petals.settings import fold_of
 
-OWN = ("fold", "output")  # parameters in which the runs of one cross-validation differ
+OWN = ("validation", "output")  # parameters in which the runs of one cross-validation differ
 SUMS = ("seconds",)
 MEANS = ("first_epoch_seconds", "later_epoch_seconds", "images_per_second")
 
@@ -25,21 +26,20 @@ def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     Complete: one run a fold, alike in every other parameter. Where some fold is missing the runs
     stay as they are; of two runs of one fold the last by name counts.
     """
-    groups: dict[str, dict[int, FinishedRun]] = defaultdict(dict)
-    alone, found = [], []
+    groups: dict[tuple[int, str], dict[int, FinishedRun]] = defaultdict(dict)
+    alone, whole = [], []
     for run in sorted(runs, key=lambda run: run.name):
-        if (run.parameter("folds") or 0) > 1:
+        if fold := fold_of(str(run.parameter("validation"))):
             recipe = {k: v for k, v in run.metrics["parameters"].items() if k not in OWN}
-            groups[json.dumps(recipe, sort_keys=True)][int(run.parameter("fold"))] = run
+            groups[fold[1], json.dumps(recipe, sort_keys=True)][fold[0]] = run
         else:
             alone.append(run)
-    for members in groups.values():
-        of = int(next(iter(members.values())).parameter("folds"))
-        if set(members) == set(range(of)) and _disjoint(list(members.values())):
-            found.append(_one([members[fold] for fold in range(of)]))
+    for (folds, _), members in groups.items():
+        if len(members) == folds and _disjoint(list(members.values())):
+            whole.append(_one([members[fold] for fold in sorted(members)]))
         else:
             alone += members.values()
-    return [*found, *alone]
+    return [*whole, *alone]
 
 
 def _disjoint(members: Sequence[FinishedRun]) -> bool:
@@ -56,7 +56,7 @@ def _one(members: Sequence[FinishedRun]) -> FinishedRun:
             values = [run.metrics.get(name) for run in members]
             known = [value for value in values if value is not None]
             metrics[name] = mean(known) if len(known) == len(members) else None
-    metrics["parameters"] = {**first.metrics["parameters"], "fold": None}
+    metrics["parameters"] = {**first.metrics["parameters"], "validation": "folds"}
     ids, labels, probabilities = (
         np.concatenate([getattr(run, name) for run in members])
         for name in ("ids", "labels", "probabilities")

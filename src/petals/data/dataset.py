@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from petals.data.extra import Addition, extended, more_to_train_on, write_twins
-from petals.data.folds import divided
+from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
 from petals.data.source import Source, find_sources
 from petals.kaggle import cache_folder
+from petals.settings import fold_of
 
 TWINS = "twins.csv"
 
@@ -62,7 +63,9 @@ def find_dataset(
     names = source.class_names
     whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
     added = more_to_train_on(others, names, whole, cache, progress) if others else []
-    train, val = divided(whole["train"], whole["val"], settings["folds"], settings["fold"], cache)
+    validation = settings["validation"]
+    fold, folds = fold_of(validation) or (1, TOGETHER if validation == "none" else 0)
+    train, val = divided(whole["train"], whole["val"], folds, fold - 1, cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)

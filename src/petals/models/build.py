@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -12,7 +12,34 @@ from tensorflow import keras
 from petals.errors import SettingError
 from petals.models import backbones, hub
 from petals.models import weights as weights_
-from petals.models.classifier import HEAD, POOLED, Classifier, feature_maps
+from petals.models.depths import feature_maps
+
+HEAD = "head"
+POOLED = "pooled"
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A model and the parts that are trained separately.
+
+    `model` maps uint8 (n, size, size, 3) to class probabilities, float32 (n, classes);
+    `features` maps the same to the pooled features, float (n, width).
+    """
+
+    model: keras.Model
+    features: keras.Model
+    backbone: keras.Model
+    name: str
+
+    @property
+    def head(self) -> keras.layers.Layer:
+        """The softmax layer."""
+        return self.model.get_layer(HEAD)
+
+    @property
+    def depths(self) -> bool:
+        """Whether the features come from several depths of the backbone."""
+        return isinstance(self.features.layers[-1], keras.layers.Concatenate)
 
 
 def build(
@@ -22,20 +49,39 @@ def build(
     *,
     weights: str = "auto",
     dropout: float = 0.0,
+    depths: bool = False,
     hub_config: Mapping[str, Any] | None = None,
-    features: str = "last",
 ) -> Classifier:
-    """A classifier on a backbone of the registry.
+    """A classifier on a backbone, as 02_train builds it; the arguments of `build_features`.
 
-    `weights` as in `petals.models.weights.load_backbone`; `dropout` in [0, 1) is applied to the
-    pooled features, which come from the backbone's last layer or from several depths;
-    `hub_config`: the network of a preset, where it was saved. The softmax is float32 under every
-    dtype policy. Raises `SettingError` for an unknown name or a size the backbone cannot take,
-    `WeightsError` for weights.
+    `dropout` in [0, 1) is applied to the features. The softmax is float32 under every dtype policy.
+    """
+    features, backbone = build_features(
+        name, size, weights=weights, depths=depths, hub_config=hub_config
+    )
+    x = keras.layers.Dropout(dropout, name="dropout")(features.output)
+    outputs = keras.layers.Dense(num_classes, activation="softmax", dtype="float32", name=HEAD)(x)
+    model = keras.Model(features.input, outputs, name="classifier")
+    return Classifier(model, features, backbone, name)
+
+
+def build_features(
+    name: str,
+    size: int,
+    *,
+    weights: str = "auto",
+    depths: bool = False,
+    hub_config: Mapping[str, Any] | None = None,
+) -> tuple[keras.Model, keras.Model]:
+    """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
+
+    `weights` as in `petals.models.weights.load_backbone`. The features are the mean of each channel
+    of the backbone's last maps, with `depths` also of up to four maps before them. A preset of
+    keras_hub gives its last layer alone: its maps, its class token, or the mean of its tokens.
+    `hub_config`: the network of a preset, where it was saved. Raises `SettingError` for an unknown
+    name or a size that the backbone cannot take, `WeightsError` for weights.
     """
     entry = hub.find(name, hub_config) if hub_config else backbones.find_backbone(name)
-    if not 0 <= dropout < 1:
-        raise SettingError(f"dropout {dropout}: at least 0, less than 1")
     try:
         network = weights_.load_backbone(entry, size, weights)
     except ValueError as error:
@@ -44,46 +90,27 @@ def build(
         raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    pooled = _pooled(network, features, _preprocessed(entry, images))
-    dropped = keras.layers.Dropout(dropout, name="dropout")(pooled) if dropout else pooled
-    probabilities = keras.layers.Dense(
-        num_classes, activation="softmax", dtype="float32", name=HEAD
-    )(dropped)
-    return Classifier(
-        model=keras.Model(images, probabilities, name=f"{_identifier(name)}_classifier"),
-        features=keras.Model(images, pooled, name=f"{_identifier(name)}_features"),
-        backbone=network,
-        name=name,
-    )
-
-
-def _preprocessed(entry: backbones.Backbone, images: Any) -> Any:
     if isinstance(entry, hub.HubBackbone):
         scale, offset = entry.rescaling()
-        return keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(images)
-    return backbones.PREPROCESSING[entry.preprocessing](images)
+        pixels = keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(images)
+        pooled = _pooled(network, pixels)
+    else:
+        pixels = backbones.PREPROCESSING[entry.preprocessing](images)
+        pooled = _pooled_depths(network, pixels) if depths else _pooled(network, pixels)
+    return keras.Model(images, pooled, name="features"), network
 
 
-def _pooled(network: keras.Model, features: str, pixels: Any) -> Any:
-    """The mean of each channel, at the depths that `features` names, deepest last.
+def _pooled(network: keras.Model, pixels: Any) -> Any:
+    outputs = network(pixels)
+    if len(network.output.shape) == 4:
+        return keras.layers.GlobalAveragePooling2D(name=POOLED)(outputs)
+    if getattr(network, "use_class_token", True):  # a vision transformer that learnt with one
+        return keras.layers.Activation("linear", name=POOLED)(outputs[:, 0])
+    return keras.layers.GlobalAveragePooling1D(name=POOLED)(outputs)
 
-    A vision transformer gives its class token, or the mean of its tokens. Raises `SettingError`
-    where it is asked for more depths.
-    """
-    if len(network.output.shape) != 4:
-        if features != "last":
-            raise SettingError(
-                f"features={features} pools the maps of convolutions, and {network.name} gives "
-                "tokens: set features=last"
-            )
-        tokens = network(pixels)
-        if getattr(network, "use_class_token", True):  # which it learnt with
-            return keras.layers.Activation("linear", name=POOLED)(tokens[:, 0])
-        return keras.layers.GlobalAveragePooling1D(name=POOLED)(tokens)
-    maps = feature_maps(network, features)
-    if len(maps) == 1:
-        return keras.layers.GlobalAveragePooling2D(name=POOLED)(network(pixels))
-    tapped = keras.Model(network.input, maps, name=network.name)
+
+def _pooled_depths(network: keras.Model, pixels: Any) -> Any:
+    tapped = keras.Model(network.input, feature_maps(network), name=network.name)
     means = [keras.layers.GlobalAveragePooling2D()(one) for one in tapped(pixels)]
     return keras.layers.Concatenate(name=POOLED)(means)
 
@@ -97,10 +124,6 @@ def _share_statistics(network: keras.Model) -> None:
         if isinstance(layer, keras.layers.BatchNormalization):
             layer.synchronized = True
             layer.fused = False  # tf_keras: the fused op knows nothing of other replicas
-
-
-def _identifier(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool = True) -> None:
@@ -141,9 +164,9 @@ def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.La
     if kind == "last" and value.isdigit() and int(value) > 0:
         return layers[-int(value) :]
     if kind == "block" and value:
-        found = [layer for layer in layers if layer.name.startswith(value)]
-        if found:
-            return found
+        block = [layer for layer in layers if layer.name.startswith(value)]
+        if block:
+            return block
         names = sorted({layer.name.split("_")[0] for layer in layers})
         raise SettingError(f"no layer's name begins with {value!r}: blocks {', '.join(names)}")
     raise SettingError(f"fine_tune {what!r}: none, all, last:N or block:NAME")

@@ -74,8 +74,8 @@ class ModelCard:
     def views(self) -> int:
         """The views of a photo that were averaged when the temperature was fitted."""
         parameters = self.about.get("parameters")
-        asked = parameters.get("tta") if isinstance(parameters, dict) else 1
-        return asked if isinstance(asked, int) and 1 <= asked <= MOST_VIEWS else 1
+        views = parameters.get("views") if isinstance(parameters, dict) else 1
+        return views if isinstance(views, int) and 1 <= views <= MOST_VIEWS else 1
 
     def as_json(self) -> str:
         """The card as `parse` reads it."""

@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from petals import storage
 from petals.errors import StorageError, WeightsError
+from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 
 TOLERANCE = 1e-4  # of a probability, that the exported model may differ by
 BATCH = 4

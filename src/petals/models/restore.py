@@ -7,9 +7,8 @@ from pathlib import Path
 from petals.errors import WeightsError
 from petals.kaggle import find_file, find_files, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.build import build
+from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 from petals.models.weights import LOCAL_FOLDERS
 
 FILE = "classifier.h5"  # in the folder of a run

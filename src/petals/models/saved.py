@@ -25,10 +25,10 @@ from petals.errors import WeightsError
 from petals.models.card import ModelCard, parse
 
 if TYPE_CHECKING:
-    from petals.models.classifier import Classifier
+    from petals.models.build import Classifier
 
 FORMAT = "petals-classifier"
-VERSION = 2  # raise it when the layout changes; 1 had no card and always a backbone
+VERSION = 3  # raise it when the layout changes
 CARD = "card"
 
 
@@ -59,7 +59,7 @@ def load(classifier: Classifier, path: str | Path) -> None:
     """Fill a classifier from a file of `save`, whole or not at all.
 
     Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
-    one of a newer version.
+    one of another version.
     """
     with _opened(Path(path)) as file:
         classes = int(file.attrs["classes"])
@@ -128,12 +128,13 @@ def _opened(path: Path) -> h5py.File:
         raise WeightsError(f"{path} is damaged, or not an HDF5 file") from None
     with_format = file.attrs.get("format") == FORMAT
     version = int(file.attrs.get("version", 0))
-    if with_format and version <= VERSION:
+    if with_format and version == VERSION:
         return file
     file.close()
     if with_format:
         raise WeightsError(
-            f"{path} was written by a newer petals (format {version}, this one reads {VERSION})"
+            f"{path} was written by another version of petals (format {version}, this one reads "
+            f"{VERSION})"
         )
     raise WeightsError(f"{path} was not written by petals.models.saved.save")
 

@@ -1,124 +1,135 @@
-"""The work around an epoch: score it, keep the best weights, save checkpoints, stop in time."""
+"""The work around the steps of an epoch: scores, the best weights, checkpoints, the end of time."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from tensorflow import keras
 
 from petals.accelerators import cluster, collectives
+from petals.data import shards
+from petals.data.shards import Split
 from petals.evaluation.metrics import Scores
 from petals.progress import ProgressLine, time_left
-from petals.training import state
+from petals.training import checkpoints
 from petals.training.checkpoints import Checkpoints
 
 OUT_OF_TIME = "time limit"
-SAVING_SHARE = 0.05  # of the time, at most, goes into checkpoints
+SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
+SAVING_SHARE = 0.05  # of the time, at most, goes into checkpoints at the ends of epochs
 TELL_EVERY = 15.0  # seconds between lines within an epoch, where each is a line of a log
 AGREE_EVERY = 16  # steps between readings of the clock, on which several hosts must agree
 
 
+@dataclass(frozen=True)
+class Training:
+    """What the phases of a run share: its history, its checkpoints, the end of its time.
+
+    `history` holds the rows of `history.csv`: phase, epoch, loss, accuracy, val_loss, val_accuracy,
+    val_macro_f1, learning_rate, seconds, images_per_second. Each phase appends its own, and
+    `record` gets all rows after each epoch. `deadline`: a `time.monotonic()` after which no
+    further step begins. `say` gets every line; without it they are printed, those within an epoch
+    in one place where a person watches.
+    """
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    record: Callable[[list[dict[str, Any]]], None] = lambda rows: None
+    checkpoints: Checkpoints | None = None
+    deadline: float | None = None
+    say: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase of training: its epochs, the steps of an epoch, and the images of a step."""
+
+    name: str
+    epochs: int
+    steps: int
+    batch_size: int
+
+
 class Epochs(keras.callbacks.Callback):
-    """Scores each epoch, keeps the best weights, stops early or at the deadline, and reports.
+    """Scores each epoch, keeps the best weights, saves checkpoints and stops at the deadline.
 
-    `predict()` returns the validation probabilities of the present model. The rows of `history`
-    are the rows of `history.csv`: phase, epoch, loss, accuracy, val_loss, val_accuracy,
-    val_macro_f1, learning_rate, seconds, images_per_second.
-
-    The order of callbacks does not matter; the same object serves `fit` and the custom loop.
+    `predict()` returns the validation probabilities of the present model. The order of callbacks
+    does not matter; the same object serves `fit` and the custom loop.
     """
 
     def __init__(
         self,
-        phase: str,
-        predict: Callable[[], np.ndarray],
+        phase: Phase,
+        training: Training,
         labels: np.ndarray,
-        *,
-        epochs: int,
-        steps: int,
-        batch_size: int,
-        patience: int = 0,
-        keep_best: bool = True,
-        deadline: float | None = None,
-        history: list[dict[str, Any]] | None = None,
-        record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
-        checkpoints: Checkpoints | None = None,
-        checkpoint_minutes: float = 5.0,
-        say: Callable[[str], None] | None = None,
-        every: float | None = None,
+        predict: Callable[[], np.ndarray],
     ) -> None:
-        """`history`: the rows of earlier phases; this phase appends its own, and `record` gets
-        all rows after each epoch. `steps`: the steps of an epoch. `patience`: epochs without a
-        better macro F1 before training stops, 0 = never. `keep_best`: whether the model ends with
-        the weights of its best epoch, and not of its last one. `deadline`: a `time.monotonic()`
-        after which no further step begins. `checkpoint_minutes`: the time between checkpoints
-        within an epoch; the end of an epoch has a checkpoint too where saving takes little of the
-        time. `say` gets every line; without it they are printed, those within an epoch in one
-        place where a person watches. `every`: seconds between lines within an epoch.
-        """
         super().__init__()
-        self.phase, self.predict, self.labels = phase, predict, labels
-        self.epochs, self.steps, self.batch_size = epochs, steps, batch_size
-        self.patience, self.keep_best, line = patience, keep_best, ProgressLine()
-        self.say, self._show = say or line.stay, say or line.move
-        self.every = every if every is not None else 0.5 if line.in_place else TELL_EVERY
-        self.deadline = None if deadline is None else collectives.broadcast_scalar(deadline)
-        self._look = AGREE_EVERY if cluster.here().count > 1 else 1
-        self.record, self.checkpoints = record, checkpoints
-        self.history = [] if history is None else history
-        self.best_epoch, self.best_f1 = 0, -1.0
-        self.stopped = ""
-        self.begin = 0  # the step to resume from
-        self._partial: dict[str, float] = {}  # of an epoch that an earlier process began
+        self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
+        self.best_epoch, self.best_f1, self.stopped = 0, -1.0, ""
+        self.begin = 0  # the step of the phase that this process begins with
+        self._partial: dict[str, float] = {}  # means over the steps of an earlier process's epoch
         self._best: list[np.ndarray] = []
-        self._pause, self._saving = 60 * checkpoint_minutes, 0.0
-        self._scoring = 0.0  # seconds that the last epoch's validation took
-        self._begun = self._saved = _now()
+        self._lines = _Lines(phase, training.say)
+        end = training.deadline
+        self._deadline = math.inf if end is None else collectives.broadcast_scalar(end)
+        self._look = AGREE_EVERY if cluster.here().count > 1 else 1
+        self._saved, self._saving = _now(), 0.0
 
     def resume(self, model: keras.Model) -> None:
         """Restore the checkpoint that was found, if it belongs to this phase."""
-        found = self.checkpoints.found if self.checkpoints else None
-        if found is None or found.phase != self.phase:
+        saved = self.training.checkpoints
+        checkpoint = saved.newest if saved else None
+        if checkpoint is None or checkpoint.phase != self.phase.name:
             return
-        self._best = state.restore(model, found.arrays)
-        self.begin = found.step
+        self._best = checkpoints.restore(model, checkpoint.arrays)
+        self.begin = checkpoint.step
         for name in ("best_epoch", "best_f1", "stopped"):
-            setattr(self, name, found.facts[name])
-        self._partial = dict(found.facts["partial"])
+            setattr(self, name, checkpoint.facts[name])
+        self._partial = dict(checkpoint.facts["partial"])
+
+    def stretches(self) -> Iterator[tuple[int, int, int]]:
+        """(first step, epoch to end with, steps an epoch) of each `fit` that the phase takes.
+
+        A resumed run first takes the steps that are missing from the epoch that was cut off.
+        """
+        step, steps = self.begin, self.phase.steps
+        if step % steps and not self.stopped:
+            end = step // steps + 1
+            yield step, end, steps - step % steps
+            step = end * steps
+        if step < self.phase.epochs * steps and not self.stopped:
+            yield step, self.phase.epochs, steps
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
         self._epoch, self._epoch_begun = epoch, _now()
-        self._told = self._epoch_begun
-        self._before = max(self.begin - epoch * self.steps, 0)  # done by an earlier process
-        self._done = self._first = 0
+        self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
+        self._done = 0
+        self._lines.begin(self._epoch_begun)
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self._done = batch + 1
-        step = self._before + self._done
-        if self._done % self._look and step < self.steps:
+        step, last = self._before + self._done, self.phase.steps
+        if self._done % self._look and step < last:
             return
         now = _now()
-        if not self._first:
-            self._first, self._stepped = self._done, now
-        if self.deadline is not None and now > self.deadline:
-            self.stopped = OUT_OF_TIME
-            self.model.stop_training = True
-            if step < self.steps:
-                self._save(step, logs)
-        elif now - self._saved > self._pause and step < self.steps:
+        late = now > self._deadline
+        if late:
+            self.stopped, self.model.stop_training = OUT_OF_TIME, True
+        if step < last and (late or now - self._saved > SAVE_EVERY):
             self._save(step, logs)
-        if now - self._told > self.every and step < self.steps:
-            self._told = now
-            self._tell_step(step, now)
+        self._lines.step(self._epoch, step, self._done, now)
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
         row: dict[str, Any] = {
-            "phase": self.phase,
+            "phase": self.phase.name,
             "epoch": epoch + 1,
             **self._means(logs),
             "val_loss": scores.loss,
@@ -126,31 +137,27 @@ class Epochs(keras.callbacks.Callback):
             "val_macro_f1": scores.macro_f1,
             "learning_rate": _current_rate(self.model.optimizer),
             "seconds": _now() - self._epoch_begun,
-            "images_per_second": self._done * self.batch_size / max(trained, 1e-9),
+            "images_per_second": self._done * self.phase.batch_size / max(trained, 1e-9),
         }
-        self._scoring = row["seconds"] - trained
-        self.history.append(row)
-        self.record(self.history)
+        self.training.history.append(row)
+        self.training.record(self.training.history)
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self.best_epoch = scores.macro_f1, epoch
-            self._best = self.model.get_weights() if self.keep_best else []
-        elif self.patience and epoch - self.best_epoch >= self.patience:
-            self.stopped = f"no better macro F1 for {self.patience} epochs"
-            self.model.stop_training = True
-        self._tell(row)
+            self._best = self.model.get_weights()
+        self._lines.end(row, row["seconds"] - trained, epoch + 1 - self.begin // self.phase.steps)
         self._partial = {}
-        if self._before + self._done < self.steps:
+        if self._before + self._done < self.phase.steps:
             return  # the epoch was cut short: its checkpoint was saved at that step
-        last = epoch + 1 == self.epochs or self.model.stop_training
+        last = epoch + 1 == self.phase.epochs or self.model.stop_training
         if last or _now() - self._saved > self._saving / SAVING_SHARE:
-            self._save(self.steps, None)
+            self._save(self.phase.steps, None)
 
     def finish(self, model: keras.Model) -> None:
-        """Put the best weights into the model, where they are kept."""
+        """Give the model the weights of its best epoch."""
         if self._best:
             model.set_weights(self._best)
         if self.stopped:
-            self.say(f"  {self.phase}: stopped early ({self.stopped})")
+            self._lines.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
 
     def _means(self, logs: Mapping[str, Any] | None) -> dict[str, float]:
         """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
@@ -163,14 +170,14 @@ class Epochs(keras.callbacks.Callback):
         return means
 
     def _save(self, step: int, logs: Mapping[str, Any] | None) -> None:
-        if self.checkpoints is None:
+        if self.training.checkpoints is None:
             return
         begun = _now()
-        self.checkpoints.save(
-            self.phase,
-            self._epoch * self.steps + step,
-            [*state.capture(self.model), *self._best],
-            history=self.history,
+        self.training.checkpoints.save(
+            self.phase.name,
+            self._epoch * self.phase.steps + step,
+            [*checkpoints.capture(self.model), *self._best],
+            history=self.training.history,
             best_epoch=self.best_epoch,
             best_f1=self.best_f1,
             # The next session must not stop because this one ran out of time.
@@ -180,27 +187,56 @@ class Epochs(keras.callbacks.Callback):
         self._saved = _now()
         self._saving = self._saved - begun
 
-    def _tell_step(self, step: int, now: float) -> None:
-        """The phase, the rate of this epoch, and the time that the phase still takes."""
-        line = f"  {self.phase} {self._epoch + 1}/{self.epochs}: step {step} of {self.steps}"
-        if seconds := now - self._stepped:  # the first step's, with its compiling, are left out
-            rate = (self._done - self._first) / seconds
-            left = (self.steps - step + (self.epochs - self._epoch - 1) * self.steps) / rate
-            left += (self.epochs - self._epoch) * self._scoring
-            line += f"  {rate * self.batch_size:,.0f} images/s  {time_left(left)}"
-        self._show(line)
 
-    def _tell(self, row: dict[str, Any]) -> None:
-        done = row["epoch"]
-        if self.epochs > 20 and done % 5 and done != self.epochs and row["seconds"] < 1:
+class _Lines:
+    """The lines that a phase prints: one for each epoch, and one that moves within it."""
+
+    def __init__(self, phase: Phase, say: Callable[[str], None] | None) -> None:
+        line = ProgressLine()
+        self.phase, self.stay, self._move = phase, say or line.stay, say or line.move
+        self._every = 0.5 if line.in_place else TELL_EVERY
+        self._phase_begun = _now()
+        self._scoring = 0.0  # seconds that the last epoch's validation took
+
+    def begin(self, now: float) -> None:
+        self._shown, self._first = now, 0
+
+    def step(self, epoch: int, step: int, done: int, now: float) -> None:
+        """The rate of this epoch, and the time that the phase still takes."""
+        if not self._first:
+            self._first, self._stepped = done, now
+        if now - self._shown <= self._every or step == self.phase.steps:
+            return
+        self._shown, steps, epochs = now, self.phase.steps, self.phase.epochs
+        line = f"  {self.phase.name} {epoch + 1}/{epochs}: step {step} of {steps}"
+        if seconds := now - self._stepped:  # without the first step, which includes compiling
+            rate = (done - self._first) / seconds
+            remaining = (steps - step + (epochs - epoch - 1) * steps) / rate
+            remaining += (epochs - epoch) * self._scoring
+            line += f"  {rate * self.phase.batch_size:,.0f} images/s  {time_left(remaining)}"
+        self._move(line)
+
+    def end(self, row: Mapping[str, Any], scoring: float, epochs_here: int) -> None:
+        self._scoring = scoring
+        done, epochs = row["epoch"], self.phase.epochs
+        if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
             return  # of many short epochs, every fifth gets a line
-        here = done - self.begin // self.steps
-        left = (_now() - self._begun) / max(here, 1) * (self.epochs - done)
-        self.say(
-            f"  {self.phase} {done}/{self.epochs}  loss {row['loss']:.3f}  "
+        remaining = (_now() - self._phase_begun) / max(epochs_here, 1) * (epochs - done)
+        self.stay(
+            f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
-            f"{row['images_per_second']:,.0f} images/s  {time_left(left)}"
+            f"{row['images_per_second']:,.0f} images/s  {time_left(remaining)}"
         )
+
+
+@contextmanager
+def naming_causes(split: Split, classes: int) -> Iterator[None]:
+    """Name the damaged file or the lost host behind an error of training on a split.
+
+    Raises `DataError` or `HostsError` in place of TensorFlow's or JAX's error.
+    """
+    with cluster.naming_lost_hosts(), shards.naming_damaged_files(split.paths, classes):
+        yield
 
 
 def _now() -> float:

@@ -21,36 +21,20 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from tensorflow import keras
 
 from petals import storage
-from petals.accelerators import cluster, collectives
+from petals.accelerators import cluster, collectives, keras_backend
 from petals.errors import CheckpointError, StorageError
 from petals.kaggle import find_folders, mounts, on_kaggle
 
 FOLDER = "checkpoints"
 SETTINGS = "settings.json"
-VERSION = 1  # of the files; raise it when their content changes
+VERSION = 2  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
 # A run may resume with other values of these settings.
-FREE = (
-    "output",
-    "resume",
-    "checkpoint_minutes",
-    "time_limit",
-    "accelerator",
-    "remat",
-    "optimization_level",
-)
-# Settings that came later, at the value that earlier runs had without knowing: the digest of such
-# a run stays what it was, and its checkpoint is found.
-ADDED: Mapping[str, tuple[Any, ...]] = {
-    "scale_rate": (True,),
-    "head": ("gradient", "none"),  # which `head_epochs` told apart
-    "features": ("last",),
-    "folds": (0,),
-    "fold": (0,),
-}
+FREE = ("output", "resume", "time_limit", "accelerator")
 
 
 @dataclass(frozen=True)
@@ -64,7 +48,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of one run; the run resumes from `found`, or begins anew if it is None."""
+    """The checkpoints of one run, which resumes from `newest`, or starts anew where it is None."""
 
     def __init__(
         self,
@@ -78,48 +62,44 @@ class Checkpoints:
         `resume`: "auto" searches the run's folder, then attached outputs; "never" does not search;
         a path must hold a checkpoint with the same settings, else `CheckpointError` is raised.
         """
-        self.settings = {
-            name: value
-            for name, value in settings.items()
-            if name not in FREE and value not in ADDED.get(name, ())
-        }
+        self.settings = {name: value for name, value in settings.items() if name not in FREE}
         text = json.dumps(self.settings, sort_keys=True)
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         self.folder = Path(run) / FOLDER / self.digest
         self.say, self._begun = say, time.monotonic()
-        self.found: Checkpoint | None = None
+        self.newest: Checkpoint | None = None
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
         if not cluster.here().first:
             resume = "never"  # host 0 searches, and sends its checkpoint to the others
         if resume == "auto":
-            self.found = self._newest([self.folder.parent, *find_folders(FOLDER)])
+            self.newest = self._search([self.folder.parent, *find_folders(FOLDER)])
         elif resume != "never":
-            self.found = self._explicit(Path(resume).expanduser())
-        self.found = _of_first(self.found)
+            self.newest = self._explicit(Path(resume).expanduser())
+        self.newest = _of_first(self.newest)
 
     @property
     def history(self) -> list[dict[str, Any]]:
         """The epochs that earlier processes completed, of all phases."""
-        return list(self._known("history", []))
+        return list(self._fact("history", []))
 
     @property
     def resumed(self) -> int:
         """How many times this run was interrupted and resumed."""
-        return int(self._known("resumed", -1)) + 1
+        return int(self._fact("resumed", -1)) + 1
 
     @property
     def seconds(self) -> float:
         """The seconds that earlier processes took up to the checkpoint."""
-        return float(self._known("seconds", 0.0))
+        return float(self._fact("seconds", 0.0))
 
-    def _known(self, name: str, default: Any) -> Any:
-        return self.found.facts[name] if self.found else default
+    def _fact(self, name: str, default: Any) -> Any:
+        return self.newest.facts[name] if self.newest else default
 
     @property
     def phase(self) -> str:
-        """The phase to resume; "" when the run begins anew."""
-        return self.found.phase if self.found else ""
+        """The phase to resume; "" when the run starts anew."""
+        return self.newest.phase if self.newest else ""
 
     def save(self, phase: str, step: int, arrays: Sequence[Any], **facts: Any) -> None:
         """Write a checkpoint. When the write fails, training goes on and a line says why."""
@@ -141,12 +121,12 @@ class Checkpoints:
             old.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Remove this run's checkpoints after its end, so that the next run begins anew."""
+        """Remove this run's checkpoints after its end, so that the next run starts anew."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()
 
-    def _newest(self, places: Sequence[Path]) -> Checkpoint | None:
+    def _search(self, places: Sequence[Path]) -> Checkpoint | None:
         files = [path for place in places for path in _files(place / self.digest)]
         for path in sorted(files, key=lambda path: path.name, reverse=True):
             try:
@@ -159,11 +139,11 @@ class Checkpoints:
         for other in (folder for place in places for folder in _others(place, self.digest)):
             self.say(
                 f"{other} belongs to a run with other settings ({self._difference(other)}): the "
-                "folder is left as it is, and training begins anew"
+                "folder is left as it is, and training starts anew"
             )
         if on_kaggle() and (mounts() / "notebooks").is_dir() and not files:
             self.say(
-                "the attached outputs hold no checkpoint with these settings: training begins anew"
+                "the attached outputs hold no checkpoint with these settings: training starts anew"
             )
         return None
 
@@ -205,24 +185,24 @@ def _others(place: Path, digest: str) -> Iterator[Path]:
 
 def _entries(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     entries = {f"{number:05}": np.asarray(a) for number, a in enumerate(checkpoint.arrays)}
-    known = {"phase": checkpoint.phase, "step": checkpoint.step, **checkpoint.facts}
-    text = json.dumps({"version": VERSION, **known})
+    facts = {"phase": checkpoint.phase, "step": checkpoint.step, **checkpoint.facts}
+    text = json.dumps({"version": VERSION, **facts})
     return entries | {"facts": np.frombuffer(text.encode(), np.uint8)}
 
 
-def _of_first(found: Checkpoint | None) -> Checkpoint | None:
+def _of_first(checkpoint: Checkpoint | None) -> Checkpoint | None:
     """Host 0's checkpoint, on every host, since the hosts need not share a disk."""
     if cluster.here().count == 1:
-        return found
+        return checkpoint
     file = io.BytesIO()
-    if found is not None:
-        np.savez(file, **_entries(found))  # type: ignore[arg-type]
+    if checkpoint is not None:
+        np.savez(file, **_entries(checkpoint))  # type: ignore[arg-type]
     data = collectives.broadcast(file.getvalue())
     return _parse(io.BytesIO(data)) if data else None
 
 
 def _read(path: Path) -> Checkpoint:
-    """Raises `CheckpointError` for a file that is damaged or of a newer format."""
+    """Raises `CheckpointError` for a file that is damaged or of another format."""
     try:
         with path.open("rb") as file:
             return _parse(file)
@@ -233,11 +213,48 @@ def _read(path: Path) -> Checkpoint:
 
 
 def _parse(file: IO[bytes]) -> Checkpoint:
-    with np.load(file) as held:
-        facts = json.loads(held["facts"].tobytes())
-        if (version := facts.pop("version")) > VERSION:  # its layout is unknown
+    with np.load(file) as entries:
+        facts = json.loads(entries["facts"].tobytes())
+        if (version := facts.pop("version")) != VERSION:
             raise CheckpointError(
-                f"was written by a newer petals (format {version}, this one reads {VERSION})"
+                f"was written by another version of petals (format {version}, this one reads "
+                f"{VERSION})"
             )
-        arrays = [held[name] for name in sorted(held.files) if name != "facts"]
+        arrays = [entries[name] for name in sorted(entries.files) if name != "facts"]
     return Checkpoint(facts.pop("phase"), facts.pop("step"), arrays, facts)
+
+
+def capture(model: keras.Model) -> list[np.ndarray]:
+    """The state of a compiled model between two steps, also during `fit`.
+
+    Its arrays are the weights, the seeds of random layers, and the optimizer's variables.
+    """
+    if hasattr(model, "jax_state_sync"):
+        model.jax_state_sync()  # on JAX, fit holds the state outside of the model
+    return [variable.numpy() for variable in _variables(model)]
+
+
+def restore(model: keras.Model, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Assign captured state to a model compiled the same way; return the remaining arrays.
+
+    Raises `CheckpointError`, before any variable is changed, when the shapes do not match.
+    """
+    variables = _variables(model)
+    shapes = [tuple(variable.shape) for variable in variables]
+    if [array.shape for array in arrays[: len(shapes)]] != shapes:
+        raise CheckpointError(
+            "the checkpoint is of another model: its variables have other shapes. Remove the "
+            "checkpoint, or set resume='never'"
+        )
+    for variable, array in zip(variables, arrays, strict=False):
+        variable.assign(array)
+    return list(arrays[len(shapes) :])
+
+
+def _variables(model: keras.Model) -> list:
+    keras_backend.build_optimizer(model)
+    others = {id(v) for v in model.weights}
+    others |= {id(v) for metric in model.metrics for v in metric.variables}
+    # The other variables of a Keras 3 model are the seeds of its dropout layers.
+    seeds = [v for v in model.variables if id(v) not in others]
+    return [*model.weights, *seeds, *model.optimizer.variables]

@@ -1,4 +1,4 @@
-"""The training loop spelt out, for those who want to see one or to change it.
+"""The training loop written out, to read or to change, in place of Keras's `fit`.
 
 Epochs, steps and callbacks are here. What a step is depends on how a Keras reaches several
 devices: `custom_loop_tensorflow` for tf.distribute (GPUs, TPUStrategy, one CPU),
@@ -20,27 +20,20 @@ def fit(
     epochs: int,
     steps_per_epoch: int,
     callbacks: list[keras.callbacks.Callback],
+    **without_effect: Any,
 ) -> None:
     """What Keras's `fit` does with a compiled model, on one device as on several.
 
-    The arguments are those of `keras.Model.fit`: `epochs` is the one after the last. `dataset`
-    gives (the model's inputs, one-hot labels) in batches of one size, as
-    `petals.data.pipeline.training` and `petals.accelerators.collectives.feed` do; every device
-    takes its share of each. Losses that layers add for themselves (regularizers) are left out: no
-    backbone of petals has any.
+    The arguments are those of `keras.Model.fit`: `epochs` is the one after the last, and
+    `shuffle` and `verbose` change nothing here. `dataset` gives (the model's inputs, one-hot
+    labels) in batches of one size, as `petals.data.pipeline.training` and
+    `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that
+    layers add for themselves (regularizers) are left out: no backbone of petals has any.
     """
-    if hasattr(model, "distribute_strategy"):
-        from petals.training.custom_loop_tensorflow import TensorFlowSteps
-
-        training: Any = TensorFlowSteps(model)
-    else:
-        from petals.training.custom_loop_jax import JaxSteps
-
-        training = JaxSteps(model)
+    training = _steps(model)
     batches = training.batches(dataset)
-    watchers = keras.callbacks.CallbackList(
-        callbacks, model=model, epochs=epochs, steps=steps_per_epoch
-    )
+    facts = {"epochs": epochs, "steps": steps_per_epoch}
+    watchers = keras.callbacks.CallbackList(callbacks, model=model, **facts)
     model.stop_training = False
     watchers.on_train_begin()
     try:
@@ -63,3 +56,13 @@ def fit(
     finally:
         training.sync()  # after an error or an interrupt, too, the model has its last weights
     watchers.on_train_end()
+
+
+def _steps(model: keras.Model) -> Any:
+    if hasattr(model, "distribute_strategy"):
+        from petals.training.custom_loop_tensorflow import TensorFlowSteps
+
+        return TensorFlowSteps(model)
+    from petals.training.custom_loop_jax import JaxSteps
+
+    return JaxSteps(model)

@@ -1,7 +1,7 @@
-"""The frozen backbone's features: computed once, kept, and found again by later runs.
+"""The frozen backbone's features: computed once, kept, and reused by later runs.
 
-While the backbone does not change, running it again in every epoch gives the same numbers
-again. So it runs over the data once, and the head is trained on what it gave.
+While the backbone does not change, running it again in every epoch would give the same numbers
+again. So it runs over the data once, and the head is trained on its output.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -29,9 +27,9 @@ from petals.augment.augmentation import augmentation
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline, shards
 from petals.data.shards import Split
-from petals.errors import StorageError
+from petals.errors import DataError, StorageError
 from petals.kaggle import cache_folder, kept_folder
-from petals.models.classifier import Classifier
+from petals.models.build import Classifier
 
 VERSION = 1  # part of every key: raise it when the computation changes
 VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
@@ -39,6 +37,8 @@ CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 TPU_BATCH = 128  # images for each replica, of a GPU too
 
 Progress = Callable[[str, int, int], None]
+Tell = Callable[[int], None]  # gets the number of batches that are done
+Forward = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
 
 
 @dataclass(frozen=True)
@@ -48,111 +48,113 @@ class Features:
     values: np.ndarray
     labels: np.ndarray
     ids: np.ndarray
-    stored: bool = False  # found rather than computed
+    stored: bool = False  # read rather than computed
 
 
-@collectives.local_devices_only
-def extract(
-    model: keras.Model,
-    split: Split,
-    *,
-    key: str,
-    views: int = 1,
-    level: str = "light",
-    seed: int = 0,
-    batch_size: int = CPU_BATCH,
-    on_one_device: bool = True,
-    progress: Progress | None = None,
-) -> Features:
-    """The features of every image of a split, in the files' order.
+@dataclass(frozen=True)
+class FeatureExtractor:
+    """Computes the features of a split, or reads those that an earlier run stored.
 
     `model` maps uint8 images to features; `key` names its weights (as
-    `petals.models.weights.describe` does). View 0 is the image as it is, view 1 its mirror image,
-    the others are augmented at `level`. What was computed before for the same data, size, weights,
-    depths and views is read from where it is kept, folder by folder, so that the folds of a
-    cross-validation share it; of processes that want the same at the same time, one computes and
-    the others wait for it. Of several hosts each computes a part of the images on its own devices,
-    and all get the whole.
+    `petals.models.weights.describe` does); `batch_size`: the images of a pass, over all devices of
+    a host; `frozen`: whether the weights become constants of the program, for a single device of
+    TensorFlow; `progress` gets ("features", done, total).
     """
-    here = cluster.here()
-    own, model = split.part(here.index, here.count), collectives.local_copy(model)
-    labels, ids = split.labels_and_ids()
-    rows: list[np.ndarray] = []
-    stored = True
-    for piece in own.by_folder():
-        tell = partial(_tell, progress, views * sum(len(one) for one in rows), views * own.count)
-        values, there = _of_folder(
-            model, piece, key, views, level, seed, batch_size, on_one_device, tell
-        )
-        rows.append(values)
-        stored = stored and there
-    return Features(collectives.gather(np.concatenate(rows)), labels, ids, stored)
 
+    model: keras.Model
+    key: str
+    seed: int = 0
+    batch_size: int = CPU_BATCH
+    frozen: bool = True
+    progress: Progress | None = None
 
-def _tell(progress: Progress | None, before: int, total: int, what: str, done: int, _: int) -> None:
-    if progress:
-        progress(what, before + done, total)
+    @classmethod
+    def of(
+        cls,
+        classifier: Classifier,
+        device: Accelerator,
+        key: str,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> FeatureExtractor:
+        """The extractor for a classifier's backbone on a device."""
+        alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
+        frozen = device.backend == "tensorflow" and alone
+        return cls(classifier.features, key, seed, batch_size(device), frozen, progress)
 
+    @collectives.local_devices_only
+    def __call__(self, split: Split, views: int = 1, level: str = "light") -> Features:
+        """The features of every image of a split, in the files' order.
 
-def _of_folder(
-    model: keras.Model,
-    own: Split,
-    key: str,
-    views: int,
-    level: str,
-    seed: int,
-    batch_size: int,
-    on_one_device: bool,
-    progress: Progress,
-) -> tuple[np.ndarray, bool]:
-    """The features of one folder's images, and whether they were found."""
-    parts = [VERSION, key, _digest(model), own.fingerprint(), own.size, views]
-    parts += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
-    parts += ["depths"] if isinstance(model.layers[-1], keras.layers.Concatenate) else []
-    parts += [level, seed, VIEWS_VERSION] if views > 2 else []
-    name = hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
-    path = kept_folder() / "features" / f"{name}.npy"
-    lock = cache_folder() / "features" / f"{name}.lock"
-    with _one_at_a_time(lock):
-        values = _stored(path, own.count)
-        stored = values is not None
-        if values is None:
-            batch_size = own.batch_size(batch_size) if on_one_device else batch_size
-            run = _program(model, batch_size) if on_one_device else _predicting(model)
-            given = [
-                (run, pipeline.images(own, batch_size, mirrored=view == 1))
-                for view in range(min(views, 2))
-            ]
-            if views > 2 and (change := augmentation(level)):
-                on_device = in_step(model) and not on_one_device
-                run = _predicting(augmenting(model, change)) if on_device else run
-                given += [
-                    (run, pipeline.views(own, batch_size, view, change, seed, on_device))
-                    for view in range(2, views)
-                ]
-            values = np.stack(
-                [
-                    _one_view(run, dataset, own, view, batch_size, views, progress)
-                    for view, (run, dataset) in enumerate(given)
-                ],
-                axis=1,
-            )
+        View 0 is the image as it is, view 1 its mirror image, the others are augmented at `level`.
+        Features are stored by data, size, weights, depths and views, folder by folder, so the
+        folds of a cross-validation share them. Of processes that want the same ones at the same
+        time, one computes and the others wait for it. Each of several hosts computes a part of
+        the images on its own devices, and all get the whole.
+        """
+        here = cluster.here()
+        own, model = split.part(here.index, here.count), collectives.local_copy(self.model)
+        labels, ids = split.labels_and_ids()
+        total, done, stored = views * own.count, 0, True
+        rows: list[np.ndarray] = []
+        for part in own.by_folder():
+            tell = partial(self._tell, total, done)
+            values, was_stored = self._read_or_compute(model, part, views, level, tell)
+            rows.append(values)
+            stored, done = stored and was_stored, done + views * len(values)
+        return Features(collectives.gather(np.concatenate(rows)), labels, ids, stored)
+
+    def _tell(self, total: int, before: int, done: int) -> None:
+        if self.progress:
+            self.progress("features", before + done, total)
+
+    def _read_or_compute(
+        self, model: keras.Model, part: Split, views: int, level: str, tell: Tell
+    ) -> tuple[np.ndarray, bool]:
+        """The features of one folder's images, and whether they were stored."""
+        key = [VERSION, self.key, _digest(model), part.fingerprint(), part.size, views]
+        key += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
+        key += ["depths"] if isinstance(model.layers[-1], keras.layers.Concatenate) else []
+        key += [level, self.seed, VIEWS_VERSION] if views > 2 else []
+        name = hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()
+        path = kept_folder() / "features" / f"{name}.npy"
+        lock = cache_folder() / "features" / f"{name}.lock"
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            locked = FileLock(lock).acquire()
+        except OSError as error:
+            raise storage.cannot_write(lock, error) from error
+        with locked:
+            values = _read(path, part.count)
+            if values is not None:
+                return values, True
+            values = self._compute(model, part, views, level, tell)
             _keep(path, values)
-    return values, stored
+        return values, False
 
+    def _compute(
+        self, model: keras.Model, part: Split, views: int, level: str, tell: Tell
+    ) -> np.ndarray:
+        size = part.batch_size(self.batch_size) if self.frozen else self.batch_size
+        forward = _program(model, size) if self.frozen else _predicting(model)
+        change = augmentation(level) if views > 2 else None
+        on_device = change is not None and not self.frozen and in_step(model)
+        columns = []
+        for view in range(views):
+            if view < 2 or change is None:
+                dataset = pipeline.images(part, size, mirrored=view == 1)
+            else:
+                dataset = pipeline.views(part, size, view, change, self.seed, on_device)
+                if on_device and view == 2:
+                    forward = _predicting(augmenting(model, change))
 
-def extractor(
-    classifier: Classifier, device: Accelerator, **settings: Any
-) -> Callable[..., Features]:
-    """`extract` for a classifier on a device: call it with a split (and `views`, `level`)."""
-    alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
-    return partial(
-        extract,
-        classifier.features,
-        batch_size=batch_size(device),
-        on_one_device=device.backend == "tensorflow" and alone,
-        **settings,
-    )
+            def tell_view(batches: int, before: int = view * part.count) -> None:
+                tell(before + min(batches * size, part.count))
+
+            with shards.naming_damaged_files(part.paths):
+                rows = np.concatenate(list(forward(dataset, tell_view)))
+            columns.append(pipeline.cut(rows.astype(np.float32), part))
+        return np.stack(columns, axis=1)
 
 
 def batch_size(device: Accelerator) -> int:
@@ -169,11 +171,11 @@ def _digest(model: keras.Model) -> str:
     return digest.hexdigest()
 
 
-def _stored(path: Path, count: int) -> np.ndarray | None:
+def _read(path: Path, count: int) -> np.ndarray | None:
     try:
         values = np.load(path)
     except (OSError, ValueError, EOFError):
-        return None  # not there, or cut short by an old crash: computed again
+        return None  # not there, or cut short by a crash: it is computed again
     return values if len(values) == count else None
 
 
@@ -185,43 +187,13 @@ def _keep(path: Path, values: np.ndarray) -> None:
         print(f"  the features are not kept: {error}")
 
 
-def _one_at_a_time(path: Path) -> AbstractContextManager:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(path).acquire()
-    except OSError as error:
-        raise storage.cannot_write(path, error) from error
-
-
-Tell = Callable[[int], None]  # how many batches are done
-Forward = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
-
-
-def _one_view(
-    run: Forward,
-    dataset: tf.data.Dataset,
-    split: Split,
-    view: int,
-    batch_size: int,
-    views: int,
-    progress: Progress,
-) -> np.ndarray:
-    def tell(batches: int) -> None:
-        done = min(batches * batch_size, split.count)
-        progress("features", view * split.count + done, views * split.count)
-
-    with shards.naming_damaged_files(split.paths):
-        rows = list(run(dataset, tell))
-    return pipeline.cut(np.concatenate(rows).astype(np.float32), split)
-
-
 def _predicting(model: keras.Model) -> Forward:
-    def run(dataset: tf.data.Dataset, tell: Tell = lambda batches: None) -> Iterator[np.ndarray]:
+    def forward(dataset: tf.data.Dataset, tell: Tell) -> Iterator[np.ndarray]:
         # The whole dataset at once: a call for each batch costs several times as much.
         watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: tell(n + 1))
         yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
 
-    return run
+    return forward
 
 
 _programs: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -230,10 +202,9 @@ _programs: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 def _program(model: keras.Model, batch_size: int) -> Forward:
     """`frozen`, once for the present weights: the splits of a run share it."""
     key = (batch_size, _digest(model))
-    known = _programs.get(model)
-    if known is None or known[0] != key:
-        known = _programs[model] = (key, frozen(model, batch_size))
-    return known[1]
+    if model not in _programs or _programs[model][0] != key:
+        _programs[model] = (key, frozen(model, batch_size))
+    return _programs[model][1]
 
 
 def frozen(model: keras.Model, batch_size: int) -> Forward:
@@ -248,11 +219,40 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
         traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
     )
 
-    def run(dataset: tf.data.Dataset, tell: Tell = lambda batches: None) -> Iterator[np.ndarray]:
+    def forward(
+        dataset: tf.data.Dataset, tell: Tell = lambda batches: None
+    ) -> Iterator[np.ndarray]:
         batches, done = iter(dataset), 0
         with ThreadPoolExecutor(2) as pool:
             while group := list(itertools.islice(batches, 8)):
                 yield from pool.map(lambda batch: call(batch)[0].numpy(), group)
                 tell(done := done + len(group))
 
-    return run
+    return forward
+
+
+def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
+    """Raise `DataError` for labels outside of the classes that the head knows."""
+    classes, every = classifier.head.units, np.concatenate(labels)
+    if every.min() < 0 or every.max() >= classes:
+        raise DataError(
+            f"labels from {every.min()} to {every.max()} where {classes} classes are known: run "
+            "tools/make_tfrecords.py inspect"
+        )
+
+
+def apply_head(classifier: Classifier, features: Features) -> np.ndarray:
+    """float32 (images, classes) probabilities of stored features, the mean over their views."""
+    return apply_weights(classifier.head.get_weights(), features)
+
+
+def apply_weights(weights: list[np.ndarray], features: Features) -> np.ndarray:
+    """`apply_head`, for a head of these weights: a kernel and a bias."""
+    views = [_softmax(values, *weights) for values in np.moveaxis(features.values, 1, 0)]
+    return np.asarray(np.mean(views, axis=0, dtype=np.float32))
+
+
+def _softmax(values: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    logits = values @ kernel + bias
+    exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponents / exponents.sum(axis=1, keepdims=True)

@@ -1,7 +1,9 @@
-"""The first phase: a softmax head on stored features."""
+"""The first phase: the head that the settings name, trained on stored features."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,78 @@ from tensorflow import keras
 
 from petals.accelerators import collectives, keras_backend
 from petals.data import pipeline
-from petals.errors import DataError
-from petals.models.classifier import Classifier
-from petals.training import schedules
-from petals.training.callbacks import Epochs
-from petals.training.compile import compile_model
-from petals.training.features import Features
+from petals.data.shards import Split
+from petals.models.build import Classifier
+from petals.training.callbacks import Epochs, Phase, Training
+from petals.training.features import Features, apply_weights, check_labels
+from petals.training.logistic_head import fit_head, soften
+from petals.training.optimization import compile_model, find_schedule, learning_rates
 
+PHASE = "head"
+HEAD_EPOCHS = 30
 HEAD_BATCH = 64  # features; large batches of so few numbers only lose steps
+
+
+def train_first_phase(
+    classifier: Classifier,
+    extract: Callable[..., Features],
+    train: Split,
+    val: Split,
+    settings: Mapping[str, Any],
+    training: Training,
+) -> str:
+    """Give the classifier its head; returns why training stopped early, "" when it did not.
+
+    `extract`: a `petals.training.features.FeatureExtractor`; `settings`: the parameters of
+    02_train, as `petals.settings.resolve` returns them. A head in the checkpoint that the run
+    resumes from is taken; a new head is saved as one.
+    """
+    kept = training.checkpoints
+    phase = kept.phase if kept else ""
+    if kept and kept.newest and phase == PHASE:
+        classifier.head.set_weights(list(kept.newest.arrays))
+    if phase or settings["head"] == "none":
+        return ""
+    views, seed = settings["views"], settings["seed"]
+    train_features = extract(train, views, settings["augment"])
+    val_features = extract(val, views)
+    if train_features.stored and val_features.stored:
+        print("  the features were stored by an earlier run")
+    if settings["head"] == "logistic":
+        fit_head(classifier, train_features, val_features, training, seed)
+        step, stopped = 1, ""
+        if settings["fine_tune"] != "none" and settings["label_smoothing"]:
+            by = soften(classifier, train_features, settings["label_smoothing"])
+            print(f"  head: logits divided by {by:.2f}, as sure as smoothed labels are")
+    else:
+        recipe = HeadRecipe.of(settings)
+        epochs = train_head(classifier, train_features, val_features, recipe, training)
+        step, stopped = epochs.phase.steps * recipe.epochs, epochs.stopped
+    if kept and not stopped:
+        kept.save(PHASE, step, classifier.head.get_weights(), history=training.history)
+    return stopped
+
+
+@dataclass(frozen=True)
+class HeadRecipe:
+    """How gradients train a head; `learning_rate`: the peak, 0 = the schedule's own."""
+
+    epochs: int = HEAD_EPOCHS
+    schedule: str = "cosine"
+    learning_rate: float = 0.0
+    weight_decay: float = 0.0
+    label_smoothing: float = 0.0
+    dropout: float = 0.0
+    seed: int = 0
+    keep_best: bool = True  # the weights of the best epoch, not of the last one
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> HeadRecipe:
+        """The recipe of a run: before fine-tuning, schedule and rate are the second phase's."""
+        names = ["weight_decay", "label_smoothing", "dropout", "seed"]
+        if settings["fine_tune"] == "none":
+            names += ["schedule", "learning_rate"]
+        return cls(HEAD_EPOCHS, **{name: settings[name] for name in names})
 
 
 @collectives.local_devices_only
@@ -25,52 +91,46 @@ def train_head(
     classifier: Classifier,
     train: Features,
     val: Features,
-    *,
-    epochs: int,
-    schedule: str = "cosine",
-    learning_rate: float = 0.0,
-    weight_decay: float = 0.0,
-    label_smoothing: float = 0.0,
-    dropout: float = 0.0,
-    seed: int = 0,
-    **watching: Any,
+    recipe: HeadRecipe,
+    training: Training,
 ) -> Epochs:
     """Train the softmax head on stored features and put it into the classifier.
 
-    Every view counts as an image of its own; `watching`: what
-    `petals.training.callbacks.Epochs` takes (patience, deadline, history, record,
-    say). Returns that callback. Of several hosts each does all of it, and host 0's head is taken.
+    Every view counts as an image of its own. Every host does the whole job, and host 0's head is
+    taken.
     """
     check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])
     labels = np.repeat(train.labels, train.values.shape[1])
     num_classes = classifier.head.units
-    head = build_head(values.shape[-1], num_classes, dropout)
+    head = build_head(values.shape[-1], num_classes, recipe.dropout)
     batch = head_batch(len(values), keras_backend.replicas(head))
     steps = max(1, len(values) // batch)
-    peak = learning_rate or schedules.find(schedule).head_peak
-    rates = schedules.rates(schedule, epochs, steps, learning_rate=peak)
+    peak = recipe.learning_rate or find_schedule(recipe.schedule).head_peak
     compile_model(
         head,
-        rates,
-        weight_decay=weight_decay,
-        label_smoothing=label_smoothing,
+        learning_rates(recipe.schedule, recipe.epochs, steps, learning_rate=peak),
+        weight_decay=recipe.weight_decay,
+        label_smoothing=recipe.label_smoothing,
         steps_per_execution=steps,
     )
     watch = Epochs(
-        "head",
-        lambda: _probabilities(val, head.get_weights()),
+        Phase(PHASE, recipe.epochs, steps, batch),
+        replace(training, checkpoints=None),  # it takes seconds: the finished head is kept
         val.labels,
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch,
-        **watching,
+        lambda: apply_weights(head.get_weights(), val),
     )
-    dataset = _feature_batches(values, labels, num_classes, batch, seed)
+    dataset = _feature_batches(values, labels, num_classes, batch, recipe.seed)
     head.fit(
-        dataset, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
+        dataset,
+        epochs=recipe.epochs,
+        steps_per_epoch=steps,
+        shuffle=False,
+        callbacks=[watch],
+        verbose=0,
     )
-    watch.finish(head)
+    if recipe.keep_best:
+        watch.finish(head)
     classifier.head.set_weights([collectives.of_first(values) for values in head.get_weights()])
     return watch
 
@@ -78,7 +138,7 @@ def train_head(
 def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Model:
     """The head as a model of its own: features (n, width) to float32 (n, classes)."""
     inputs = keras.Input((width,))
-    x = keras.layers.Dropout(dropout)(inputs) if dropout else inputs
+    x = keras.layers.Dropout(dropout)(inputs)
     return keras.Model(
         inputs, keras.layers.Dense(num_classes, activation="softmax", dtype="float32")(x)
     )
@@ -87,33 +147,6 @@ def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Mode
 def head_batch(count: int, replicas: int) -> int:
     """How many of `count` features a step of the head takes, over all replicas."""
     return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
-
-
-def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
-    """Raise `DataError` for labels outside of the classes that the head knows."""
-    known = classifier.head.units
-    found = np.concatenate(labels)
-    if found.min() < 0 or found.max() >= known:
-        raise DataError(
-            f"labels from {found.min()} to {found.max()} where {known} classes are known: look "
-            "with tools/make_tfrecords.py inspect"
-        )
-
-
-def apply_head(classifier: Classifier, found: Features) -> np.ndarray:
-    """float32 (images, classes) probabilities of stored features, the mean over their views."""
-    return _probabilities(found, classifier.head.get_weights())
-
-
-def _probabilities(found: Features, weights: list[np.ndarray]) -> np.ndarray:
-    views = [_softmax(values, *weights) for values in np.moveaxis(found.values, 1, 0)]
-    return np.asarray(np.mean(views, axis=0, dtype=np.float32))
-
-
-def _softmax(values: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    logits = values @ kernel + bias
-    exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponents / exponents.sum(axis=1, keepdims=True)
 
 
 def _feature_batches(

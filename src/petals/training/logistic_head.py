@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -22,9 +20,9 @@ from threadpoolctl import threadpool_limits
 from petals.accelerators import collectives
 from petals.evaluation.calibration import fit_temperature
 from petals.evaluation.metrics import Scores
-from petals.models.classifier import Classifier
-from petals.training.features import Features
-from petals.training.head import apply_head, check_labels
+from petals.models.build import Classifier
+from petals.training.callbacks import Training
+from petals.training.features import Features, apply_head, check_labels
 
 # The inverse strengths C that are tried, weak after strong, for a view of each photo.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -49,41 +47,39 @@ class LogisticHead:
 
 @collectives.local_devices_only
 def fit_head(
-    classifier: Classifier,
-    train: Features,
-    val: Features,
-    *,
-    seed: int = 0,
-    deadline: float | None = None,
-    history: list[dict[str, Any]] | None = None,
-    record: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
-    say: Callable[[str], None] = print,
+    classifier: Classifier, train: Features, val: Features, training: Training, seed: int = 0
 ) -> LogisticHead:
     """Fit the softmax head to stored features and put it into the classifier.
 
     Every view counts as an image of its own, and the views of an image stay together in a fold.
-    `deadline`: a `time.monotonic()` after which no further strength is tried. `history` gets one
-    row, as of one epoch. The solver runs on the host's processors, whatever the device; of several
-    hosts each does all of it, and host 0's head is taken. Raises `DataError` for labels that the
-    head does not know.
+    After the deadline no further strength is tried. The history gets one row, as for one epoch.
+    The solver runs on the host's processors, whatever the device; every host does the whole job,
+    and host 0's head is taken. Raises `DataError` for labels that the head does not know.
     """
     begun = time.monotonic()
     check_labels(classifier, train.labels, val.labels)
-    views, classes = train.values.shape[1], classifier.head.units
+    classes = classifier.head.units
     mean, deviation = _scale(train.values)
     values = (train.values - mean) / deviation
-    losses = _held_out(values, train.labels, classes, seed, deadline)
+    losses = _held_out(values, train.labels, classes, seed, training.deadline)
     strength = min(losses, key=losses.__getitem__) if losses else STRENGTHS[len(STRENGTHS) // 2]
     kernel, bias, iterations = _Regression(values, train.labels, classes).fit(strength)
     kernel = kernel / deviation[:, None]
     bias = bias - mean @ kernel
     weights = [kernel.astype(np.float32), bias.astype(np.float32)]
     classifier.head.set_weights([collectives.of_first(array) for array in weights])
-    found = LogisticHead(strength, losses, iterations, time.monotonic() - begun)
+    head = LogisticHead(strength, losses, iterations, time.monotonic() - begun)
+    _record(head, classifier, train, val, training)
+    return head
+
+
+def _record(
+    head: LogisticHead, classifier: Classifier, train: Features, val: Features, training: Training
+) -> None:
     scores = Scores.of(val.labels, apply_head(classifier, val))
     fitted = Scores.of(train.labels, apply_head(classifier, train))
-    rows = [] if history is None else history
-    rows.append(
+    images = train.values.shape[0] * train.values.shape[1]
+    training.history.append(
         {
             "phase": "head",
             "epoch": 1,
@@ -93,18 +89,18 @@ def fit_head(
             "val_accuracy": scores.accuracy,
             "val_macro_f1": scores.macro_f1,
             "learning_rate": 0.0,
-            "seconds": found.seconds,
-            "images_per_second": len(train.labels) * views * max(iterations, 1) / found.seconds,
+            "seconds": head.seconds,
+            "images_per_second": images * max(head.iterations, 1) / head.seconds,
         }
     )
-    record(rows)
-    tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in losses.items())
-    say(f"  head: log loss held out by C: {tried or 'not measured'}; C {strength:g} is taken")
+    training.record(training.history)
+    say = training.say or print
+    tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in head.losses.items())
+    say(f"  head: held-out log loss by C: {tried or 'not measured'}; C {head.strength:g} is used")
     say(
-        f"  head: {iterations} iterations, {found.seconds:.0f} s  loss {fitted.loss:.3f}  "
+        f"  head: {head.iterations} iterations, {head.seconds:.0f} s  loss {fitted.loss:.3f}  "
         f"val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
     )
-    return found
 
 
 def soften(classifier: Classifier, train: Features, label_smoothing: float) -> float:
@@ -115,9 +111,9 @@ def soften(classifier: Classifier, train: Features, label_smoothing: float) -> f
     order of the classes in an answer stays. Returns the temperature; of several hosts all get
     host 0's head.
     """
-    # Of a class that no photo shows the logit is no measure.
-    known, labels = np.unique(train.labels, return_inverse=True)
-    probabilities = apply_head(classifier, train)[:, known]
+    # The logit of a class that no photo shows is no measure.
+    present, labels = np.unique(train.labels, return_inverse=True)
+    probabilities = apply_head(classifier, train)[:, present]
     temperature = fit_temperature(labels, probabilities, label_smoothing)
     weights = [array / np.float32(temperature) for array in classifier.head.get_weights()]
     classifier.head.set_weights([collectives.of_first(array) for array in weights])
@@ -187,9 +183,9 @@ class _Regression:
         """(kernel (width, classes), bias (classes,), iterations) of the optimum for this C."""
         kernel = np.zeros((self.rows.shape[1], self.classes))
         bias = np.full(self.classes, ABSENT)
-        known = np.unique(self.labels)
-        if len(known) == 1:
-            bias[known] = 0.0
+        present = np.unique(self.labels)
+        if len(present) == 1:
+            bias[present] = 0.0
             return kernel, bias, 0
         self.solver.set_params(C=strength / self.views)
         threads = None if _is_large(self.rows, self.classes) else 1
@@ -197,10 +193,10 @@ class _Regression:
             warnings.simplefilter("ignore", ConvergenceWarning)  # so near, the rest changes nothing
             self.solver.fit(self.rows, self.labels)
         weights, intercepts = self.solver.coef_, self.solver.intercept_
-        if len(known) == 2:  # of two classes scikit-learn gives the difference
+        if len(present) == 2:  # of two classes scikit-learn gives the difference
             weights = np.concatenate([-weights, weights]) / 2
             intercepts = np.concatenate([-intercepts, intercepts]) / 2
-        kernel[:, known], bias[known] = weights.T, intercepts
+        kernel[:, present], bias[present] = weights.T, intercepts
         return kernel, bias, int(np.max(self.solver.n_iter_))
 
 

@@ -459,11 +459,12 @@ def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle):
     ],
 )
 def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch, code, kind):
+    from starlette.exceptions import HTTPException
+
     from local_kaggle.execution.sessions import Sessions
-    from local_kaggle.services.wire import ApiError
 
     def refuse(self, version):
-        raise ApiError(code, "no")
+        raise HTTPException(code, "no")
 
     repository.push("files=1", wait=False)
     with monkeypatch.context() as patch, pytest.raises(kind) as caught:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from petals.accelerators.detect import detect
 
+sys.path.append(str(Path(__file__).parents[2]))  # of tuning
+
 BATCH, CLASSES, SIZE, STEPS, EPOCHS = 16, 3, 32, 12, 2
 
 
@@ -45,23 +47,24 @@ def main(dataset: str, out: str) -> None:
     import numpy as np
     import tensorflow as tf
     from tensorflow import keras
+    from tuning import fine_tune
 
     from petals.augment.augmentation import augmentation
     from petals.data import pipeline
     from petals.data.shards import Split
     from petals.models import backbones
-    from petals.models.build import build, set_trainable
-    from petals.models.classifier import Classifier
-    from petals.training import custom_loop, schedules, state
-    from petals.training.checkpoints import Checkpoints
-    from petals.training.compile import compile_model, set_seed
-    from petals.training.fine_tune import fine_tune
+    from petals.models.build import Classifier, build, set_trainable
+    from petals.training import callbacks, custom_loop
+    from petals.training.callbacks import Phase, Training
+    from petals.training.checkpoints import Checkpoints, capture
+    from petals.training.optimization import compile_model, learning_rates, set_seed
 
     keep_iterators()
+    callbacks.SAVE_EVERY = callbacks.TELL_EVERY = 0.0
     backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
     labels, _ = val.labels_and_ids()
-    rates = schedules.rates("cosine", EPOCHS, STEPS, learning_rate=2e-3)
+    rates = learning_rates("cosine", EPOCHS, STEPS, learning_rate=2e-3)
 
     def classifier() -> Classifier:
         set_seed(1)
@@ -105,7 +108,7 @@ def main(dataset: str, out: str) -> None:
             self.found["steps"].append(total - self.before)
             self.before = total
             if batch == 2:  # what a checkpoint in mid-epoch would keep
-                arrays = state.capture(self.model)
+                arrays = capture(self.model)
                 self.found["states"].append([float(np.abs(array).sum()) for array in arrays])
 
         def on_epoch_end(self, epoch: int, logs: dict) -> None:
@@ -137,22 +140,10 @@ def main(dataset: str, out: str) -> None:
             if until in line:
                 raise CutOffError
 
-        return fine_tune(
-            classifier(),
-            batches,
-            val,
-            rates=rates,
-            epochs=EPOCHS,
-            steps_per_epoch=STEPS,
-            batch_size=BATCH,
-            val_labels=labels,
-            by_hand=True,
-            history=kept.history,
-            checkpoints=kept,
-            checkpoint_minutes=0,
-            say=say,
-            every=0,
-        ).history
+        phase = Phase("fine-tune", EPOCHS, STEPS, BATCH)
+        training = Training(kept.history, checkpoints=kept, say=say)
+        fine_tune(classifier(), batches, (train, val), labels, rates, phase, training, by_hand=True)
+        return training.history
 
     out = Path(out)
     with contextlib.suppress(CutOffError):
@@ -162,7 +153,7 @@ def main(dataset: str, out: str) -> None:
         "fit": trained(False),
         "by_hand": trained(True),
         "alone": tuned(out / "alone"),
-        "found": Checkpoints(out / "cut", {"a": 1}).found.step,
+        "found": Checkpoints(out / "cut", {"a": 1}).newest.step,
         "cut": tuned(out / "cut"),
     }
     (out / "result.json").write_text(json.dumps(result))

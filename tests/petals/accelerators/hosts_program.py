@@ -18,6 +18,8 @@ from pathlib import Path
 from petals.accelerators.detect import detect
 from petals.errors import PetalsError
 
+sys.path.append(str(Path(__file__).parents[2]))  # of tuning
+
 BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
 
 
@@ -26,6 +28,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
 
     import numpy as np
     import tensorflow as tf
+    from tuning import fine_tune
 
     from petals.data import pipeline
     from petals.data.shards import Split
@@ -33,11 +36,11 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     from petals.models import backbones
     from petals.models.build import build, set_trainable
     from petals.run_folder import RunFolder
-    from petals.training import features, schedules
+    from petals.training.callbacks import Phase, Training
     from petals.training.checkpoints import Checkpoints
-    from petals.training.compile import set_seed
-    from petals.training.fine_tune import fine_tune
-    from petals.training.head import train_head
+    from petals.training.features import FeatureExtractor
+    from petals.training.head import HeadRecipe, train_head
+    from petals.training.optimization import learning_rates, set_seed
 
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
     labels, _ = val.labels_and_ids()
@@ -74,34 +77,21 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
 
     run = RunFolder(f"{out}-run")
     kept = Checkpoints(run.path, {"parts": parts})
-    tuned = fine_tune(
-        model,
-        batches,
-        val,
-        rates=schedules.rates("constant", EPOCHS, steps, learning_rate=2e-3),
-        epochs=EPOCHS,
-        steps_per_epoch=steps,
-        batch_size=BATCH,
-        val_labels=labels,
-        say=say,
-        record=record,
-        deadline=1e12,
-        history=kept.history,
-        checkpoints=kept,
-        by_hand=bool(by_hand),
-    )
+    rates = learning_rates("constant", EPOCHS, steps, learning_rate=2e-3)
+    phase = Phase("fine-tune", EPOCHS, steps, BATCH)
+    tuned = Training(kept.history, record, kept, deadline=1e12, say=say)
+    fine_tune(model, batches, (train, val), labels, rates, phase, tuned, by_hand=bool(by_hand))
     predicted = predict(model.model, val, BATCH, tta=2)
-    found = [
-        features.extractor(model, device, key="small", seed=0)(split) for split in (train, val)
-    ]
-    head = train_head(model, *found, epochs=2, say=say)
+    extract = FeatureExtractor.of(model, device, "small")
+    features, head = [extract(split) for split in (train, val)], Training(say=say)
+    train_head(model, *features, HeadRecipe(epochs=2), head)
     run.write_history(tuned.history)
     result = {
         "device": device.as_dict(),
         "head": head.history,
         "tuned": tuned.history,
-        "features": [float(np.abs(f.values).sum()) for f in found],
-        "shapes": [list(f.values.shape) for f in found],
+        "features": [float(np.abs(f.values).sum()) for f in features],
+        "shapes": [list(f.values.shape) for f in features],
         "predicted": predicted.tolist(),
         "run": str(run.path),
         "resumed": kept.resumed,

@@ -17,6 +17,8 @@ from custom_loop_program import keep_iterators
 
 from petals.accelerators.detect import detect
 
+sys.path.append(str(Path(__file__).parents[2]))  # of tuning
+
 BATCH, CLASSES, SIZE = 16, 3, 32
 WIDTHS = (4, 8)  # SmallNet's: what is tested does not depend on them, and compiles in no time
 
@@ -26,6 +28,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     import numpy as np
     from tensorflow import keras
+    from tuning import fine_tune
 
     from petals.augment.augmentation import augmentation
     from petals.augment.layer import augmenting, in_step
@@ -33,12 +36,11 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.data.shards import Split
     from petals.evaluation.prediction import predict
     from petals.models import backbones, saved
-    from petals.models.build import build, set_trainable
-    from petals.models.classifier import Classifier
-    from petals.training import features, schedules
-    from petals.training.compile import set_seed
-    from petals.training.fine_tune import fine_tune
-    from petals.training.head import apply_head, train_head
+    from petals.models.build import Classifier, build, set_trainable
+    from petals.training.callbacks import Phase, Training
+    from petals.training.features import FeatureExtractor, apply_head
+    from petals.training.head import HeadRecipe, train_head
+    from petals.training.optimization import learning_rates, set_seed
 
     keep_iterators()
     backbones._WIDTHS = WIDTHS
@@ -68,19 +70,13 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
                 start=step,
             )
 
-        return fine_tune(
-            model,
-            batches,
-            val,
-            epochs=1,
-            steps_per_epoch=steps,
-            batch_size=BATCH,
-            rates=schedules.rates("constant", 1, steps, learning_rate=2e-3),
-            val_labels=labels,
-            say=lambda line: None,
-            augment=change if on_device else None,
-            **settings,
-        ).history[0]
+        rates = learning_rates("constant", 1, steps, learning_rate=2e-3)
+        phase, training = Phase("fine-tune", 1, steps, BATCH), Training(say=lambda line: None)
+        in_it = change if on_device else None
+        fine_tune(
+            model, batches, (train, val), labels, rates, phase, training, augment=in_it, **settings
+        )
+        return training.history[0]
 
     model = classifier()
     if reference:
@@ -90,18 +86,20 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     set_trainable(model, "all", freeze_batch_norm=False)
     result["first"] = tune(model)
 
-    found = [features.extractor(model, device, key=name, seed=0)(part) for part in (train, val)]
-    result["features"] = [list(part.values.shape) for part in found]
+    extract = FeatureExtractor.of(model, device, name)
+    features = [extract(part) for part in (train, val)]
+    result["features"] = [list(part.values.shape) for part in features]
     direct = np.asarray(model.features.predict(pipeline.images(val, BATCH), verbose=0))
     result["features_agree"] = float(
-        np.abs(direct[: val.count] - found[1].values[:, 0]).max() / np.abs(direct).max()
+        np.abs(direct[: val.count] - features[1].values[:, 0]).max() / np.abs(direct).max()
     )
-    head = train_head(model, *found, epochs=3, dropout=0.1, say=lambda line: None)
+    head = Training(say=lambda line: None)
+    train_head(model, *features, HeadRecipe(epochs=3, dropout=0.1), head)
     result["head"] = head.history[-1]
 
     predicted = predict(model.model, val, BATCH)
     np.save(Path(out) / "probabilities.npy", predicted)
-    applied = apply_head(model, found[1])
+    applied = apply_head(model, features[1])
     result["head_agrees"] = float(np.abs(predicted - applied).max())
     result["tta"] = list(predict(model.model, val, BATCH, tta=3).shape)
     saved.save(model, Path(out) / "trained.h5")

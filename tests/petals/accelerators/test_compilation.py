@@ -6,9 +6,6 @@ import sys
 
 import pytest
 
-from petals.accelerators import compilation
-from petals.errors import SettingError
-
 jax = pytest.importorskip("jax")
 
 CODE = """
@@ -57,23 +54,3 @@ def test_the_runs_of_a_sweep_share_what_was_compiled(tmp_path):
     assert there > 0
     assert hit
     assert not (tmp_path / "second").exists()
-
-
-def test_a_level_holds_until_another_run_asks_for_none():
-    before = jax.config.jax_optimization_level
-    compilation.optimize("O1")
-    assert jax.config.jax_optimization_level == "O1"
-    compilation.optimize("auto")
-    assert jax.config.jax_optimization_level == before == "UNKNOWN"
-
-
-def test_a_level_that_is_none_is_refused():
-    with pytest.raises(SettingError, match="optimization_level 'O9': one of auto, O1, O2, O3"):
-        compilation.optimize("O9")
-
-
-def test_a_jax_that_has_no_levels_is_left_alone(monkeypatch):
-    monkeypatch.setattr(compilation, "OPTION", "jax_no_such_option")
-    compilation.optimize("auto")
-    with pytest.raises(SettingError, match="needs a later JAX than"):
-        compilation.optimize("O1")

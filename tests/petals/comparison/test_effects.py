@@ -23,8 +23,8 @@ def test_runs_that_differ_in_one_axis_are_compared(write_run, read):
 
 
 def test_how_a_run_was_cut_up_is_no_difference_and_long_numbers_are_shortened(write_run, read):
-    write_run("a", 0.6, dropout=0.123456789, resume="auto", checkpoint_minutes=5.0)
-    write_run("b", 0.9, dropout=0.5, resume="never", checkpoint_minutes=1.0)
+    write_run("a", 0.6, dropout=0.123456789, resume="auto", time_limit=5.0)
+    write_run("b", 0.9, dropout=0.5, resume="never", time_limit=1.0)
     found = effects.effect(read(), "regularisation")
     assert found.fair
     assert found.settings == ["dropout 0.1235", "dropout 0.5"]

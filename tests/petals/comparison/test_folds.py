@@ -18,8 +18,7 @@ def write_folds(write_run):
                 f"{name}-{fold}",
                 labels=LABELS[own],
                 ids=IDS[own].tolist(),
-                folds=3,
-                fold=fold,
+                validation=f"fold:{fold + 1}/3",
                 **settings,
             )
 
@@ -35,7 +34,7 @@ def test_out_of_fold_each_image_counts_once(write_folds, tmp_path):
     (run,) = read(tmp_path)
     assert run.name == "a-0 to a-2 (3 folds)"
     assert sorted(run.ids.tolist()) == sorted(IDS)
-    assert run.parameter("fold") is None
+    assert run.parameter("validation") == "folds"
     assert run.metrics["seconds"] == 30.0
     assert run.metrics["later_epoch_seconds"] == 2.0
     assert len(run.members) == 3
@@ -82,5 +81,5 @@ def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, tmp_path):
 
 def test_folds_that_share_an_image_are_not_joined(write_run, tmp_path):
     for fold in range(2):
-        write_run(f"a-{fold}", folds=2, fold=fold)
+        write_run(f"a-{fold}", validation=f"fold:{fold + 1}/2")
     assert len(read(tmp_path)) == 2

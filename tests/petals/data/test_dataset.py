@@ -11,8 +11,7 @@ from petals.errors import SettingError
 DEFAULTS = {
     "image_size": 32,
     "limit": 0,
-    "folds": 0,
-    "fold": 0,
+    "validation": "val",
 }
 
 
@@ -45,11 +44,12 @@ def test_a_part_of_the_photos_has_no_sample_to_agree_with(find):
 
 
 def test_a_fold_is_cut_from_both_labelled_splits(find):
-    found = find(folds=3, fold=1)
+    found = find(validation="fold:2/3")
 
     assert found.train.count + found.val.count == 71
-    with pytest.raises(SettingError, match="out of range"):
-        find(folds=3, fold=3)
+    assert find(validation="none").train.count == 71
+    with pytest.raises(SettingError, match="names no fold"):
+        find(validation="fold:4/3")
 
 
 def test_photos_of_another_source_are_counted_and_its_twins_written(find, dataset, tmp_path):

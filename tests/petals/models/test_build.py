@@ -180,17 +180,10 @@ def test_a_size_too_small_is_a_clear_error():
         build("InceptionV3", 32, 5, weights="none")
 
 
-def test_dropout_out_of_range():
-    with pytest.raises(SettingError, match="dropout 1"):
-        build("SmallNet", 32, 5, dropout=1.0)
-
-
-def test_tokens_have_no_depths_to_pool():
+def test_tokens_are_averaged_or_their_class_token_taken():
     pixels = keras.Input((8, 8, 3))
     tokens = keras.Model(pixels, keras.layers.Reshape((64, 3))(pixels), name="vit")
-    with pytest.raises(SettingError, match="vit gives tokens: set features=last"):
-        _pooled(tokens, "depths", keras.Input((8, 8, 3)))
-    assert _pooled(tokens, "last", keras.Input((8, 8, 3))).shape == (None, 3)
+    assert _pooled(tokens, keras.Input((8, 8, 3))).shape == (None, 3)
 
 
 _PREDICT = """

@@ -4,22 +4,20 @@ import numpy as np
 import pytest
 from tensorflow import keras
 
-from petals.errors import SettingError
 from petals.models import saved
 from petals.models.backbones import BACKBONES
 from petals.models.build import build, set_trainable
-from petals.models.classifier import feature_maps
+from petals.models.depths import feature_maps
 
 
-def names(network, features="depths"):
+def names(network):
     producer = {id(layer.output): layer.name for layer in network.layers}
-    return [producer[id(tensor)] for tensor in feature_maps(network, features)]
+    return [producer[id(tensor)] for tensor in feature_maps(network)]
 
 
 def test_mobilenets_depths_are_the_ends_of_its_blocks():
     network = BACKBONES["MobileNet-0.25"].build(64)
     assert names(network) == [f"conv_pw_{block}_relu" for block in (7, 9, 11, 12, 13)]
-    assert names(network, "last") == ["conv_pw_13_relu"]
 
 
 def test_depths_lie_where_all_paths_meet():
@@ -34,7 +32,7 @@ def test_depths_lie_where_all_paths_meet():
 
 
 def test_a_classifier_on_depths_is_one_model(tmp_path):
-    one = build("SmallNet", 32, 3, weights="none", features="depths")
+    one = build("SmallNet", 32, 3, weights="none", depths=True)
     images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
     assert one.features.output_shape[-1] == 96 + 256 == one.head.get_weights()[0].shape[0]
     values = np.asarray(one.features(images))
@@ -43,18 +41,13 @@ def test_a_classifier_on_depths_is_one_model(tmp_path):
     assert np.allclose(values[:, -256:], last.features(images), atol=1e-5)
 
     saved.save(one, tmp_path / "classifier.h5")
-    again = build("SmallNet", 32, 3, weights="none", features="depths")
+    again = build("SmallNet", 32, 3, weights="none", depths=True)
     saved.load(again, tmp_path / "classifier.h5")
     assert np.allclose(one.model(images), again.model(images), atol=1e-6)
 
 
 @pytest.mark.parametrize(("what", "trained"), [("none", 2), ("last:2", 3), ("all", 7)])
 def test_the_trained_layers_do_not_depend_on_the_features(what, trained):
-    one = build("SmallNet", 32, 3, weights="none", features="depths")
+    one = build("SmallNet", 32, 3, weights="none", depths=True)
     set_trainable(one, what)
     assert len(one.model.trainable_weights) == trained
-
-
-def test_features_that_are_not_there():
-    with pytest.raises(SettingError, match="features 'first': one of last, depths"):
-        build("SmallNet", 32, 3, weights="none", features="first")

@@ -102,9 +102,9 @@ def test_a_card_that_no_run_wrote_is_refused(change):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("tta", "views"), [(4, 4), (0, 1), ("9", 1), (10**6, 1), (None, 1)])
-def test_a_photo_is_seen_as_often_as_the_temperature_was_fitted_for(tta, views):
-    card = ModelCard("SmallNet", 32, NAMES, "tf", {}, about={"parameters": {"tta": tta}})
+@pytest.mark.parametrize(("given", "views"), [(4, 4), (0, 1), ("9", 1), (10**6, 1), (None, 1)])
+def test_a_photo_is_seen_as_often_as_the_temperature_was_fitted_for(given, views):
+    card = ModelCard("SmallNet", 32, NAMES, "tf", {}, about={"parameters": {"views": given}})
     assert card.views == views
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from petals.training import callbacks
-from petals.training.callbacks import Epochs
+from petals.training.callbacks import Epochs, Phase, Training
 
 LINE = re.compile(r"  fine-tune (\d)/3: step (\d+) of 40  ([\d,]+) images/s  (\d+):(\d\d) left")
 
@@ -25,6 +25,7 @@ class Model:
 def clock(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(callbacks, "_now", lambda: now[0])
+    monkeypatch.setattr(callbacks, "TELL_EVERY", 5.0)
     return now
 
 
@@ -36,16 +37,8 @@ def follow(clock, lines, *, step_seconds, scoring_seconds, compile_seconds=60.0)
         clock[0] += scoring_seconds
         return np.eye(2)
 
-    watch = Epochs(
-        "fine-tune",
-        predict,
-        np.array([0, 1]),
-        epochs=3,
-        steps=40,
-        batch_size=64,
-        every=5.0,
-        say=lambda line: told.append((clock[0], line)),
-    )
+    training = Training(say=lambda line: told.append((clock[0], line)))
+    watch = Epochs(Phase("fine-tune", 3, 40, 64), training, np.array([0, 1]), predict)
     watch.set_model(Model())
     for epoch in range(3):
         watch.on_epoch_begin(epoch)
@@ -78,9 +71,8 @@ def test_a_line_within_an_epoch_has_the_rate_and_the_time_left(clock):
 
 def test_lines_within_an_epoch_are_written_over_where_a_person_watches(clock, monkeypatch, capsys):
     monkeypatch.setenv("JPY_SESSION_NAME", "notebooks/02_train.ipynb")
-    watch = Epochs(
-        "fine-tune", lambda: np.eye(2), np.array([0, 1]), epochs=1, steps=40, batch_size=64
-    )
+    phase, labels = Phase("fine-tune", 1, 40, 64), np.array([0, 1])
+    watch = Epochs(phase, Training(), labels, lambda: np.eye(2))
     watch.set_model(Model())
     watch.on_epoch_begin(0)
     for step in range(40):

@@ -7,16 +7,17 @@ import time
 import numpy as np
 import pytest
 from tensorflow import keras
+from tuning import fine_tune
 
 from petals import storage
 from petals.augment.augmentation import augmentation
 from petals.data import pipeline
 from petals.errors import CheckpointError, StorageError
 from petals.models.build import build, set_trainable
-from petals.training import callbacks, schedules
+from petals.training import callbacks
+from petals.training.callbacks import Phase, Training
 from petals.training.checkpoints import FOLDER, SETTINGS, Checkpoints
-from petals.training.compile import set_seed
-from petals.training.fine_tune import fine_tune
+from petals.training.optimization import learning_rates, set_seed
 
 STEPS, EPOCHS = 5, 3
 
@@ -41,7 +42,12 @@ def cut_at(monkeypatch):
     return choose
 
 
-def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **watching):
+@pytest.fixture(autouse=True)
+def saved_at_each_step(monkeypatch):
+    monkeypatch.setattr(callbacks, "SAVE_EVERY", 0.0)
+
+
+def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, deadline=None):
     """Fine-tune from the checkpoint there is; returns (history, weights)."""
     set_seed(0)
     model = build("SmallNet", 32, 3, weights="none", dropout=0.3)
@@ -54,22 +60,16 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, **wat
         lambda start: pipeline.training(
             splits[0], 10, 3, augment=change, deterministic=True, cache=cache, start=start
         ),
-        splits[1],
-        epochs=EPOCHS,
-        steps_per_epoch=STEPS,
-        batch_size=10,
-        val_labels=labels,
-        rates=schedules.rates("cosine", EPOCHS, STEPS, learning_rate=3e-3),
+        splits,
+        labels,
+        learning_rates("cosine", EPOCHS, STEPS, learning_rate=3e-3),
+        Phase("fine-tune", EPOCHS, STEPS, 10),
+        Training(kept.history, checkpoints=kept, deadline=deadline, say=say),
         weight_decay=1e-3,
         by_hand=by_hand,
         augment=change,
-        history=kept.history,
-        checkpoints=kept,
-        checkpoint_minutes=0,
-        say=say,
-        **watching,
     )
-    return watch.history, model.model.get_weights()
+    return watch.training.history, model.model.get_weights()
 
 
 def assert_same(one, other):
@@ -141,8 +141,8 @@ def test_the_two_newest_stay(tmp_path):
         "1-000000005.npz",
         SETTINGS,
     ]
-    found = Checkpoints(tmp_path, {"a": 1}).found
-    assert (found.phase, found.step, found.arrays[0].tolist()) == ("fine-tune", 5, [5, 5, 5])
+    newest = Checkpoints(tmp_path, {"a": 1}).newest
+    assert (newest.phase, newest.step, newest.arrays[0].tolist()) == ("fine-tune", 5, [5, 5, 5])
     kept.clear()
     assert not (tmp_path / FOLDER).exists()
 
@@ -155,41 +155,39 @@ def test_a_later_phase_is_further(tmp_path):
 
 def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
     saved(tmp_path, settings={"a": 1, "output": "x", "time_limit": 1.0})
-    again = Checkpoints(
-        tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto", "remat": True}
-    )
-    assert again.found
+    again = Checkpoints(tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto"})
+    assert again.newest
     assert again.resumed == 1
     assert again.seconds > 0
 
 
-@pytest.mark.parametrize("harm", ["truncated", "empty", "garbled", "newer"])
+@pytest.mark.parametrize("harm", ["truncated", "empty", "garbled", "older"])
 def test_a_bad_file_leaves_the_one_before(tmp_path, harm):
     kept = saved(tmp_path, [1, 2])
     path = kept.folder / "1-000000002.npz"
     whole = path.read_bytes()
-    if harm == "newer":
-        facts = json.dumps({"version": 99, "all else": "is named otherwise"})
+    if harm == "older":
+        facts = json.dumps({"version": 1, "all else": "is named otherwise"})
         np.savez(path, facts=np.frombuffer(facts.encode(), np.uint8))
     else:
         cut = {"truncated": whole[:-40], "empty": b"", "garbled": whole.replace(b"\2", b"\3")}
         path.write_bytes(cut[harm])
     message = []
-    assert Checkpoints(tmp_path, {"a": 1}, say=message.append).found.step == 1
-    assert ("newer petals" if harm == "newer" else "is damaged") in message[0]
-    with pytest.raises(CheckpointError, match="newer petals" if harm == "newer" else "damaged"):
+    assert Checkpoints(tmp_path, {"a": 1}, say=message.append).newest.step == 1
+    assert ("another version" if harm == "older" else "is damaged") in message[0]
+    with pytest.raises(CheckpointError, match="another version" if harm == "older" else "damaged"):
         Checkpoints(tmp_path, {"a": 1}, resume=str(path))
 
 
 def test_other_settings_are_named_and_left_alone(tmp_path):
     saved(tmp_path)
     message = []
-    assert Checkpoints(tmp_path, {"a": 2, "b": 0}, say=message.append).found is None
+    assert Checkpoints(tmp_path, {"a": 2, "b": 0}, say=message.append).newest is None
     assert "a: 1 there, 2 here; b: None there, 0 here" in message[0]
     with pytest.raises(CheckpointError, match="other settings"):
         Checkpoints(tmp_path, {"a": 2}, resume=str(tmp_path))
-    assert Checkpoints(tmp_path, {"a": 1}, resume="never").found is None
-    assert Checkpoints(tmp_path / "b", {"a": 1}, resume=str(tmp_path)).found.step == 1
+    assert Checkpoints(tmp_path, {"a": 1}, resume="never").newest is None
+    assert Checkpoints(tmp_path / "b", {"a": 1}, resume=str(tmp_path)).newest.step == 1
     with pytest.raises(CheckpointError, match="no checkpoint at"):
         Checkpoints(tmp_path, {"a": 1}, resume=str(tmp_path / "nowhere"))
 
@@ -198,7 +196,7 @@ def test_it_is_found_in_an_attached_output(tmp_path, monkeypatch):
     saved(tmp_path / "inputs/notebooks/me/mine", [7])
     saved(tmp_path / "working", [2])
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
-    assert Checkpoints(tmp_path / "working", {"a": 1}).found.step == 7
+    assert Checkpoints(tmp_path / "working", {"a": 1}).newest.step == 7
 
 
 def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
@@ -206,7 +204,7 @@ def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     message = []
-    assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).found is None
+    assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).newest is None
     assert "the attached outputs hold no checkpoint with these settings" in message[0]
 
 
@@ -223,7 +221,7 @@ def test_without_space_training_goes_on(tmp_path, monkeypatch):
     assert "no checkpoint of step 2 is kept, an earlier one stays" in message[0]
     assert "No space left" in message[0]
     monkeypatch.undo()
-    assert Checkpoints(tmp_path, {"a": 1}).found.step == 1
+    assert Checkpoints(tmp_path, {"a": 1}).newest.step == 1
 
 
 def test_another_model_is_refused_before_anything_changes(splits, tmp_path):

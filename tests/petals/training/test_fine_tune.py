@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow import keras
+from tuning import fine_tune
 
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import detect
@@ -13,16 +14,19 @@ from petals.augment.augmentation import augmentation
 from petals.data import pipeline
 from petals.data.folds import divided
 from petals.data.shards import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 from petals.evaluation.metrics import Scores
 from petals.evaluation.prediction import predict
 from petals.models.build import build, set_trainable
-from petals.training import features, schedules
-from petals.training.compile import _compiles, set_seed
-from petals.training.fine_tune import fine_tune
-from petals.training.head import apply_head, train_head
+from petals.training import features
+from petals.training.callbacks import Phase, Training
+from petals.training.features import FeatureExtractor, apply_head
+from petals.training.head import HeadRecipe, train_head
+from petals.training.optimization import learning_rates, set_seed, suits_xla
 
-quiet = {"say": lambda line: None}
+
+def quiet(**options):
+    return Training(**{"say": lambda line: None, **options})
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +40,8 @@ def classifier(dropout=0.0):
     return build("SmallNet", 32, 3, weights="none", dropout=dropout)
 
 
-def extract(model, split, **settings):
-    return features.extract(model.features, split, key="small", **settings)
+def extract(model, split, views=1, level="light", *, key="small", **options):
+    return FeatureExtractor(model.features, key, **options)(split, views, level)
 
 
 def test_features_are_the_models_own_in_order(splits):
@@ -53,7 +57,7 @@ def test_features_are_the_models_own_in_order(splits):
 def test_features_without_freezing_are_the_same(splits):
     model = classifier()
     frozen = extract(model, splits[1]).values
-    plain = features.extract(model.features, splits[1], key="other", on_one_device=False)
+    plain = extract(model, splits[1], key="other", frozen=False)
     assert np.allclose(frozen, plain.values, atol=1e-4)
     assert not plain.stored
 
@@ -80,13 +84,12 @@ def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_pat
     assert again.stored
     assert (first.values == again.values).all()
     for change in ({"views": 2}, {"key": "retrained"}, {"split": splits[2]}):
-        settings = {"key": "small", "split": splits[1]} | change
-        assert not features.extract(model.features, **settings).stored
+        assert not extract(model, **({"split": splits[1]} | change)).stored
 
 
 def test_features_of_several_depths_are_not_those_of_the_last_layer(splits):
     last = classifier()
-    depths = build("SmallNet", 32, 3, weights="none", features="depths")
+    depths = build("SmallNet", 32, 3, weights="none", depths=True)
     depths.backbone.set_weights(last.backbone.get_weights())
     found = [extract(model, splits[1]) for model in (last, depths, last, depths)]
     assert [one.stored for one in found] == [False, False, True, True]
@@ -95,9 +98,8 @@ def test_features_of_several_depths_are_not_those_of_the_last_layer(splits):
 
 
 def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
-    ran = []
-    original = features._one_view
-    monkeypatch.setattr(features, "_one_view", lambda *a: ran.append(a[2]) or original(*a))
+    ran, original = [], FeatureExtractor._compute
+    monkeypatch.setattr(FeatureExtractor, "_compute", lambda *a: ran.append(a[2]) or original(*a))
     model, told = classifier(), []
     train, val = divided(*splits[:2], 3, 0, tmp_path)
     first = extract(model, train, progress=lambda *line: told.append(line))
@@ -179,11 +181,11 @@ def test_the_second_view_is_the_mirror_image(splits):
     assert np.allclose(found[:, 1], model.features(images[:, :, ::-1]), atol=1e-4)
 
 
-def trained_head(splits, **settings):
+def trained_head(splits, **recipe):
     model = classifier()
     train, val = (extract(model, s) for s in splits[:2])
-    watch = train_head(model, train, val, **{"epochs": 15, **quiet, **settings})
-    return model, watch
+    recipe = HeadRecipe(**{"epochs": 15, **recipe})
+    return model, train_head(model, train, val, recipe, quiet())
 
 
 def test_the_head_learns_and_is_put_into_the_model(splits):
@@ -195,7 +197,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     from_features = apply_head(model, extract(model, splits[1]))
     assert from_features.dtype == np.float32
     assert np.allclose(from_features, probabilities, atol=1e-4)
-    assert [row["epoch"] for row in watch.history] == list(range(1, 16))
+    assert [row["epoch"] for row in watch.training.history] == list(range(1, 16))
 
 
 @pytest.mark.long
@@ -204,7 +206,7 @@ def test_runs_repeat_to_the_bit(splits):
         set_seed(3)
         model, head = trained_head(splits, dropout=0.2, label_smoothing=0.1, weight_decay=1e-3)
         tuned = tune(model, splits, "strong")
-        return [*head.history, *tuned.history], model.model.get_weights()
+        return [*head.training.history, *tuned.training.history], model.model.get_weights()
 
     (first, weights), (second, again) = once(), once()
     for a, b in zip(first, second, strict=True):
@@ -218,50 +220,53 @@ def test_runs_repeat_to_the_bit(splits):
 def test_the_heads_rate_is_the_schedules_own(splits, schedule, peak):
     _, watch = trained_head(splits, schedule=schedule, epochs=4)
     decay = 0.01 ** (2 / 4) if schedule == "exponential" else 1.0  # one step an epoch: the next one
-    assert np.isclose(watch.history[0]["learning_rate"], peak * decay, rtol=0.01)
+    assert np.isclose(watch.training.history[0]["learning_rate"], peak * decay, rtol=0.01)
     _, watch = trained_head(splits, schedule=schedule, epochs=4, learning_rate=0.03)
-    assert np.isclose(watch.history[0]["learning_rate"], 0.03 * decay, rtol=0.01)
+    assert np.isclose(watch.training.history[0]["learning_rate"], 0.03 * decay, rtol=0.01)
 
 
-def test_views_are_augmented_as_asked(splits):
+def test_views_are_augmented_at_the_level(splits):
     model, device = classifier(), detect("cpu")
-    found = {
-        level: features.extractor(model, device, key="small", level=level)(splits[1], views=3)
-        for level in ("flip", "crop")
-    }
-    assert np.allclose(found["flip"].values[:, :2], found["crop"].values[:, :2])  # the mirror
-    assert not np.allclose(found["flip"].values[:, 2], found["crop"].values[:, 2])
+    extractor = FeatureExtractor.of(model, device, "small")
+    flip, crop = (extractor(splits[1], 3, level).values for level in ("flip", "crop"))
+    assert np.allclose(flip[:, :2], crop[:, :2])  # the mirror
+    assert not np.allclose(flip[:, 2], crop[:, 2])
 
 
-def tune(model, splits, level="flip", epochs=2, batches=None, frozen_norms=False, **settings):
+def tune(
+    model,
+    splits,
+    level="flip",
+    epochs=2,
+    *,
+    batches=None,
+    frozen_norms=False,
+    rates=None,
+    training=None,
+    **options,
+):
     set_trainable(model, "all", freeze_batch_norm=frozen_norms)
     labels, _ = splits[1].labels_and_ids()
     steps = splits[0].count // 10
 
     def own(start):
+        change = augmentation(level)
         return pipeline.training(
             splits[0],
             10,
             3,
-            augment=augmentation(level),
+            augment=change,
             seed=1,
             on_device=False,
             deterministic=True,
             start=start,
         )
 
-    arguments = {
-        "rates": schedules.rates("cosine", epochs, steps, learning_rate=3e-3),
-        "epochs": epochs,
-        "steps_per_epoch": steps,
-        "batch_size": 10,
-        "val_labels": labels,
-        "label_smoothing": 0.1,
-        "weight_decay": 1e-3,
-        **quiet,
-        **settings,
-    }
-    return fine_tune(model, batches or own, splits[1], **arguments)
+    if rates is None:
+        rates = learning_rates("cosine", epochs, steps, learning_rate=3e-3)
+    options = {"label_smoothing": 0.1, "weight_decay": 1e-3, **options}
+    phase, training = Phase("fine-tune", epochs, steps, 10), training or quiet()
+    return fine_tune(model, batches or own, splits, labels, rates, phase, training, **options)
 
 
 @pytest.mark.long
@@ -270,7 +275,7 @@ def test_the_loop_by_hand_gives_the_numbers_of_fit(splits):
     for by_hand in (False, True):
         set_seed(5)
         model = classifier(dropout=0.3)
-        histories.append(tune(model, splits, by_hand=by_hand).history)
+        histories.append(tune(model, splits, by_hand=by_hand).training.history)
         weights.append(model.model.get_weights())
     for fitted, by_hand in zip(*histories, strict=True):
         for key in ("loss", "accuracy", "val_loss", "val_macro_f1", "learning_rate"):
@@ -286,7 +291,10 @@ def test_the_loop_by_hand_keeps_the_small_gradients_of_float16(splits):
         for by_hand in (False, True):
             set_seed(5)
             losses.append(
-                [row["loss"] for row in tune(classifier(), splits, by_hand=by_hand).history]
+                [
+                    row["loss"]
+                    for row in tune(classifier(), splits, by_hand=by_hand).training.history
+                ]
             )
     finally:
         keras.mixed_precision.set_global_policy("float32")
@@ -303,15 +311,14 @@ def test_fine_tuning_learns_and_keeps_the_best(splits):
     assert np.isclose(now.macro_f1, watch.best_f1)
 
 
-@pytest.mark.parametrize("keep_best", [True, False])
-def test_the_last_epoch_counts_where_the_best_one_is_not_kept(splits, keep_best):
+def test_the_model_ends_with_the_weights_of_its_best_epoch(splits):
     model = classifier()
     rates = np.concatenate([np.full(4 * 5, 3e-3), np.full(5, 10.0)]).astype(np.float32)
-    watch = tune(model, splits, epochs=5, rates=rates, keep_best=keep_best)
-    assert watch.history[-1]["val_macro_f1"] < watch.best_f1  # the last epoch did harm
+    watch = tune(model, splits, epochs=5, rates=rates)
+    assert watch.training.history[-1]["val_macro_f1"] < watch.best_f1  # the last epoch did harm
     labels, _ = splits[1].labels_and_ids()
-    now = Scores.of(labels, predict(model.model, splits[1], 10))
-    assert (now.macro_f1 == pytest.approx(watch.best_f1)) == keep_best
+    scores = Scores.of(labels, predict(model.model, splits[1], 10))
+    assert scores.macro_f1 == pytest.approx(watch.best_f1)
 
 
 def test_frozen_layers_do_not_move(splits):
@@ -319,17 +326,10 @@ def test_frozen_layers_do_not_move(splits):
     before = model.backbone.get_weights()
     set_trainable(model, "none")
     labels, _ = splits[1].labels_and_ids()
-    rates = schedules.rates("constant", 1, 3)
+    rates = learning_rates("constant", 1, 3)
+    phase = Phase("fine-tune", 1, 3, 10)
     fine_tune(
-        model,
-        lambda start: pipeline.training(splits[0], 10, 3),
-        splits[1],
-        rates=rates,
-        epochs=1,
-        steps_per_epoch=3,
-        batch_size=10,
-        val_labels=labels,
-        **quiet,
+        model, lambda start: pipeline.training(splits[0], 10, 3), splits, labels, rates, phase
     )
     after = model.backbone.get_weights()
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
@@ -338,15 +338,10 @@ def test_frozen_layers_do_not_move(splits):
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_a_deadline_stops_at_the_next_step(splits, by_hand):
     message = []
-    watch = tune(classifier(), splits, epochs=50, deadline=0.0, by_hand=by_hand, say=message.append)
-    assert len(watch.history) == 1
+    training = quiet(deadline=0.0, say=message.append)
+    watch = tune(classifier(), splits, epochs=50, by_hand=by_hand, training=training)
+    assert len(watch.training.history) == 1
     assert any("time limit" in line for line in message)
-
-
-def test_a_batch_that_the_replicas_do_not_divide_is_refused(splits, monkeypatch):
-    monkeypatch.setattr(keras_backend, "replicas", lambda model: 8)
-    with pytest.raises(SettingError, match="10 images cannot be shared by 8 devices"):
-        tune(classifier(), splits)
 
 
 @pytest.mark.long
@@ -372,41 +367,18 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
         found = tune(
             model, splits, batches=batches, by_hand=by_hand, augment=change if on_device else None
         )
-        histories.append(found.history)
+        histories.append(found.training.history)
     for one, other in zip(*histories, strict=True):
         assert one["loss"] == pytest.approx(other["loss"], rel=1e-3)
         assert one["val_loss"] == pytest.approx(other["val_loss"], rel=1e-2)
 
 
-def test_a_device_mixes_pairs(splits):
-    change = augmentation("none", "cutmix")
-    with pytest.raises(SettingError, match=r"5 images for each device: .* must be even"):
-        tune(classifier(), splits, augment=change, batch_size=5)
-
-
 def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a", "b"])
     model = classifier().model
-    assert _compiles(model)
+    assert suits_xla(model)
     monkeypatch.setattr(keras_backend, "replicas", lambda model: 2)
-    assert not _compiles(model)
-
-
-def test_patience_ends_what_does_not_improve(splits):
-    message = []
-    rates = np.zeros(50 * 5, np.float32)
-    # At a rate of 0 nothing but the statistics of BatchNorm would change.
-    watch = tune(
-        classifier(),
-        splits,
-        frozen_norms=True,
-        epochs=50,
-        patience=3,
-        rates=rates,
-        say=message.append,
-    )
-    assert len(watch.history) == 4
-    assert any("no better macro F1 for 3 epochs" in line for line in message)
+    assert not suits_xla(model)
 
 
 def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
@@ -418,17 +390,11 @@ def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
     path = Path(train.paths[2])
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DataError, match=path.name):
-        tune(classifier(), (train, *splits[1:]), files=train.paths, epochs=3)
+        tune(classifier(), (train, *splits[1:]), epochs=3)
 
 
 def test_labels_that_the_head_does_not_know(splits):
     model = build("SmallNet", 32, 2, weights="none")
     train, val = (extract(model, s) for s in splits[:2])
     with pytest.raises(DataError, match="labels from 0 to 2 where 2 classes are known"):
-        train_head(model, train, val, epochs=1, **quiet)
-
-
-@pytest.mark.parametrize("settings", [{"label_smoothing": 1.0}, {"weight_decay": -0.1}])
-def test_settings_out_of_range(splits, settings):
-    with pytest.raises(SettingError):
-        trained_head(splits, **settings)
+        train_head(model, train, val, HeadRecipe(epochs=1), quiet())

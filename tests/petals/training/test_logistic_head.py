@@ -9,13 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from petals.errors import DataError
 from petals.evaluation.prediction import predict
 from petals.models.build import build
-from petals.training import features, logistic_head
-from petals.training.compile import set_seed
-from petals.training.features import Features
-from petals.training.head import apply_head
+from petals.training import logistic_head
+from petals.training.callbacks import Training
+from petals.training.features import FeatureExtractor, Features, apply_head
 from petals.training.logistic_head import fit_head, soften
-
-quiet = {"say": lambda line: None}
+from petals.training.optimization import set_seed
 
 
 def clouds(classes=3, each=20, width=8, views=1, seed=0, spread=1.0):
@@ -43,10 +41,10 @@ class Head:
         return self.weights
 
 
-def fitted(train, val=None, classes=3, **settings):
+def fitted(train, val=None, classes=3, **options):
     head = Head(classes)
-    found = fit_head(head, train, val or train, **{**quiet, **settings})
-    return head, found
+    training = Training(**{"say": lambda line: None, **options})
+    return head, fit_head(head, train, val or train, training)
 
 
 @pytest.mark.parametrize("views", [1, 2])
@@ -81,14 +79,14 @@ def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
 def test_the_model_gives_the_heads_probabilities(splits, monkeypatch, tmp_path):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
     set_seed(0)
-    model = build("SmallNet", 32, 3, weights="none", features="depths")
-    train, val = (features.extract(model.features, s, key="x", views=2) for s in splits[:2])
-    rows = []
-    fit_head(model, train, val, history=rows, **quiet)
+    model = build("SmallNet", 32, 3, weights="none", depths=True)
+    train, val = (FeatureExtractor(model.features, "x")(s, 2) for s in splits[:2])
+    training = Training()
+    fit_head(model, train, val, training)
     probabilities = predict(model.model, splits[1], 8, tta=2)
     assert np.allclose(apply_head(model, val), probabilities, atol=1e-4)
-    assert rows[0]["val_macro_f1"] > 0.9
-    assert [row["phase"] for row in rows] == ["head"]
+    assert training.history[0]["val_macro_f1"] > 0.9
+    assert [row["phase"] for row in training.history] == ["head"]
 
 
 @pytest.mark.parametrize("shown", [[0], [0, 2], [0, 1, 2]])

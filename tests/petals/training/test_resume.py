@@ -23,11 +23,10 @@ def start(dataset, run, log):
         "image_size": 32,
         "backbone": "SmallNet",
         "weights": "none",
-        "head_epochs": 8,
+        "head": "gradient",
         "fine_tune": "all",
         "epochs": 8,
         "batch_size": 10,
-        "checkpoint_minutes": 0,
         "learning_rate": 1e-3,
     }
     given = [text for name, value in parameters.items() for text in ("-p", f"{name}={value}")]

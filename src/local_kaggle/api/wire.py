@@ -1,0 +1,114 @@
+"""The SDK's messages and their JSON, the way Kaggle's servers write it; pages of a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from kagglesdk.kaggle_object import KaggleObject
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from local_kaggle.faults.responses import shows
+from local_kaggle.faults.schedule import FaultKind
+from local_kaggle.state import ServerState
+
+T = TypeVar("T")
+Message = Any  # a request or response class of kagglesdk.*.types, which ships no types
+Answer = Callable[[ServerState, Message, str], Message | Response]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of a service: its request class and what answers (state, request, user)."""
+
+    request: type[Message]
+    answer: Answer
+    anonymous: bool
+
+
+METHODS: dict[str, Method] = {}
+"""By `key`; filled as the services are imported."""
+
+
+def answers(request: type[Message], *, anonymous: bool = False) -> Callable[[Answer], Answer]:
+    """Make a function the answer to the method that takes this request.
+
+    It may raise HTTPException, which is told as `{"code", "message"}`.
+    """
+
+    def register(answer: Answer) -> Answer:
+        _, package, _, service = request.__module__.split(".")
+        name = request.__name__.removeprefix("Api").removesuffix("Request")
+        METHODS[key(f"{package}.{service}/{name}")] = Method(request, answer, anonymous)
+        return answer
+
+    return register
+
+
+def key(name: str) -> str:
+    """`kernels.KernelsApiService/GetKernel` and `kernels.kernels_api_service/GetKernel` alike."""
+    return name.replace("_", "").lower()
+
+
+def decode(request: type[Message], body: bytes) -> Message:
+    """A request message from a JSON body. Raises HTTPException 400 for anything else."""
+    try:
+        values = json.loads(body or b"{}")
+        for field in request._fields:
+            given = values.get(field.json_name)
+            if field.field_type in (str, int, bool) and isinstance(given, dict):
+                raise TypeError(f"{field.json_name} must be a {field.field_type.__name__}")
+        return request.from_dict(values)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        message = f"Malformed request: {type(error).__name__}: {error}"
+        raise HTTPException(400, message) from error
+
+
+def encode(message: Message) -> dict[str, Any]:
+    """A message as JSON values: defaults left out, enums by name, durations like `72000s`.
+
+    The SDK's own writer drops whole days from durations (30 h become 6 h), so they and the
+    messages that hold them are written here.
+    """
+    values: dict[str, Any] = message.to_dict()
+    for field in message._fields:
+        value = getattr(message, field.private_field_name)
+        if isinstance(value, timedelta):
+            values[field.json_name] = f"{int(value.total_seconds())}s"
+        elif isinstance(value, KaggleObject):
+            values[field.json_name] = encode(value)
+    return values
+
+
+def fill(message: Message, /, **fields: Any) -> Message:
+    """Set fields of a message by name, leaving out those that are None; returns it."""
+    for name, value in fields.items():
+        if value is not None:
+            setattr(message, name, value)
+    return message
+
+
+def moment(seconds: float) -> datetime:
+    """A time in seconds since the epoch as the naive UTC that the SDK's messages take."""
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+
+
+def page(state: ServerState, request: Message, items: Sequence[T]) -> tuple[list[T], str | None]:
+    """The page that a request asks for, and the token of the next; a token is an offset.
+
+    Raises HTTPException 400 for a token that this server did not make.
+    """
+    size = min(request.page_size or state.limits.page_size, state.limits.max_page_size)
+    number = getattr(request, "page", None) or 1
+    token = request.page_token or str((number - 1) * size)
+    if not token.isdigit():
+        raise HTTPException(400, f"Invalid page token: {token}")
+    start = int(token)
+    if shows(FaultKind.REPEATED_PAGE):
+        return list(items[max(start - size, 0) :][:size]), token if items else None
+    end = start + size
+    return list(items[start:end]), str(end) if end < len(items) else None

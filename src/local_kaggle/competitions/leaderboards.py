@@ -1,0 +1,93 @@
+"""Leaderboards: each user's best public score, of the submissions made to this local Kaggle."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sqlite3
+import zipfile
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from kagglesdk.competitions.types import competition_api_service as types
+from starlette.responses import RedirectResponse, Response
+
+from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.competitions.competitions import folder_of
+from local_kaggle.competitions.metrics import lower_is_better
+from local_kaggle.competitions.scoring import SubmissionError, read_rules
+from local_kaggle.competitions.submissions import settled
+from local_kaggle.state import ServerState
+
+HEADER = (
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
+)
+
+
+@answers(types.ApiGetLeaderboardRequest)
+def get(state: ServerState, request: Message, _user: str) -> Message:
+    """A page of the best scores, the best first; every user is a team of one."""
+    ranked = _ranked(state, request.competition_name)
+    shown, following = page(state, request, ranked)
+    entries = [
+        fill(
+            types.ApiLeaderboardSubmission(),
+            team_id=team,
+            team_name=row["user"],
+            submission_date=moment(row["created"]),
+            score=row["score"],
+        )
+        for row, team, _ in shown
+    ]
+    answer = types.ApiGetLeaderboardResponse()
+    return fill(answer, submissions=entries, next_page_token=following)
+
+
+@answers(types.ApiDownloadLeaderboardRequest)
+def download(state: ServerState, request: Message, _user: str) -> Response:
+    """A redirect to an archive with one CSV file."""
+    name = request.competition_name
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(HEADER)
+    for rank, (row, team, count) in enumerate(_ranked(state, name), start=1):
+        date = f"{moment(row['created']):%Y-%m-%d %H:%M:%S}"
+        writer.writerow([rank, team, row["user"], date, row["score"], count, row["user"]])
+    folder = state.root / "leaderboards"
+    folder.mkdir(exist_ok=True)
+    part = folder / f"{uuid4()}.part"
+    with zipfile.ZipFile(part, "w") as packed:
+        today = datetime.now(UTC)
+        packed.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
+    part.replace(folder / f"{name}.zip")
+    return RedirectResponse(state.link(folder / f"{name}.zip"), 302)
+
+
+def _ranked(state: ServerState, competition: str) -> list[tuple[sqlite3.Row, int, int]]:
+    """Each user's best submission, id as a team, and number of scored submissions; best first.
+
+    Among equal scores the earlier one leads. A team's id is that of its first submission.
+    """
+    folder_of(state, competition)
+    try:
+        metric = read_rules(state.catalogue.scoring_rules(competition)).metric
+        sign = 1 if lower_is_better(metric) else -1
+    except SubmissionError:  # the answers went after they had served
+        sign = -1
+    by_user: dict[str, list[sqlite3.Row]] = {}
+    query = "SELECT * FROM submissions WHERE competition = ? ORDER BY id"
+    for row in [settled(state, row) for row in state.store.rows(query, competition)]:
+        if row["status"] == "COMPLETE":
+            by_user.setdefault(row["user"], []).append(row)
+
+    def place(row: sqlite3.Row) -> tuple[float, int]:
+        return sign * float(row["score"]), row["id"]
+
+    teams = [(min(rows, key=place), rows[0]["id"], len(rows)) for rows in by_user.values()]
+    return sorted(teams, key=lambda team: place(team[0]))

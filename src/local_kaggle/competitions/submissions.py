@@ -1,0 +1,150 @@
+"""What is submitted to competitions, and how it is scored a while later."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+from kagglesdk.competitions.types import competition_api_service as types
+from kagglesdk.competitions.types.submission_status import SubmissionStatus
+from starlette.exceptions import HTTPException
+
+from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.competitions.competitions import folder_of
+from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
+from local_kaggle.files import uploads
+from local_kaggle.kernels import kernels, outputs
+from local_kaggle.state import ServerState
+
+DAY = 24 * 3600.0
+
+
+@answers(types.ApiStartSubmissionUploadRequest)
+def start_upload(state: ServerState, request: Message, _user: str) -> Message:
+    """A token for a file, and the URL that takes it."""
+    folder_of(state, request.competition_name)
+    token, url = uploads.open_upload(state, request.file_name, request.content_length)
+    return fill(types.ApiStartSubmissionUploadResponse(), token=token, create_url=url)
+
+
+@answers(types.ApiCreateSubmissionRequest)
+def submit(state: ServerState, request: Message, user: str) -> Message:
+    """Enter an uploaded file; the score comes later."""
+    folder_of(state, request.competition_name)
+    name, path = uploads.complete(state, request.blob_file_tokens)
+    return _enter(state, request, user, name, path, types.ApiCreateSubmissionResponse())
+
+
+@answers(types.ApiCreateCodeSubmissionRequest)
+def submit_code(state: ServerState, request: Message, user: str) -> Message:
+    """Enter a file out of a finished version's output."""
+    folder_of(state, request.competition_name)
+    kernel = kernels.find(state, request.kernel_owner, request.kernel_slug, user)
+    version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
+    name = request.file_name or "submission.csv"
+    path = dict(outputs.files_of(state, version)).get(name)
+    if path is None or version["status"] != "COMPLETE":
+        raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
+    return _enter(state, request, user, name, path, types.ApiCreateCodeSubmissionResponse())
+
+
+@answers(types.ApiGetSubmissionRequest)
+def get(state: ServerState, request: Message, user: str) -> Message:
+    """One submission."""
+    query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
+    row = state.store.row(query, request.ref, user)
+    if row is None:
+        raise HTTPException(404, f"Submission {request.ref} not found")
+    return _message(settled(state, row))
+
+
+@answers(types.ApiListSubmissionsRequest)
+def list_submissions(state: ServerState, request: Message, user: str) -> Message:
+    """The user's own, newest first."""
+    shown, following = page(state, request, _of(state, request.competition_name, user))
+    entries = [_message(settled(state, row)) for row in shown]
+    answer = types.ApiListSubmissionsResponse()
+    return fill(answer, submissions=entries, next_page_token=following)
+
+
+@answers(types.ApiGetSubmissionLimitsRequest)
+def limits(state: ServerState, request: Message, user: str) -> Message:
+    """How many submissions today, in all, and still allowed."""
+    rows = _of(state, request.competition_name, user)
+    today = _today(rows)
+    allowed = max(0, state.limits.submissions_a_day - today)
+    answer = types.ApiSubmissionLimits()
+    return fill(answer, num_today=today, num_total=len(rows), num_allowed_now=allowed)
+
+
+def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
+    """A submission with its score, which is worked out once it is asked for and is due."""
+    if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
+        return row
+    status, public, failure = "ERROR", None, None
+    try:
+        rules = read_rules(state.catalogue.scoring_rules(row["competition"]))
+        public = f"{score(_copy(state, row['id']), rules).public:.5f}"
+        status = "COMPLETE"
+    except SubmissionError as error:
+        failure = str(error)
+    change = "UPDATE submissions SET status = ?, score = ?, failure = ? WHERE id = ?"
+    state.store.change(change, status, public, failure, row["id"])
+    return state.store.rows("SELECT * FROM submissions WHERE id = ?", row["id"])[0]
+
+
+def _of(state: ServerState, competition: str, user: str) -> list[sqlite3.Row]:
+    folder_of(state, competition)
+    query = "SELECT * FROM submissions WHERE competition = ? AND user = ? ORDER BY id DESC"
+    return state.store.rows(query, competition, user)
+
+
+def _today(rows: list[sqlite3.Row]) -> int:
+    midnight = time.time() // DAY * DAY
+    return sum(row["created"] >= midnight for row in rows)
+
+
+def _enter(
+    state: ServerState, request: Message, user: str, name: str, path: Path, answer: Message
+) -> Message:
+    competition, most = request.competition_name, state.limits.submissions_a_day
+    with state.store.lock:
+        if _today(_of(state, competition, user)) >= most:
+            raise HTTPException(400, f"Your team has used its daily submission allowance ({most})")
+        ref = state.store.change(
+            "INSERT INTO submissions (competition, user, description, name, size, created, "
+            "status) VALUES (?, ?, ?, ?, ?, ?, 'PENDING')",
+            competition,
+            user,
+            request.submission_description,
+            name,
+            path.stat().st_size,
+            time.time(),
+        )
+        # A copy, since the kernel that it came from may be deleted before it is scored.
+        copy = _copy(state, ref)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, copy)
+    return fill(answer, message=f"Successfully submitted to {competition}", ref=ref)
+
+
+def _copy(state: ServerState, ref: int) -> Path:
+    return state.root / "submissions" / f"{ref}.csv"
+
+
+def _message(row: sqlite3.Row) -> Message:
+    return fill(
+        types.ApiSubmission(),
+        ref=row["id"],
+        file_name=row["name"],
+        total_bytes=row["size"],
+        date=moment(row["created"]),
+        description=row["description"],
+        status=SubmissionStatus[row["status"]],
+        public_score=row["score"],
+        error_description=row["failure"],
+        submitted_by=row["user"],
+        team_name=row["user"],
+    )

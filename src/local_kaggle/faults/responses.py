@@ -1,0 +1,133 @@
+"""How each fault is shown on the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextvars import ContextVar
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+
+from local_kaggle import serving
+from local_kaggle.faults.schedule import Fault, FaultKind
+from local_kaggle.serving import Scope
+from local_kaggle.signed import EXPIRED
+from local_kaggle.state import ServerState
+
+CHUNK = 64 * 1024
+SHORT_BY = 7  # bytes that WRONG_LENGTH leaves out
+EVENTS_BEFORE_DROP = 3
+FLUSH_SECONDS = 0.05
+
+_PAGES = {
+    FaultKind.THROTTLED: (429, "<html><title>Too many requests</title></html>"),
+    FaultKind.HTML: (200, "<!DOCTYPE html><html><title>Kaggle</title></html>"),
+    FaultKind.ERROR_502: (502, "<html><title>502 Server Error</title></html>"),
+}
+_ERRORS = {FaultKind.ERROR_500: 500, FaultKind.ERROR_503: 503}
+
+
+_fault: ContextVar[Fault | None] = ContextVar("fault", default=None)
+
+
+class Unanswered(Response):
+    """A response that never comes: the connection is cut instead."""
+
+    async def __call__(self, scope: Scope, receive: object, send: object) -> None:
+        await serving.reset(scope)
+
+
+async def answered(
+    state: ServerState,
+    method: str,
+    request: Request,
+    answer: Callable[[ServerState, Request], Awaitable[Response]],
+) -> Response:
+    """The answer to one call of `method`, or what the schedule has in its place."""
+    begin(state, method)
+    response = await instead(state)
+    if response is None:
+        try:
+            response = await answer(state, request)
+        except HTTPException as error:
+            response = as_json(request, error)
+    return Unanswered() if shows(FaultKind.LOST_ANSWER) else response
+
+
+def begin(state: ServerState, method: str) -> None:
+    """Count a call of `method` and make its fault, if it has one, that of the present request.
+
+    Each request is a task of its own, so that the fault ends with it; the threads that Starlette
+    starts for the request see it too.
+    """
+    _fault.set(state.faults.next(method))
+
+
+def shows(*kinds: FaultKind) -> Fault | None:
+    """The fault that the present request is to show, if it is one of these."""
+    fault = _fault.get()
+    return fault if fault and fault.kind in kinds else None
+
+
+def as_json(_request: Request, error: Exception) -> Response:
+    """An error as Kaggle's servers write it."""
+    status = getattr(error, "status_code", 500)
+    return JSONResponse({"code": status, "message": getattr(error, "detail", "")}, status)
+
+
+async def instead(state: ServerState) -> Response | None:
+    """The answer in place of handling the request; None where the request is handled."""
+    fault = _fault.get()
+    if fault is None:
+        return None
+    if fault.kind in _PAGES:
+        status, text = _PAGES[fault.kind]
+        return HTMLResponse(text, status)
+    if fault.kind is FaultKind.THROTTLED_RETRY_AFTER:
+        answer = {"code": 429, "message": "Too many requests"}
+        return JSONResponse(answer, 429, {"Retry-After": f"{max(1, round(fault.seconds))}"})
+    if fault.kind in _ERRORS:
+        code = _ERRORS[fault.kind]
+        error = {"code": code, "message": "Backend error", "status": "INTERNAL"}
+        return JSONResponse({"error": error}, code)
+    if fault.kind is FaultKind.EXPIRED_LINK:
+        return Response(EXPIRED, 400, media_type="application/xml")
+    if fault.kind is FaultKind.HANG:
+        await silence(fault.seconds, state)
+    return Unanswered() if fault.kind in (FaultKind.HANG, FaultKind.RESET) else None
+
+
+async def _broken(
+    fault: Fault, scope: Scope, data: bytes, state: ServerState
+) -> AsyncIterator[bytes]:
+    """The first half of `data`, then silence (STALLED) or a cut (TRUNCATED)."""
+    half = data[: len(data) // 2]
+    for start in range(0, len(half), CHUNK):
+        yield half[start : start + CHUNK]
+    # Even a cut waits: a reset throws away what has not left the socket's buffer.
+    await silence(fault.seconds if fault.kind is FaultKind.STALLED else FLUSH_SECONDS, state)
+    await serving.reset(scope)
+
+
+async def silence(seconds: float, state: ServerState) -> None:
+    """Wait, but no longer than the server lives."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0 and not state.closing:
+        await asyncio.sleep(min(left, 0.05))
+
+
+def spoilt(path: Path, scope: Scope, state: ServerState) -> Response | None:
+    """What a download gets in place of the whole file, where its fault is one of the body."""
+    fault = shows(FaultKind.WRONG_LENGTH, FaultKind.TRUNCATED, FaultKind.STALLED)
+    if fault is None:
+        return None
+    data = path.read_bytes()
+    if fault.kind is FaultKind.WRONG_LENGTH:
+        return Response(data[:-SHORT_BY] if len(data) > SHORT_BY else data + b"?")
+    return StreamingResponse(
+        _broken(fault, scope, data, state), headers={"Content-Length": str(len(data))}
+    )

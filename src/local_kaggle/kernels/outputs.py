@@ -1,0 +1,80 @@
+"""What a run leaves: its files in pages, behind signed links, and its log."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from kagglesdk.kernels.types import kernels_api_service as types
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.catalogue import files_below
+from local_kaggle.execution.logs import as_array, read_events
+from local_kaggle.execution.running import log_path
+from local_kaggle.execution.sessions import ALIVE
+from local_kaggle.kernels.kernels import find, version_of
+from local_kaggle.state import ServerState
+
+
+@answers(types.ApiListKernelSessionOutputRequest)
+def session_output(state: ServerState, request: Message, user: str) -> Message:
+    """Links to a page of files; the log on page one. Empty while the session is alive."""
+    version = _version(state, request, user)
+    shown, following = page(state, request, files_of(state, version))
+    files = [
+        fill(types.ApiKernelSessionOutputFile(), file_name=name, url=state.link(path))
+        for name, path in shown
+    ]
+    log = "" if request.page_token or not _is_over(version) else log_of(state, version)
+    answer = types.ApiListKernelSessionOutputResponse()
+    return fill(answer, files=files, log=log, next_page_token=following)
+
+
+@answers(types.ApiListKernelFilesRequest)
+def list_files(state: ServerState, request: Message, user: str) -> Message:
+    """Names and sizes in bytes."""
+    version = _version(state, request, user)
+    shown, following = page(state, request, files_of(state, version))
+    files = [
+        fill(
+            types.ApiListKernelFilesItem(),
+            name=name,
+            size=path.stat().st_size,
+            creation_date=f"{moment(path.stat().st_mtime):%Y-%m-%d %H:%M:%S}",
+        )
+        for name, path in shown
+    ]
+    return fill(types.ApiListKernelFilesResponse(), files=files, next_page_token=following)
+
+
+@answers(types.ApiDownloadKernelOutputRequest)
+def download(state: ServerState, request: Message, user: str) -> Response:
+    """A redirect to one file."""
+    kernel = find(state, request.owner_slug, request.kernel_slug, user)
+    version = version_of(state, kernel, str(request.version_number or ""))
+    files = dict(files_of(state, version))
+    if request.file_path not in files:
+        raise HTTPException(404, f"The output has no file {request.file_path}")
+    return RedirectResponse(state.link(files[request.file_path]), 302)
+
+
+def files_of(state: ServerState, version: sqlite3.Row) -> list[tuple[str, Path]]:
+    """The names and paths of a version's outputs; none while its session is alive."""
+    folder = state.sessions.folder(version["id"]) / "working"
+    return files_below(folder) if _is_over(version) else []
+
+
+def log_of(state: ServerState, version: sqlite3.Row) -> str:
+    """The log so far as a JSON array; "" where there is none."""
+    return as_array(read_events(log_path(state.sessions.folder(version["id"]))))
+
+
+def _is_over(version: sqlite3.Row) -> bool:
+    return version["status"] is not None and version["status"] not in ALIVE
+
+
+def _version(state: ServerState, request: Message, user: str) -> sqlite3.Row:
+    kernel = find(state, request.user_name, request.kernel_slug, user)
+    return version_of(state, kernel, request.version_label)

@@ -1,0 +1,198 @@
+"""SaveKernel: the fields that it accepts, refuses, and drops with or without a word."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from pathlib import Path
+from typing import Literal
+
+from kagglesdk.kernels.types import kernels_api_service as types
+from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
+from slugify import slugify
+from starlette.exceptions import HTTPException
+
+from local_kaggle.api.wire import Message, answers, fill
+from local_kaggle.datasets.datasets import mounted
+from local_kaggle.execution.mounts import MountedSource
+from local_kaggle.execution.running import SessionPlan
+from local_kaggle.kernels.placement import Placement, place
+from local_kaggle.kernels.quota import is_spent
+from local_kaggle.state import ServerState
+
+SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
+
+# What `kernels pull -m` writes before a source, and SaveKernel does not take.
+PREFIXES = ("datasets/", "code/", "c/", "competitions/", "models/")
+SOURCES: dict[str, SourceKind] = {
+    "competition": "competitions",
+    "dataset": "datasets",
+    "kernel": "notebooks",
+    "model": "models",
+}
+LANGUAGES = ("python", "r", "rmarkdown")
+SHORTEST = 5  # characters of a title, and of a slug
+DOCUMENTED_PINNING = (None, "", "original", "latest")
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer with HTTP 200, not a failure
+    """The push is refused with this text in the answer's `error`."""
+
+
+@answers(types.ApiSaveKernelRequest)
+def save(state: ServerState, request: Message, user: str) -> Message:
+    """Save a version and, unless it is a quick save, queue its session.
+
+    Refusals are answered with HTTP 200 and `error`; the sources that were refused come
+    back in `invalid*Sources` while the run goes on without them.
+    """
+    if state.closing:
+        raise HTTPException(503, "The local Kaggle is stopping")
+    try:
+        _check(request, state.limits.source_bytes)
+        with state.store.lock:
+            return _save(state, request, user)
+    except Refused as refused:
+        return fill(types.ApiSaveKernelResponse(), error=str(refused))
+
+
+def _save(state: ServerState, request: Message, user: str) -> Message:
+    kernel = _kernel(state, request, user)
+    runs = request.kernel_execution_type != KernelExecutionType.QUICK_SAVE
+    placement = place(request)
+    full = _lack_of_capacity(state, user, placement) if runs else None
+    # A refused push may leave its text behind as the draft.
+    draft = request.text if full else None
+    state.store.change("UPDATE kernels SET draft = ? WHERE id = ?", draft, kernel["id"])
+    if full:
+        raise Refused(full)
+    number, version = _add_version(state, kernel, request)
+    sources: list[MountedSource] = []
+    invalid: dict[str, list[str]] = {}
+    for field, kind in SOURCES.items():
+        for name in getattr(request, f"{field}_data_sources"):
+            folder = None if name.startswith(PREFIXES) else _source(state, kind, name, user)
+            if folder is None:
+                invalid.setdefault(f"invalid_{field}_sources", []).append(name)
+            else:
+                sources.append(MountedSource(kind, name, folder))
+    if runs:
+        plan = _plan(state, version, request, placement, sources)
+        state.sessions.submit(version, placement.kind, plan, user)
+    ref = f"/code/{kernel['owner']}/{kernel['slug']}"
+    answer = fill(types.ApiSaveKernelResponse(), ref=ref, url=state.url + ref, **invalid)
+    return fill(answer, version_number=number, kernel_id=kernel["id"])
+
+
+def _kernel(state: ServerState, request: Message, user: str) -> sqlite3.Row:
+    """The kernel to save to, made if it is new, under the slug that its title gives."""
+    by_slug = "SELECT * FROM kernels WHERE owner = ? AND slug = ?"
+    owner, _, slug = (request.slug or "").lower().partition("/")
+    if request.id:
+        row = state.store.row("SELECT * FROM kernels WHERE id = ?", request.id)
+    else:
+        row = state.store.row(by_slug, owner, slug)
+    if (row["owner"] if row else owner) != user.lower():
+        raise HTTPException(403, "Permission 'kernels.edit' was denied")
+    private = request.is_private is not False
+    if row is not None:
+        change = "UPDATE kernels SET title = ?, private = ? WHERE id = ?"
+        state.store.change(change, request.new_title or row["title"], private, row["id"])
+        return row
+    title = request.new_title or slug
+    slug = slugify(title)
+    if state.store.row(by_slug, owner, slug):
+        raise Refused(
+            f'The requested title "{title}" is already in use by a notebook. '
+            "Please choose another title."
+        )
+    change = "INSERT INTO kernels (owner, slug, title, private) VALUES (?, ?, ?, ?)"
+    state.store.change(change, owner, slug, title, private)
+    return state.store.rows(by_slug, owner, slug)[0]
+
+
+def _add_version(state: ServerState, kernel: sqlite3.Row, request: Message) -> tuple[int, int]:
+    """The number and the id of a new version."""
+    query = "SELECT coalesce(max(number), 0) + 1 AS next FROM versions WHERE kernel = ?"
+    (row,) = state.store.rows(query, kernel["id"])
+    if not state.limits.phone_verified:
+        request.enable_internet = False
+    version = state.store.change(
+        "INSERT INTO versions (kernel, number, request, created) VALUES (?, ?, ?, ?)",
+        kernel["id"],
+        row["next"],
+        json.dumps(request.to_dict()),
+        time.time(),
+    )
+    return row["next"], version
+
+
+def _lack_of_capacity(state: ServerState, user: str, placement: Placement) -> str | None:
+    kind = placement.kind
+    cap = state.limits.sessions[kind]
+    if state.sessions.alive(user, kind) >= cap:
+        return f"Maximum batch {kind.upper()} session count of {cap} reached."
+    spent = is_spent(state, user, kind)
+    return f"Maximum weekly {kind.upper()} quota reached." if spent else None
+
+
+def _plan(
+    state: ServerState,
+    version: int,
+    request: Message,
+    placement: Placement,
+    sources: list[MountedSource],
+) -> SessionPlan:
+    limits = state.limits
+    longest = limits.session_seconds[placement.kind]
+    return SessionPlan(
+        folder=state.sessions.folder(version),
+        text=request.text,
+        kernel_type=request.kernel_type,
+        language=request.language,
+        sources=tuple(sources),
+        runs_on=placement.runs_on,
+        internet=bool(request.enable_internet),
+        limit_seconds=min(request.session_timeout_seconds or longest, longest),
+        layout=limits.layout,
+        memory_bytes=limits.memory_bytes[placement.kind],
+        working_bytes=limits.working_bytes,
+    )
+
+
+def _source(state: ServerState, kind: SourceKind, name: str, user: str) -> Path | None:
+    if kind == "datasets":
+        return mounted(state, name, user)
+    if kind != "notebooks":
+        return state.catalogue.find(kind, name)
+    owner, _, slug = name.lower().partition("/")
+    row = state.store.row(
+        "SELECT versions.id FROM versions JOIN sessions ON versions.id = version "
+        "JOIN kernels ON kernels.id = kernel WHERE owner = ? AND slug = ? "
+        "AND (owner = ? OR NOT private) AND status = 'COMPLETE' ORDER BY number DESC",
+        owner,
+        slug,
+        user.lower(),
+    )
+    if row:
+        return state.sessions.folder(row["id"]) / "working"
+    return state.catalogue.find("kernels", name)
+
+
+def _check(request: Message, most_bytes: int) -> None:
+    if not request.text:
+        raise Refused("The kernel source must not be empty.")
+    if len(request.text.encode()) >= most_bytes:
+        raise Refused("The kernel source must be less than 1 megabytes")
+    if not request.id and not re.fullmatch(r"[^/]+/[^/]+", request.slug or ""):
+        raise Refused("The kernel must be specified as owner/slug.")
+    if request.new_title and len(request.new_title) < SHORTEST:
+        raise Refused(f"The title must be at least {SHORTEST} characters.")
+    if request.slug and len(request.slug.split("/")[1]) < SHORTEST:
+        raise Refused(f"The slug must be at least {SHORTEST} characters.")
+    if request.language not in LANGUAGES or request.kernel_type not in ("notebook", "script"):
+        raise Refused("The language or the kernel type is not valid.")
+    if request.docker_image_pinning_type not in DOCUMENTED_PINNING:
+        raise Refused("The docker image pinning type is not valid.")

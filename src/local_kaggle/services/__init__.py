@@ -1,1 +1,0 @@
-"""Kaggle's services, one module each, over one `ServerState`; `app` routes requests to them."""

@@ -1,0 +1,167 @@
+"""How a model is compiled for training: the seed, the schedule, the optimizer, the loss.
+
+A schedule is a table with one rate a step, so that it can be drawn exactly as it will run. A table
+works alike under every Keras: the device only looks up the step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from petals.accelerators import keras_backend
+from petals.errors import SettingError
+
+# The tutorial's figures: ramp from 1e-5 to 5e-5 a replica in 5 epochs, then x 0.8 an epoch
+# towards 1e-5 (Kaggle, "Create your first submission", 2020).
+RAMP_FROM, RAMP_TO, RAMP_EPOCHS, DECAY = 1e-5, 5e-5, 5, 0.8
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A name, its default peak rates, and its shape: (epoch, epochs) -> share of the peak.
+
+    `peak` is for fine-tuning on one replica, `head_peak` for a head on stored features.
+    """
+
+    name: str
+    peak: float
+    shape: Callable[[np.ndarray, float], np.ndarray]
+    head_peak: float = 1e-2
+
+
+def _ramp(epoch: np.ndarray, epochs: float) -> np.ndarray:
+    ramp = min(RAMP_EPOCHS, epochs / 3)
+    low = RAMP_FROM / RAMP_TO
+    rising = low + (1 - low) * epoch / ramp
+    falling = low + (1 - low) * DECAY ** (epoch - ramp)
+    return np.where(epoch < ramp, rising, falling)
+
+
+def _cosine(epoch: np.ndarray, epochs: float) -> np.ndarray:
+    warm_up = min(1.0, 0.1 * epochs)
+    progress = np.clip((epoch - warm_up) / max(epochs - warm_up, 1e-9), 0, 1)
+    return np.where(epoch < warm_up, epoch / warm_up, 0.5 * (1 + np.cos(math.pi * progress)))
+
+
+def _exponential(epoch: np.ndarray, epochs: float) -> np.ndarray:
+    return 0.01 ** (epoch / epochs)  # down to a hundredth by the end, however many epochs
+
+
+def _constant(epoch: np.ndarray, epochs: float) -> np.ndarray:
+    return np.ones_like(epoch)
+
+
+SCHEDULES = {
+    s.name: s
+    for s in (
+        Schedule("ramp", RAMP_TO, _ramp),
+        Schedule("cosine", 1e-4, _cosine),
+        Schedule("exponential", 1e-4, _exponential, head_peak=0.005),
+        Schedule("constant", 1e-4, _constant),
+    )
+}
+
+
+def find_schedule(name: str) -> Schedule:
+    """The schedule of that name; raises `SettingError` that lists them."""
+    if name not in SCHEDULES:
+        raise SettingError(f"schedule {name!r}: one of {', '.join(SCHEDULES)}")
+    return SCHEDULES[name]
+
+
+def learning_rates(
+    name: str,
+    epochs: int,
+    steps_per_epoch: int,
+    *,
+    learning_rate: float = 0.0,
+    replicas: int = 1,
+) -> np.ndarray:
+    """The rate of each step, float32 (epochs * steps_per_epoch,).
+
+    `learning_rate` is the peak for one replica, 0 = the schedule's own; it is multiplied by
+    `replicas`, as the global batch is. Raises `SettingError` for an unknown name or values
+    out of range.
+    """
+    schedule = find_schedule(name)
+    if epochs < 1 or steps_per_epoch < 1 or replicas < 1 or learning_rate < 0:
+        raise SettingError(
+            f"a schedule needs epochs, steps and replicas of at least 1 and a rate of at least 0, "
+            f"not {epochs}, {steps_per_epoch}, {replicas} and {learning_rate}"
+        )
+    epoch = np.arange(1, epochs * steps_per_epoch + 1) / steps_per_epoch
+    peak = (learning_rate or schedule.peak) * replicas
+    return (peak * schedule.shape(epoch, float(epochs))).astype(np.float32)
+
+
+@keras.utils.register_keras_serializable("petals")
+class RateTable(keras.optimizers.schedules.LearningRateSchedule):
+    """A Keras schedule that looks the step's rate up; past the end it keeps the last."""
+
+    def __init__(self, values: np.ndarray | list[float]) -> None:
+        self.values = [float(value) for value in values]
+
+    def __call__(self, step):
+        if hasattr(keras, "ops"):
+            last = len(self.values) - 1
+            index = keras.ops.minimum(keras.ops.cast(step, "int32"), last)
+            return keras.ops.take(keras.ops.convert_to_tensor(self.values, "float32"), index)
+        index = tf.minimum(tf.cast(step, tf.int32), len(self.values) - 1)
+        return tf.gather(tf.constant(self.values, tf.float32), index)
+
+    def get_config(self) -> dict:
+        """What Keras needs to save and rebuild it."""
+        return {"values": self.values}
+
+
+def set_seed(seed: int, repeatable: bool = True) -> None:
+    """Seed Python, numpy and Keras; `repeatable` makes TensorFlow's ops the same to the bit.
+
+    That costs speed on a GPU, and nothing measurable on a CPU.
+    """
+    keras.utils.set_random_seed(seed)
+    if repeatable:
+        tf.config.experimental.enable_op_determinism()
+
+
+def compile_model(
+    model: keras.Model,
+    rates: np.ndarray,
+    *,
+    weight_decay: float = 0.0,
+    label_smoothing: float = 0.0,
+    steps_per_execution: int = 1,
+) -> None:
+    """AdamW on cross-entropy over one-hot labels, with the rates of a schedule.
+
+    02_train compiles its model in the same way, spelt out. Weight decay (Loshchilov & Hutter, 2019)
+    spares biases and normalisation. One step a call suits every runtime: four gained 8 % on
+    TensorFlow and lost as much on eight JAX devices, and Keras 3 cannot under MirroredStrategy
+    (tools/benchmark.py runtimes).
+    """
+    with keras_backend.scope(model):
+        optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
+        optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+        model.compile(
+            optimizer,
+            loss=keras.losses.CategoricalCrossentropy(label_smoothing=label_smoothing),
+            metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+            steps_per_execution=steps_per_execution,
+            jit_compile=suits_xla(model),
+        )
+
+
+def suits_xla(model: keras.Model) -> bool:
+    """Whether XLA is to compile the model's training step: on JAX, and on a single GPU."""
+    # XLA harms convolutions on a CPU: 11 images a second where TensorFlow's own kernels did 400
+    # (MobileNet-0.75 at 192 px, 2 cores). It cannot compile the step that several devices of
+    # tf.distribute share; Keras's own default knows that.
+    if hasattr(keras, "config") and keras.config.backend() == "jax":
+        return True
+    return bool(tf.config.list_physical_devices("GPU")) and keras_backend.replicas(model) == 1

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+import requests
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _flowers(context):
+    folder = context.kaggle.catalogue / "competitions" / "flowers"
+    folder.mkdir(parents=True)
+    for name in "abcde":
+        (folder / f"{name}.csv").write_text(name)
+
+
+def submit(context, text: str) -> dict:
+    start = context.call(
+        "StartSubmissionUpload",
+        competitionName="flowers",
+        fileName="mine.csv",
+        contentLength=len(text),
+        lastModifiedEpochSeconds=1,
+    )
+    assert requests.put(start["createUrl"], data=text, timeout=5).status_code == 200
+    entered = context.call(
+        "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
+    )
+    return context.call("GetSubmission", ref=entered["ref"])
+
+
+def test_files_come_in_pages(context):
+    first = context.call("ListDataFiles", competitionName="flowers")
+    second = context.call(
+        "ListDataFiles", competitionName="flowers", pageToken=first["nextPageToken"]
+    )
+    names = [file["name"] for file in first["files"] + second["files"]]
+    assert names == ["a.csv", "b.csv", "c.csv", "d.csv", "e.csv"]
+    assert "nextPageToken" not in second
+    wrong = context.post("ListDataFiles", competitionName="flowers", pageToken="x")
+    assert wrong.status_code == 400
+    assert context.post("ListDataFiles", competitionName="weeds").status_code == 404
+
+
+def test_without_answers_a_submission_ends_in_an_error_that_says_so(context):
+    scored = submit(context, "id,label\na,0\n")
+    assert scored["status"] == "ERROR"
+    assert "solutions/flowers.toml" in scored["errorDescription"]
+
+
+def test_a_days_allowance(context):
+    solutions = context.kaggle.catalogue / "solutions"
+    solutions.mkdir()
+    (solutions / "flowers.csv").write_text("id,label\na,0\n")
+    (solutions / "flowers.toml").write_text('metric = "accuracy"\n')
+    limits = context.call("GetSubmissionLimits", competitionName="flowers")
+    for _ in range(limits["numAllowedNow"]):
+        assert submit(context, "id,label\na,0\n")["publicScore"] == "1.00000"
+    with pytest.raises(AssertionError, match="daily submission allowance"):
+        submit(context, "id,label\na,0\n")
+    listed = context.call("ListSubmissions", competitionName="flowers", pageSize=2)
+    assert [entry["status"] for entry in listed["submissions"]] == ["COMPLETE", "COMPLETE"]
+
+
+def test_an_unfinished_upload_is_not_entered(context):
+    start = context.call(
+        "StartSubmissionUpload",
+        competitionName="flowers",
+        fileName="mine.csv",
+        contentLength=100,
+        lastModifiedEpochSeconds=1,
+    )
+    response = context.post(
+        "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
+    )
+    assert response.status_code == 400
+
+
+def test_a_kernels_output_must_exist_to_be_entered(context):
+    context.save("no-output", "print(1)")
+    context.finish("no-output")
+    response = context.post(
+        "CreateCodeSubmission",
+        competitionName="flowers",
+        kernelOwner="tester",
+        kernelSlug="no-output",
+        kernelVersion=1,
+        fileName="x.csv",
+    )
+    assert response.status_code == 400

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from local_kaggle.competitions.scoring import (
+    SubmissionError,
+    SubmissionScores,
+    read_rules,
+    score,
+)
+
+LABELS = 'metric = "f1_macro"\ncolumns = ["id", "label"]\n'
+SALES = 'metric = "rmse"\ncolumns = ["store", "sales"]\n'
+SOLD = "store,sales\na,1.5\nb,2\n"
+
+
+def scored(
+    tmp_path, submission: str, solution: str = "id,label\na,0\nb,1\nc,1\n", rules: str = LABELS
+) -> SubmissionScores:
+    (tmp_path / "submission.csv").write_text(submission)
+    (tmp_path / "contest.csv").write_text(solution)
+    (tmp_path / "contest.toml").write_text(rules)
+    return score(tmp_path / "submission.csv", read_rules(tmp_path / "contest.toml"))
+
+
+def test_macro_f1_whatever_the_order(tmp_path):
+    assert scored(tmp_path, "id,label\nc,1\na,0\nb,1\n").public == 1.0
+    # Worked by hand: class 0 has F1 2/3 (precision 1/2, recall 1), class 1 the same.
+    assert scored(tmp_path, "id,label\na,0\nb,1\nc,0\n").public == pytest.approx(2 / 3)
+
+
+def test_public_and_private_rows_apart(tmp_path):
+    solution = "id,label,Usage\na,0,Public\nb,1,Private\n"
+    assert scored(tmp_path, "id,label\na,0\nb,2\n", solution) == SubmissionScores(1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("submission", "words"),
+    [
+        ("id,label\na,0\n", "must have 3 rows, not 1"),
+        ("id,label\na,0\nb,1\nd,1\n", "lacks 1 ids, among them c"),
+        ("id,label\na,0\na,1\nc,1\n", "the id a twice"),
+        ("id,label\na,x\nb,1\nc,1\n", "the label 'x' at a: give a whole number"),
+        ("image,class\na,0\n", "columns id and label"),
+        ("", "columns id and label"),
+        ("id,label\na\nb,1\nc,1\n", "the label '' at a"),
+    ],
+)
+def test_a_submission_that_cannot_be_scored_says_why(tmp_path, submission, words):
+    with pytest.raises(SubmissionError, match=words):
+        scored(tmp_path, submission)
+
+
+def test_another_competitions_columns_and_metric(tmp_path):
+    assert scored(tmp_path, SOLD, SOLD, SALES).public == 0.0
+    # Worked by hand: errors of 3 and 4.
+    found = scored(tmp_path, "store,sales\nb,-2\na,4.5\n", SOLD, SALES).public
+    assert found == pytest.approx(12.5**0.5)
+
+
+def test_several_predicted_columns_score_their_mean(tmp_path):
+    solution = "day,low,high,Usage\nmon,1,2,Public\ntue,3,4,Public\n"
+    rules = 'metric = "mae"\n'  # the columns are those of the answers
+    found = scored(tmp_path, "day,low,high\nmon,2,2\ntue,3,7\n", solution, rules)
+    assert found.public == pytest.approx((0.5 + 1.5) / 2)
+
+
+def test_labels_may_be_words_and_the_metric_scikit_learns(tmp_path):
+    solution = "plot,crop\na,rye\nb,oats\n"
+    assert scored(tmp_path, solution, solution, 'metric = "accuracy"').public == 1.0
+    found = scored(tmp_path, "plot,crop\na,rye\nb,rye\n", solution, 'metric = "cohen_kappa_score"')
+    assert found.public == 0.0
+    with pytest.raises(SubmissionError, match="the crop '' at b: give a label"):
+        scored(tmp_path, "plot,crop\na,rye\nb,\n", solution, 'metric = "accuracy"')
+
+
+def test_ignored_rows_count_in_neither_score(tmp_path):
+    solution = "id,label,Usage\na,0,Public\nb,1,Private\nc,1,Ignored\n"
+    assert scored(tmp_path, "id,label\na,0\nb,1\nc,7\n", solution) == SubmissionScores(1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("submission", "words"),
+    [
+        ("id,label\na,1\nb,2\n", "the columns store and sales, not id, label"),
+        ("store,sales\na,1\nb,much\n", "the sales 'much' at b: give a number"),
+        ("store,sales\na,1\nb,nan\n", "the sales 'nan' at b: give a number"),
+        ("store,sales\na,1\nb,\n", "the sales '' at b: give a number"),
+        ("store,sales\na,1\n", "must have 2 rows, not 1"),
+    ],
+)
+def test_a_submission_of_numbers_that_cannot_be_scored_says_why(tmp_path, submission, words):
+    with pytest.raises(SubmissionError, match=words):
+        scored(tmp_path, submission, SOLD, SALES)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("", "contest.toml names no metric"),
+        ("metric =", "contest.toml is not TOML"),
+        ('metric = "rsme"', "no metric 'rsme': choose accuracy, "),
+        ('metric = "os.system"', "no metric 'os.system'"),
+        ('metric = "rmse"\nheader = ["a"]', "has no 'header': it takes metric, columns, answers"),
+        ('metric = "rmse"\ncolumns = ["store"]', "write columns = "),
+        ('metric = "rmse"\ncolumns = ["store", "sold"]', "the columns store and sold"),
+        ('metric = "rmse"\nanswers = "lost.csv"', "put them in solutions/lost.csv"),
+    ],
+)
+def test_rules_that_do_not_say_how_to_score_are_the_catalogues_fault(tmp_path, rules, words):
+    with pytest.raises(SubmissionError, match=words) as caught:
+        scored(tmp_path, SOLD, SOLD, rules)
+    assert str(caught.value).startswith("rehearsal: ")
+
+
+def test_answers_that_the_metric_does_not_take_are_named(tmp_path):
+    with pytest.raises(SubmissionError, match="roc_auc needs answers that are 0 or 1"):
+        scored(tmp_path, SOLD, SOLD, 'metric = "roc_auc"')

@@ -1,0 +1,54 @@
+"""02_train builds and compiles the model that `kernelkit tpu` compiles ahead of time."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tensorflow import keras
+
+from kernelkit.notebooks import document
+from petals.accelerators.detect import Accelerator
+from petals.models.build import build, set_trainable
+from petals.training.optimization import compile_model, set_seed
+
+NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "02_train.py"
+GIVEN = {
+    "backbone": "SmallNet",
+    "image_size": 32,
+    "weights": "none",
+    "dropout": 0.3,
+    "weight_decay": 0.01,
+    "label_smoothing": 0.2,
+    "names": ["a", "b", "c"],
+    "device": Accelerator("cpu", "one"),
+    "fine_tunes": True,
+    "rates": np.full(9, 1e-2, np.float32),
+}
+
+
+def run_cell(holding, names):
+    (source,) = [c.source for c in document.read(NOTEBOOK).cells if holding in c.source]
+    exec(compile(source, "cell", "exec"), names)
+
+
+@pytest.mark.parametrize("head", ["logistic", "gradient"])
+def test_the_notebook_trains_what_build_and_compile_model_make(head):
+    names = {**GIVEN, "head": head}
+    set_seed(1)
+    run_cell("keras.Model(features.input", names)
+    names["trained"] = names["model"]
+    run_cell("trained.compile(", names)
+    set_seed(1)
+    classifier = build("SmallNet", 32, 3, weights="none", dropout=0.3, depths=head == "logistic")
+    compile_model(classifier.model, GIVEN["rates"], weight_decay=0.01, label_smoothing=0.2)
+
+    images = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3), np.uint8)
+    labels = np.eye(3, dtype=np.float32)[np.arange(8) % 3]
+    losses = []
+    for model in (names["model"], classifier.model):
+        keras.utils.set_random_seed(2)
+        losses.append([float(model.train_on_batch(images, labels)[0]) for _ in range(3)])
+    assert losses[0] == losses[1]
+    set_trainable(classifier, "none")
+    names["network"].trainable = False
+    assert len(names["model"].trainable_weights) == len(classifier.model.trainable_weights) == 2

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from tensorflow import keras
+
+from petals.errors import SettingError
+from petals.training import optimization
+from petals.training.optimization import learning_rates
+
+
+def test_ramp_has_the_tutorials_figures():
+    rates = learning_rates("ramp", 20, 1, replicas=8)
+    assert np.isclose(rates.max(), 5e-5 * 8)
+    assert rates.argmax() == 4  # after five epochs
+    assert (np.diff(rates[:5]) > 0).all()
+    floor = 1e-5 * 8
+    assert np.allclose((rates[6:] - floor) / (rates[5:-1] - floor), 0.8, atol=1e-4)
+
+
+def test_cosine_warms_up_and_ends_at_nothing():
+    rates = learning_rates("cosine", 10, 100, learning_rate=0.1)
+    assert np.isclose(rates.max(), 0.1, rtol=1e-3)
+    assert rates[0] < 0.01
+    assert rates[-1] < 1e-5
+
+
+def test_exponential_falls_a_hundredfold():
+    rates = learning_rates("exponential", 7, 50, learning_rate=0.005)
+    assert rates[0] <= 0.005
+    assert np.isclose(rates[-1], 0.005 / 100)
+
+
+def test_no_default_rate_of_fine_tuning_throws_away_what_the_head_knew():
+    # three times 1e-4 lost .12 of macro F1 in the first epoch (docs/measured.md)
+    assert max(schedule.peak for schedule in optimization.SCHEDULES.values()) <= 1e-4
+
+
+def test_constant_is_scaled_with_the_replicas():
+    assert np.allclose(learning_rates("constant", 2, 3, learning_rate=0.01, replicas=4), 0.04)
+
+
+@pytest.mark.parametrize("name", optimization.SCHEDULES)
+@pytest.mark.parametrize("epochs", [1, 2, 30])
+def test_every_schedule_is_positive_and_finite(name, epochs):
+    rates = learning_rates(name, epochs, 7)
+    assert rates.shape == (epochs * 7,)
+    assert np.isfinite(rates).all()
+    assert (rates >= 0).all()
+    assert rates.max() > 0
+
+
+def test_keras_reads_the_table_and_keeps_the_last():
+    table = optimization.RateTable([0.1, 0.2, 0.3])
+    assert [round(float(table(step)), 6) for step in (0, 1, 2, 9)] == [0.1, 0.2, 0.3, 0.3]
+    restored = keras.optimizers.schedules.deserialize(keras.optimizers.schedules.serialize(table))
+    assert restored.values == table.values
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"name": "step"}, {"epochs": 0}, {"learning_rate": -1.0}, {"replicas": 0}],
+)
+def test_bad_settings_are_refused(settings):
+    arguments = {"name": "cosine", "epochs": 1, "steps_per_epoch": 1} | settings
+    with pytest.raises(SettingError):
+        learning_rates(**arguments)
