@@ -97,7 +97,7 @@ from petals.errors import AcceleratorError
 
 kind = os.environ.get("KAGGLE_REHEARSAL", devices[0].platform)
 if accelerator not in ("auto", kind):
-    raise AcceleratorError(f"accelerator={accelerator}, but JAX sees {devices}: choose another")
+    raise AcceleratorError(f"no {accelerator}: JAX sees {devices}. See Settings > Accelerator")
 if devices[0].platform == "tpu":
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
 keras.utils.set_random_seed(0)
