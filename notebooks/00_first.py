@@ -18,20 +18,20 @@
 #
 # This notebook trains a network to tell 104 kinds of flower apart, for Kaggle's competition
 # [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started). It is written for
-# people who know Keras and have never used a TPU. Everything happens on this page: `tf.data` reads
-# the photos, `keras.applications` supplies the network, and `compile`, `fit` and `predict` do the
-# rest. You can copy every line into a notebook of your own.
+# people who know Keras and have never used a TPU. The code is plain Keras, all of it on this page:
+# `tf.data` reads the photos, `keras.applications` supplies the network, and `compile`, `fit` and
+# `predict` do the rest. Copy any line into a notebook of your own.
 #
-# There are ten settings, all in the next cell. A run takes about ten minutes on a TPU, most of it
-# spent compiling. On a laptop, try it on drawn flowers first. That takes two minutes and downloads
-# 2 MB:
+# The next cell holds the ten settings. Try the notebook on a laptop first, on flowers that the kit
+# draws. That takes about two minutes and downloads 1 MB of weights:
 #
 # ```
 # python tools/run_notebook.py notebooks/00_first.py -p data=embedded -p image_size=96 \
 #   -p width=0.25 -p epochs=5
 # ```
 #
-# The second command runs the notebook on Kaggle's TPU, on the competition's photos:
+# Then run it on Kaggle's TPU, on the competition's photos. Allow ten minutes, most of them for
+# compiling:
 #
 # ```
 # python tools/push_kernel.py notebooks/00_first.ipynb
@@ -58,22 +58,20 @@ output = ""  # folder for the results; empty = the working folder on Kaggle, run
 # Older notebooks find the TPU with `TPUClusterResolver`. On a v5e-8 that no longer works: the
 # TensorFlow that Kaggle installs cannot see this TPU, and those notebooks train on the CPU without
 # telling you. [JAX](https://docs.jax.dev) can see it, and Keras 3 runs on JAX as well as on
-# TensorFlow. The six lines after the imports are all it takes:
+# TensorFlow. Six lines are all it takes:
 #
-# - `jax.devices()` lists the TPU's chips, or GPUs, or, on a laptop, a single CPU.
+# - `jax.devices()` lists the chips of the TPU, else the GPUs, else one CPU.
 # - `KERAS_BACKEND` tells Keras what to run on. Keras reads the variable once, when it is imported,
-#   so set it first. This notebook uses JAX for any accelerator, and TensorFlow for a single CPU.
+#   so set it before. This notebook takes JAX for a TPU or GPUs, and TensorFlow for a single CPU.
 # - [`DataParallel`](https://keras.io/guides/distribution/) puts a copy of the model on each device
 #   and splits each batch among them. It replaces `strategy.scope()`; `compile` and `fit` stay as
 #   they are.
 
 # %%
 import os
-import time
 
 import jax
 
-begun = time.monotonic()
 devices = jax.devices()
 on_jax = len(devices) > 1 or devices[0].platform != "cpu"
 os.environ["KERAS_BACKEND"] = "jax" if on_jax else "tensorflow"
@@ -83,18 +81,23 @@ if on_jax:
     keras.distribution.set_distribution(keras.distribution.DataParallel())
 
 # %% [markdown]
-# If you asked for a TPU and the session has none, stop now rather than after nine hours on a CPU.
-# `tools/push_kernel.py` sets `accelerator` to the device that it requests, and reports this error
-# with an exit code of its own; that is why the error comes from `petals`, the package behind these
-# notebooks. In a rehearsal on your own machine, `KAGGLE_REHEARSAL` names the device that eight CPU
-# devices stand in for.
+# `detect` in `src/petals/accelerators/detect.py` does this for the other notebooks. It also gives
+# up on a TPU that does not answer, and knows older TPUs, which need TensorFlow's `TPUStrategy`.
+#
+# If you asked for a TPU and got none, it is better to stop now than after nine hours on a CPU.
+# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. It knows
+# `AcceleratorError` by its name and ends with exit code 10. In a rehearsal on your own machine,
+# eight CPU devices stand in for the TPU, and `KAGGLE_REHEARSAL` says so.
 #
 # A TPU computes fastest in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16), a float of 16
 # bits. The policy `mixed_bfloat16` uses it for computing and keeps the weights in float32.
 
 # %%
+import time
+
 from petals.errors import AcceleratorError
 
+begun = time.monotonic()
 kind = os.environ.get("KAGGLE_REHEARSAL", devices[0].platform)
 if accelerator not in ("auto", kind):
     raise AcceleratorError(f"no {accelerator}: JAX sees {devices}. See Settings > Accelerator")
@@ -106,17 +109,15 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # %% [markdown]
 # ## Find the photos
 #
-# A few more functions come from `petals`, because what they do depends on the machine or on the
-# files:
+# A few things come from `petals`, the package behind these notebooks. `tools/push_kernel.py` packs
+# it into the notebook that it sends to Kaggle.
 #
-# - `find_source` finds the data. Kaggle mounts a competition's files as a folder, and the place
-#   differs between machines. At home the data is in `data/`, and with `data="embedded"` the
-#   function draws flowers, so that nothing has to be downloaded.
-# - `Split` stands for the train, val or test photos. It lists their files, knows how many photos
-#   they hold, and reads classes and ids without decoding the photos.
+# - `find_source` finds the data. Kaggle mounts a competition's files as a folder, whose place
+#   differs from machine to machine. At home the data is in `data/`. With `data="embedded"`, or
+#   where there is no data at home, the function draws flowers.
+# - `Split` is the train, val or test photos. It lists their files, takes the number of photos from
+#   the files' names, and reads classes and ids without decoding the photos.
 # - `on_kaggle` and `runs_folder` say where results go.
-#
-# `tools/push_kernel.py` packs `petals` into the notebook that it sends to Kaggle.
 
 # %%
 from pathlib import Path
@@ -234,7 +235,7 @@ model = keras.Model(photos, classes)
 #
 # Watch the seconds of the first epoch of each phase. On a TPU, [XLA](https://openxla.org/xla)
 # compiles the whole training step into one program before the first step runs. That takes minutes
-# for a large network. The epochs after it are fast.
+# for a large network. After that the epochs are fast.
 
 # %%
 ends = [time.monotonic()]  # when training began, and when each epoch ended
@@ -326,3 +327,28 @@ metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable
 metrics["total_params"] = model.count_params()
 metrics["parameters"] = {name: globals()[name] for name in settings.split()}
 (folder / "metrics.json").write_text(json.dumps(metrics, indent=1))
+
+# %% [markdown]
+# ## What to expect, and what to read next
+#
+# These runs started from ImageNet weights, on two cores of an x86 CPU. Nothing has been measured on
+# a TPU yet. `docs/measured.md` has the commands.
+#
+# | photos | network | macro F1 | after the first phase |
+# |---|---|---|---|
+# | 104 kinds of drawn flowers, 96 pixels | `width=0.25`, 3 + 5 epochs | DRAWN | DRAWNHEAD |
+# | 17 kinds of real flowers, 809 to train on | `width=0.75`, 3 + 12 epochs | REAL | REALHEAD |
+#
+# TEXT
+#
+# `02_train` goes on from here. It adds what raises the score and what keeps a long run safe:
+#
+# - **A better start.** It computes the frozen network's features once, and fits the new layer to
+#   its optimum on them. That beats a few epochs of `fit`, and costs one pass over the photos.
+# - **Stronger training.** Augmentation by crops and colours, label smoothing, and a rate that grows
+#   with the number of devices. With few photos, the second phase gains little without them.
+# - **Larger networks.** A setting chooses among the backbones of `docs/backbones.md`.
+# - **Safety.** It stops before the session's time is up, and the next session resumes from a
+#   checkpoint. TPU sessions end after nine hours.
+# - **A closer look.** Figures of the worst classes and the commonest mistakes, and a model that
+#   `04_predict` uses on new photos.

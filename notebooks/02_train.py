@@ -135,13 +135,12 @@ print(device)
 from petals import kaggle
 from petals.accelerators import compilation
 from petals.run_folder import RunFolder
-from petals.training import precision
-from petals.training.optimization import set_seed
+from petals.training.optimization import choose_dtype, set_seed
 
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
 if dtype == "auto" and fine_tune == "none":
-    precision.choose(device, backbone, image_size)
+    choose_dtype(device, backbone, image_size)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are stored already")
@@ -159,7 +158,6 @@ from petals.plots import run as plots
 
 sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
-run.write_gallery(sample.images, captions)
 run.figure(plots.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
@@ -268,8 +266,8 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 import numpy as np
 from IPython.display import display
 
-from petals.models import weights as pretrained
-from petals.models.backbones import find_backbone
+from petals.models import backbones as pretrained
+from petals.models.build import find_backbone
 from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 
@@ -382,7 +380,7 @@ if fine_tunes:
 # `src/petals/training/custom_loop.py`, a loop that is written out.
 
 # %%
-from petals.accelerators import collectives
+from petals.accelerators import cluster
 from petals.evaluation.prediction import predict
 from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes
 
@@ -396,7 +394,7 @@ if fine_tunes:
     with naming_causes(train, len(names)):  # a damaged file or a lost host
         for step, last_epoch, steps_per_epoch in watch.stretches():
             trained.fit(
-                collectives.feed(batches(start=step), batch),
+                cluster.feed(batches(start=step), batch),
                 initial_epoch=step // steps,
                 epochs=last_epoch,
                 steps_per_epoch=steps_per_epoch,
@@ -506,6 +504,7 @@ from petals.evaluation.submission import write_submission
 test_probabilities = predict_split(test)
 _, test_ids = test.labels_and_ids()
 run.write_test_predictions(test_ids, test_probabilities)
+run.write_gallery(sample.images, captions)  # for the report
 sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
 

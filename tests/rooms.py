@@ -75,32 +75,28 @@ ROOMS = {
             "reports": f"{_tools} notebooks run_folders",
             "running": f"{_tools} notebooks run_folders reports",
             "tpu": f"{_tools} notebooks",
-            # to be untangled: checks and datasets import pushes, and pushes checks
-            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels datasets pushes",
-            "datasets": f"{_tools} kaggle_api bundle pushes",
-            "submissions": f"{_tools} kaggle_api pushes",
-            "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running checks "
-            "submissions",
-            "queue": f"{_tools} notebooks kaggle_api bundle run_folders checks pushes",
+            "workspace": f"{_tools} kaggle_api",
+            "plans": f"{_tools} notebooks kaggle_api bundle",
+            "datasets": f"{_tools} kaggle_api bundle plans workspace",
+            "submissions": f"{_tools} kaggle_api workspace",
+            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels workspace plans datasets",
+            "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
+            "plans checks submissions",
+            "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
+            "pushes",
             "start": f"{_tools} notebooks kaggle_api",
-            "sweep": "",
-            "sweep.config": f"{_tools} notebooks bundle",
-            "sweep.store": f"{_tools} run_folders sweep.config",
-            "sweep.workers": f"{_tools} run_folders running sweep.config sweep.store",
-            "sweep.report": f"{_tools} reports sweep.config sweep.store",
-            "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep.config "
-            "sweep.store sweep.workers sweep.report sweep.search wheels.session",
-            "sweep.search": f"{_tools} run_folders sweep.config sweep.store sweep.workers "
-            "sweep.report",
-            "commands.options": "",
+            "sweep": f"{_tools} notebooks bundle run_folders reports",
+            "sweep.workers": f"{_tools} run_folders running sweep",
+            "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
+            "sweep.workers",
+            "commands.options": "terminal",
             "commands.start": f"{_tools} commands.options start",
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
-            "commands.compare": f"{_tools} commands.options reports sweep.command",
+            "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
             "commands": f"{_tools} commands.start commands.run commands.kaggle commands.compare",
             "__main__": "commands",
-            "sweep.command": f"{_tools} sweep.config sweep.store sweep.workers sweep.report "
-            "sweep.backends sweep.search",
+            "sweep.command": f"{_tools} sweep sweep.workers sweep.backends",
         },
     ),
     **_below(

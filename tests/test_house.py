@@ -62,29 +62,22 @@ def tokens(path):
 STILL = {
     "long functions": {
         "build.build",
-        "command.push_kernel",
         "fetch.fetch",
         "follow.follow",
         "send.send",
         "stop.stop",
         "submit.submit",
-        "dask_cluster.run_on_dask",
-        "command.sweep",
         "pipeline.training",
         "scenery.draw_background",
         "ingest.make_tfrecords",
         "synthetic.write_dataset",
     },
     "many arguments": {
-        "run.command",
-        "command.push_kernel",
-        "command._push",
         "fetch.fetch",
         "follow.follow",
         "wait.__init__",
         "edit.add",
         "submit.submit",
-        "command.sweep",
         "pipeline.training",
         "resampling._pass",
         "resampling._gathered",
@@ -96,13 +89,8 @@ STILL = {
         "run_folder.write_metrics",
         "make_tfrecords.write",
     },
-    "full rooms": {
-        "src/kernelkit/pushes",
-    },
-    "circles": {
-        "kernelkit.sweep.workers.fork_server kernelkit.sweep.workers.processes",
-        "petals.models.backbones petals.models.hub",
-    },
+    "full rooms": set(),
+    "circles": set(),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from petals.accelerators import collectives
+from petals.accelerators import cluster
 from petals.augment.layer import augmenting
 from petals.evaluation.prediction import predict
 from petals.training import custom_loop
@@ -38,7 +38,7 @@ def fine_tune(
     with naming_causes(splits[0], classifier.head.units):
         for step, last_epoch, steps in watch.stretches():
             fit(
-                collectives.feed(batches(step), phase.batch_size),
+                cluster.feed(batches(step), phase.batch_size),
                 initial_epoch=step // phase.steps,
                 epochs=last_epoch,
                 steps_per_epoch=steps,

@@ -12,7 +12,10 @@ SRC = Path(__file__).parents[1] / "src"
 
 
 class Arrived(BaseException):
-    """Raised at the end of a way, so that nothing after it runs."""
+    """Raised at the end of a way: nothing after it runs, and no cleaning up is counted."""
+
+    def __init__(self) -> None:
+        sys.setprofile(None)
 
 
 class Way:
@@ -53,7 +56,8 @@ class Way:
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
-        if event != "call" or code in self._seen or not code.co_filename.startswith(self._folder):
+        own = code.co_filename.startswith(self._folder) and code.co_filename.endswith(".py")
+        if event != "call" or code in self._seen or not own:  # a page's template is no module
             return
         module = code.co_filename.removeprefix(self._folder).removesuffix(".py")
         if module.startswith(self._without) or self._is_importing(frame):

@@ -10,21 +10,38 @@ import psutil  # type: ignore[import-untyped]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all below it, and wait for its end; does nothing after its end.
+    """Kill a process and all below it, and wait for its end; does nothing after its end."""
+    if process.poll() is None:
+        kill_family(process.pid)
+        process.wait()
+
+
+def kill_family(pid: int) -> None:
+    """Kill all below a process, then the process itself; does nothing where there is none.
 
     A notebook's kernel has a process group of its own, so killing the group is not enough.
     """
-    if process.poll() is not None:
-        return
-    try:
-        family = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        family = []
-    process.kill()
-    for member in family:
-        with suppress(psutil.NoSuchProcess):
+    members = _family(pid)
+    for member in members:
+        with suppress(psutil.Error):
             member.kill()
-    process.wait()
+    psutil.wait_procs([member for member in members if member.pid != pid], timeout=5)
+
+
+def memory(pid: int) -> int:
+    """Bytes that a process and all below it hold; 0 where there is none."""
+    held = 0
+    for member in _family(pid):
+        with suppress(psutil.Error):
+            held += member.memory_info().rss
+    return held
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.Error, ValueError):  # -1 stands for a process that never began
+        parent = psutil.Process(pid)
+        return [*parent.children(recursive=True), parent]
+    return []
 
 
 def end_strays(name: str, value: str) -> None:

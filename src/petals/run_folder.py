@@ -26,8 +26,8 @@ from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.backbones import HUB, find_backbone
-from petals.models.build import Classifier
+from petals.models.backbones import HUB
+from petals.models.build import Classifier, find_backbone
 from petals.models.card import ModelCard
 from petals.models.hub import config_of
 from petals.models.restore import FILE
@@ -161,7 +161,7 @@ class RunFolder:
     ) -> ModelCard:
         """`classifier.h5` and its card, `model_card.md`: the model that outlives its run.
 
-        `weights`: as `petals.models.weights.origin` gives it; `metrics`: as `write_metrics`
+        `weights`: as `petals.models.backbones.origin` gives it; `metrics`: as `write_metrics`
         returns it; `whole`: with the backbone, or where that was left as it came its head alone
         with the digest of the backbone's weights.
         """

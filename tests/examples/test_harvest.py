@@ -16,6 +16,7 @@ import pytest
 from kernelkit.errors import RefusedError
 from kernelkit.pushes.command import push_kernel
 from kernelkit.sweep.command import sweep
+from kernelkit.sweep.options import SweepOptions
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,7 +73,8 @@ def test_it_is_rehearsed_scored_and_swept(harvest):
     assert (folder / "submission.csv").read_text().startswith("plot,tonnes\n")
     score = float(told.getvalue().split("score ")[1].split()[0])
     assert 0.2 < score < 0.4  # the noise that the tables are drawn with leaves 0.32
-    swept = sweep(harvest / "notebooks/sweeps/first.yaml", report=False, stream=io.StringIO())
+    options = SweepOptions(report=False, stream=io.StringIO())
+    swept = sweep(harvest / "notebooks/sweeps/first.yaml", (), options)
     results = json.loads((swept / "results.json").read_text())
     assert "degree" in json.dumps(results)
     assert swept == Path("runs/first")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit.notebooks import document, parameters
-from kernelkit.sweep.config import specification
+from kernelkit.sweep import specification
 from petals import settings
 from petals.errors import SettingError
 

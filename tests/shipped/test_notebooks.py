@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
+from kernelkit.checks import preflight
 from kernelkit.errors import AcceleratorMismatchError
-from kernelkit.pushes import plan
+from kernelkit.plans import plan
 from kernelkit.pushes.command import push_kernel
 from kernelkit.running.run_notebook import run_notebook
 
@@ -42,7 +43,7 @@ def test_a_notebook_that_ships_has_nothing_that_stops_its_push(name):
     planned = plan.make(NOTEBOOKS / f"{name}.py", (), None, None, None)
 
     assert planned.metadata.code_file.samefile(NOTEBOOKS / f"{name}.ipynb")
-    assert [found.text for found in planned.findings if found.level == "error"] == []
+    assert [found.text for found in preflight.run_checks(planned) if found.level == "error"] == []
 
 
 def test_each_notebook_is_a_kernel_of_its_own():

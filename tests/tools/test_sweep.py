@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep.config import specification
+from kernelkit.sweep import specification
 
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "sweep.py"

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from kernelkit.checks import attached_wheels, preflight
+from kernelkit.checks import preflight, wheels
 from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import CommandOptions, PushContext, in_project
+from kernelkit.plans import plan
 from kernelkit.queue.items import UNSUBMITTED, WAITING, Queue, QueuedPush
 from kernelkit.run_folders import claims
 from kernelkit.terminal import invocation
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 
 REMOVABLE = (
     WAITING,
@@ -44,16 +44,17 @@ def add(
     Returns its number. The arguments are those of `push_kernel`; `force` queues what waits
     already, or was complete before, once more. Raises what `plan.make` raises and `PreflightError`.
     """
-    context = in_project(plan.here(metadata or notebook), **options)
+    context = in_project(plan.here(metadata or notebook), options)
     if output:
         claims.check_free(output)
     planned = plan.make(notebook, parameters, metadata, accelerator, timeout)
-    for finding in planned.findings:
+    findings = preflight.run_checks(planned)
+    for finding in findings:
         if finding.level != "error":
             context.events(finding.level, finding.text)
-    preflight.stop_on_errors(planned.findings)
+    preflight.stop_on_errors(findings)
     preflight.check_submission(planned.metadata, submit)
-    attached_wheels.find(context, planned.request.project)  # now, and not when its turn comes
+    wheels.find(context, planned.project)  # now, and not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
         same = item.plan.content == planned.content
@@ -71,11 +72,9 @@ def add(
     return item.number
 
 
-def listing(
-    **options: Unpack[CommandOptions],
-) -> list[tuple[int, str]]:
+def listing(**options: Unpack[CommandOptions]) -> list[tuple[int, str]]:
     """Report the state of each item, in order; returns (number, state) of each."""
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     found = []
     for item in Queue(context.runs).items():
         push = item.push_in(context.ledger, rehearsal=context.events.rehearsal)
@@ -103,7 +102,7 @@ def remove(
 
     What the ledger has of their pushes stays.
     """
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     queue = Queue(context.runs)
     items = [queue.find(number) for number in numbers]
     for item in items:
@@ -124,7 +123,7 @@ def _state(context: PushContext, item: QueuedPush) -> str:
 
 def _words(item: QueuedPush) -> str:
     """What an item is: notebook, machine, the longest it may take, and the parameters given."""
-    request = item.plan.request
+    request = item.plan
     given = " ".join(f"{name}={value}" for name, value in request.bundle.parameters.items())
     minutes = request.timeout_minutes
     bound = "" if minutes is None else f" for at most {minutes:g} min"

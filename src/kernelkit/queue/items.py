@@ -17,14 +17,13 @@ from typing import Any
 from kernelkit import files
 from kernelkit.bundle.build import Bundle
 from kernelkit.bundle.packages import Commit
-from kernelkit.checks.metadata import Metadata
-from kernelkit.checks.preflight import PushRequest
 from kernelkit.errors import ParameterError
+from kernelkit.plans.metadata import Metadata
+from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes.ledger import Ledger, Push
-from kernelkit.pushes.plan import Plan
 from kernelkit.terminal import invocation
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.ledger import Ledger, Push
 
 FOLDER = ".queue"
 WAITING = "waiting"
@@ -123,7 +122,7 @@ class Queue:
 
 
 def _written(item: QueuedPush) -> dict[str, Any]:
-    request = item.plan.request
+    plan = item.plan
     return {
         "number": item.number,
         "added": item.added,
@@ -131,23 +130,23 @@ def _written(item: QueuedPush) -> dict[str, Any]:
         "force": item.force,
         "submit": item.submit,
         "continues": item.continues,
-        "metadata": {"path": str(request.metadata.path), "values": dict(request.metadata.values)},
-        "bundle": asdict(request.bundle),
+        "metadata": {"path": str(plan.metadata.path), "values": dict(plan.metadata.values)},
+        "bundle": asdict(plan.bundle),
         "project": {
-            "root": str(request.project.root),
-            "catalogue": request.project.catalogue,
-            "wheels": list(request.project.wheels),
-            "title": request.project.title,
+            "root": str(plan.project.root),
+            "catalogue": plan.project.catalogue,
+            "wheels": list(plan.project.wheels),
+            "title": plan.project.title,
         },
-        "parameters": dict(request.parameters),
-        "defaults": dict(request.defaults),
-        "timeout_minutes": request.timeout_minutes,
+        "parameters": dict(plan.parameters),
+        "defaults": dict(plan.defaults),
+        "timeout_minutes": plan.timeout_minutes,
     }
 
 
 def _read(written: Mapping[str, Any]) -> QueuedPush:
     project = written["project"]
-    request = PushRequest(
+    plan = Plan(
         metadata=Metadata(Path(written["metadata"]["path"]), written["metadata"]["values"]),
         bundle=_bundle(written["bundle"]),
         project=Project(
@@ -164,7 +163,7 @@ def _read(written: Mapping[str, Any]) -> QueuedPush:
     return QueuedPush(
         written["number"],
         written["added"],
-        Plan(request, ()),
+        plan,
         None if output is None else Path(output),
         written["force"],
         written.get("submit"),

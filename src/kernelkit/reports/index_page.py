@@ -110,7 +110,8 @@ def _run(
     metrics = metrics or {}
     sweep = trail.sweep_of(folder)
     where = trail.address(folder, base)
-    left = [folder / name for name in _LEFT_BY_A_RUN if (folder / name).is_file()]
+    paths = [folder / name for name in _LEFT_BY_A_RUN if (folder / name).is_file()]
+    written = max((path.stat().st_mtime for path in paths), default=0.0)
     images = run_folder.part(metrics, "data").get("val")
     source = run_folder.data_name(metrics)
     return ShownRun(
@@ -119,7 +120,7 @@ def _run(
         setting=names[1],
         parameters={},
         metrics=run_folder.numbers(metrics),
-        when=run_folder.ended(metrics, max((file.stat().st_mtime for file in left), default=0.0)),
+        when=run_folder.ended(metrics, written),
         note=note,
         report=trail.link(run_folder.report_place(folder), base),
         folder=folder.resolve().name if where == "." else where,

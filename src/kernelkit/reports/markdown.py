@@ -6,30 +6,27 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
+from kernelkit.reports.sections import written
 from kernelkit.run_folders import run_folder
 from kernelkit.terminal import safe_text
 
 
 def table(folder: Path, title: str) -> str:
     """A heading and a table of the measures in the folder's `metrics.json`, if it has any."""
-    found = run_folder.metrics(folder)
+    metrics = run_folder.metrics(folder)
     head = f"### {_cell(title)}\n\n"
-    if not found:
+    if not metrics:
         return f"{head}The run left no `{run_folder.METRICS}`.\n"
-    numbers = project.shown(folder).numbers(found).values()
-    rows = [
-        (label, f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
-        for label, value in numbers
-    ]
-    device = found.get("device")
-    if isinstance(device, dict):
-        rows.append(("device", str(device.get("name") or device.get("kind"))))
+    numbers = project.shown(folder).numbers(metrics).values()
+    rows = [(label, written(value)) for label, value in numbers]
+    if device := run_folder.device_name(metrics):
+        rows.append(("device", device))
     lines = ["| measure | value |", "|---|---|"]
     return head + "\n".join([*lines, *(f"| {_cell(a)} | {_cell(b)} |" for a, b in rows)]) + "\n"
 
 
 def failure(title: str, message: str) -> str:
-    """A heading and what ended the command, as it is."""
+    """A heading and the error that ended the command, as it is."""
     plain = escape(safe_text.plain(message), quote=False)
     # An empty line would end the block, and the lines after it would be read as Markdown.
     lines = "\n".join(line or " " for line in plain.splitlines())

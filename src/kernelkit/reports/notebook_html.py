@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from kernelkit.terminal import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 ERROR_CELL_TAG = "papermill-error-cell-tag"
+# of cells that hold a bundle's files, or the parameters, which the page shows itself
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
 LONGEST_FAILURE = 2_000
@@ -37,7 +39,11 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
 
     # Other metadata could reach the page's markup.
     kept = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
-    kept.cells = [_shown_cell(cell) for cell in notebook.cells if not _is_machinery(cell)]
+    kept.cells = [
+        _shown_cell(cell)
+        for cell in notebook.cells
+        if not any(tag in HIDDEN_TAGS for tag in document.tags(cell))
+    ]
     exporter = nbconvert.HTMLExporter(
         config=Config(
             {
@@ -53,18 +59,13 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
         ),
         filters={"clean_html": safe_html.clean},
     )
-    where = {"path": "" if folder is None else str(folder)}
-    page, _ = exporter.from_notebook_node(kept, resources={"metadata": where})
+    resources = {"metadata": {"path": str(folder or "")}}
+    page, _ = exporter.from_notebook_node(kept, resources=resources)
     return str(page)
 
 
-def _is_machinery(cell: nbformat.NotebookNode) -> bool:
-    """Whether the page leaves the cell out: it holds the bundle's files, or the parameters."""
-    return any(tag in HIDDEN_TAGS for tag in document.tags(cell))
-
-
 def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The cell for a page: long texts are cut, and of a terminal's sequences colours alone stay."""
+    """The cell for a page: long texts are cut, and of a terminal's sequences only colours stay."""
     cell = cell.copy()
     cell.metadata = nbformat.from_dict({"tags": document.tags(cell)})
     cell.source = _short(cell.source)
@@ -79,20 +80,17 @@ def _shown_output(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
-        output.data = nbformat.from_dict(
-            {kind: _shown_data(kind, held) for kind, held in output.data.items()}
-        )
-        for kind in [k for k in output.data if k.startswith("image/")]:
-            if len(str(output.data[kind])) > LONGEST_PICTURE:
-                size = len(output.data.pop(kind)) * 3 // 4
-                output.data["text/plain"] = (
-                    f"[a picture of {size / 1e6:.0f} MB, too large for a report: {WHOLE}]"
-                )
+        output.data = nbformat.from_dict(dict(_shown_data(output.data)))
     return output
 
 
-def _shown_data(kind: str, held: Any) -> Any:
-    return _short(held) if kind == "text/plain" else held
+def _shown_data(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for kind, value in data.items():
+        if kind.startswith("image/") and len(str(value)) > LONGEST_PICTURE:
+            size = f"{len(value) * 3 / 4e6:.0f} MB"
+            yield "text/plain", f"[a picture of {size}, too large for a report: {WHOLE}]"
+        else:
+            yield kind, _short(value) if kind == "text/plain" else value
 
 
 def _short(text: str) -> str:
@@ -104,8 +102,8 @@ def _short(text: str) -> str:
 def title(notebook: nbformat.NotebookNode) -> str:
     """The notebook's first heading of the first level, or nothing."""
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (found := _TITLE.search(cell.source)):
-            return found[1]
+        if cell.cell_type == "markdown" and (heading := _TITLE.search(cell.source)):
+            return heading[1]
     return ""
 
 
@@ -120,10 +118,10 @@ def declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
     for cell in notebook.cells:
         if cell.cell_type == "code" and has_tag(cell, tag):
             try:
-                found = parameters.declared(cell.source)
+                cells_own = parameters.declared(cell.source)
             except NotebookError:
                 continue  # a foreign notebook may compute in its parameters cell
-            values |= {name: parameter.default for name, parameter in found.items()}
+            values |= {name: parameter.default for name, parameter in cells_own.items()}
     return values
 
 

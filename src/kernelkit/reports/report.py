@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit import files
@@ -11,8 +11,6 @@ from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.reports import index_page, pushed, trail
 from kernelkit.reports.report_page import write_report
 from kernelkit.run_folders import kit_folder, run_folder
-
-INDEX = "index.html"
 
 
 def report(
@@ -29,74 +27,67 @@ def report(
     one page goes; by default `report.html` in the run folder, `NAME.html` beside a notebook, and
     `index.html` in the first path. With `index` a run that has a report newer than itself keeps it.
 
-    A folder without a run costs the other paths nothing: `left_out` is called with it and the
-    reason, so that a glob over all folders works. Raises `ParameterError` for a path that is
-    nowhere and where no path has a run, and `NotebookError` for notebooks that cannot be read, when
-    the other reports are written; with `index` such runs are listed without a report instead.
-    Raises `StorageError` where there can be no `output`.
+    A folder without a run does not stop the others: `left_out` is called with it and the reason,
+    so that a glob over all folders works. Raises `ParameterError` for a path that does not exist
+    and if no path has a run; `NotebookError` for notebooks that cannot be read, once the other
+    reports are written (with `index` such runs are listed without a report instead);
+    `StorageError` where `output` cannot be written.
     """
-    missing = [str(path) for path in paths if not path.exists()]
-    if missing:
+    if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"nothing at {', '.join(missing)}")
     if output is not None:
         files.check_folder(output.parent)
     if index:
         return [_index(paths, output)]
-    reasons = {path: reason for path in paths if (reason := _why_without(path))}
-    found = [source for path in paths for source in _sources(path)]
-    if output is not None and max(len(found), len(paths)) > 1:
+    sources, reasons = [], {}
+    for path in paths:
+        runs, reason = _runs_of(path)
+        sources += runs
+        if reason:
+            reasons[path] = reason
+    if output is not None and max(len(sources), len(paths)) > 1:
         raise ParameterError(
-            f"--output names one page and there are {len(paths)} paths with "
-            f"{len(found)} reports to write"
+            f"--output names one page, and there are {len(paths)} paths with {len(sources)} "
+            "reports to write"
         )
-    if not found:
+    if not sources:
         raise ParameterError("\n".join(f"{path} {reason}" for path, reason in reasons.items()))
     for path, reason in reasons.items():
         if left_out:
             left_out(path, reason)
-    return _each(found, output)
+    return _all(sources, output)
 
 
-def _each(sources: Sequence[Path], output: Path | None) -> list[Path]:
-    pages, broken = [], []
+def _all(sources: Sequence[Path], output: Path | None) -> list[Path]:
+    """The reports of all sources; raises `NotebookError` for the bad ones after the good ones."""
+    pages, errors = [], []
     for source in sources:
         try:
             pages.append(_one(source, output))
         except NotebookError as error:
-            broken.append(str(error))
-    if broken:
-        raise NotebookError("\n".join(broken))
+            errors.append(str(error))
+    if errors:
+        raise NotebookError("\n".join(errors))
     return pages
 
 
-def _sources(path: Path) -> Iterator[Path]:
-    """What of a path has a report of its own: notebooks and run folders."""
+def _runs_of(path: Path) -> tuple[list[Path], str]:
+    """The notebooks and run folders of a path that have a report, and why not all of them."""
     if path.is_file() or index_page.is_run(path):
-        yield path
-    elif _is_sweep(path):
-        yield from sorted(folder for folder in path.iterdir() if index_page.is_run(folder))
-
-
-def _is_sweep(path: Path) -> bool:
-    return (path / trail.SWEEP).is_file()
-
-
-def _why_without(path: Path) -> str:
-    """Why there is no report for a path, or not of all that is in it; "" where there is."""
-    if path.is_file() or index_page.is_run(path):
-        return ""
-    if _is_sweep(path):
+        return [path], ""
+    if (path / trail.SWEEP).is_file():
+        runs = sorted(filter(index_page.is_run, path.iterdir()))
         planned = trail.planned(path)
-        without = [id for id in planned if not index_page.is_run(path / id)]
-        if planned and not without:
-            return ""
-        ended = f"{len(planned) - len(without)} of its {len(planned)}" if planned else "none of its"
-        return f"is a sweep, and {ended} runs have ended: the command that began it goes on with it"
+        ended = sum(index_page.is_run(path / id) for id in planned)
+        if planned and ended == len(planned):
+            return runs, ""
+        count = f"{ended} of its {len(planned)}" if planned else "none of its"
+        return runs, f"is a sweep, and {count} runs have ended: repeat its command to continue it"
     if kit_folder.path(path, kit_folder.STATE).is_file():
-        return "holds a run that was cut off or goes on: the command that began it takes it up"
-    below = index_page.runs_under([path])
-    nothing = "is no run folder: it holds neither metrics.json nor an executed notebook"
-    return f"{nothing}; for a page over the runs below it add --index" if below else nothing
+        return [], "holds a run that was cut off or is not over: repeat its command to continue it"
+    reason = "is no run folder: it holds neither metrics.json nor an executed notebook"
+    below = "; for a page over the runs below it add --index"
+    return [], reason + (below if index_page.runs_under([path]) else "")
 
 
 def _one(path: Path, output: Path | None) -> Path:
@@ -111,17 +102,16 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
     if not folders:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
     for folder in folders:
-        if run_folder.executed(folder) is None and run_folder.metrics(folder) is None:
-            continue  # a damaged run is listed without a report
-        if not _up_to_date(folder):
-            with contextlib.suppress(NotebookError):  # the page has no link for these
+        # A damaged run is listed without a report.
+        damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
+        if not damaged and not _up_to_date(folder):
+            with contextlib.suppress(NotebookError):
                 _one(folder, None)
-    page = output or paths[0] / INDEX
-    return index_page.write(folders, page)
+    return index_page.write(folders, output or paths[0] / trail.INDEX)
 
 
 def _up_to_date(folder: Path) -> bool:
-    made = run_folder.report_place(folder)
+    page = run_folder.report_place(folder)
     sources = [folder / name for name in (*run_folder.EXECUTED, run_folder.METRICS)]
     newest = max((path.stat().st_mtime for path in sources if path.is_file()), default=0.0)
-    return made.is_file() and made.stat().st_mtime >= newest
+    return page.is_file() and page.stat().st_mtime >= newest

@@ -7,13 +7,17 @@ and allows no address to be asked for anything.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import html
 import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGES = Path(__file__).parent
 CHART = "chart.js"
@@ -51,10 +55,14 @@ def page(
 
 def rendered(template: str, **values: object) -> str:
     """A template of this folder with these values, which are text unless it says otherwise."""
+    return _environment().get_template(template).render(values)
+
+
+@functools.cache
+def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader
 
-    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True)
-    return environment.get_template(template).render(values)
+    return Environment(loader=FileSystemLoader(PAGES), autoescape=True)
 
 
 def source(name: str) -> str:

@@ -1,8 +1,8 @@
 """Which push a run folder belongs to, by what ran and in which session.
 
-Kernel and version do not tell: after a kernel was deleted, or a rehearsal's folder removed,
-numbering begins anew. A folder that cannot be told to be this push's is set aside, whole, and
-everything is fetched again.
+Kernel and version do not say: once a kernel was deleted, or a rehearsal's folder removed,
+numbering starts again. A folder that may be another push's is set aside whole, and everything is
+fetched again.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,13 +28,8 @@ def read(folder: Path) -> Columns:
 
 def numbers(texts: Sequence[str]) -> list[float]:
     """The numbers at the beginning of a column, nan where a cell is empty."""
-    values = []
-    for text in texts:
-        try:
-            values.append(float(text or "nan"))
-        except ValueError:
-            break  # the last line may be half written
-    return values
+    # The last line may be half written.
+    return [float(text or "nan") for text in itertools.takewhile(_is_number, texts)]
 
 
 def of_score(score: str) -> tuple[str, str]:
@@ -53,14 +49,15 @@ def curve(folder: Path, names: Sequence[str]) -> tuple[str, list[float]]:
 def phases(columns: Columns) -> list[tuple[int, str]]:
     """(epoch from 0, name) where a column of words, as the phase is, changes."""
     for values in columns.values():
-        if values and not any(_is_number(value) for value in values) and any(values):
+        if any(values) and not any(map(_is_number, filter(None, values))):
             return [(n, v) for n, v in enumerate(values) if n and v and v != values[n - 1]]
     return []
 
 
 def _is_number(text: str) -> bool:
+    """Whether a cell holds a number, or nothing."""
     try:
-        float(text)
+        float(text or "nan")
     except ValueError:
         return False
     return True

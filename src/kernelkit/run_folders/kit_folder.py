@@ -1,4 +1,4 @@
-"""What the kit adds to a run folder stands below one name of its own, apart from the run's files.
+"""What the kit adds to a run folder lies in one folder of its own, apart from the run's files.
 
     .kernelkit/push.json            the push that the folder's files belong to
     .kernelkit/run.json             the run at home that the folder is for, and whether it is over
@@ -8,8 +8,8 @@
     .kernelkit/parts/               files while they are fetched
     .kernelkit/outputs/             files of the run that bear this very name
 
-`run.ipynb` and `report.html` stand beside the run's files, or in here where the run left some
-of that name itself.
+`run.ipynb` and `report.html` lie beside the run's files, or in here if the run left files of these
+names itself.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def path(folder: Path, *parts: str) -> Path:
 
 def place(folder: Path, name: str) -> Path:
     """The path of the kit's file `name`: in the folder, or aside if the run left such a file."""
-    left = left_by_run(folder) or frozenset()
-    taken = {PurePosixPath(one).parts[0].casefold() for one in left}
+    names = left_by_run(folder) or frozenset()
+    taken = {PurePosixPath(each).parts[0].casefold() for each in names}
     return path(folder, name) if name.casefold() in taken else folder / name
 
 
@@ -44,9 +44,9 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
 
 
 class FetchedFiles:
-    """The files that came home from one session; what is not on it is fetched again.
+    """The record of files that came home from one session; any other file is fetched again.
 
-    `session` identifies the session; where it is empty nothing that lies there is trusted.
+    `session` identifies the session; if it is empty, no file that lies there is trusted.
     """
 
     def __init__(self, folder: Path, session: str) -> None:

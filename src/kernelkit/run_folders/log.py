@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.run_folders.excerpts import joined
+from kernelkit.run_folders.excerpts import excerpt
 from kernelkit.terminal import safe_text
 
 # C++ libraries (TensorFlow's among them) write in this format; I is the level of mere information.
@@ -82,8 +82,8 @@ def text(entries: Iterable[Entry]) -> str:
 
     A log longer than `LONGEST` characters is cut to its two ends.
     """
-    texts = (entry.text for entry in entries if not entry.chatter)
-    return safe_text.plain(joined(texts, LONGEST, "the log as Kaggle keeps it has them"))
+    whole = "".join(entry.text for entry in entries if not entry.chatter)
+    return safe_text.plain(excerpt(whole, LONGEST, "the log as Kaggle keeps it has them"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:

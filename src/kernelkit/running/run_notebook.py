@@ -107,8 +107,8 @@ def run_notebook(
         finally:
             if report and (folder / EXECUTED).is_file():
                 # A report that the run itself wrote stays in its place.
-                left = (folder / REPORT).is_file()
-                page = kit_folder.path(folder, REPORT) if left else folder / REPORT
+                page = folder / REPORT
+                page = kit_folder.path(folder, REPORT) if page.is_file() else page
                 report_page.write_report(folder / EXECUTED, page, folder)
         return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 

@@ -1,4 +1,4 @@
-"""Another's notebook, pulled from Kaggle to begin with: read, and never run.
+"""Somebody's notebook, pulled from Kaggle to start from: read, and never run.
 
 Everything a server says is checked here: cells keep their source and their tags, and nothing else
 of the notebook comes along, so that neither outputs nor `metadata.kaggle`, which pins an image,
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError, RefusedError
-from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Stored
+from kernelkit.kaggle_api.types import SOURCES, Kernel, Stored
 from kernelkit.machines import Machine
 from kernelkit.notebooks import document, parameters
 
@@ -52,10 +52,10 @@ class PulledNotebook:
         """The first parameter of one plain value, which a sweep can begin with; None without."""
         try:
             cell = document.parameters_cell(self.notebook)
-            known = parameters.declared(cell.source)
+            declared = parameters.declared(cell.source)
         except NotebookError:
             return None
-        for name, parameter in known.items():
+        for name, parameter in declared.items():
             value = parameter.default
             plain = isinstance(value, str | int | float) and name.isascii()
             if name != OUTPUT and plain and (isinstance(value, str) or math.isfinite(value)):

@@ -13,32 +13,22 @@
 The trials are in `search.db` of the sweep's folder, the runs in the same folders as a grid's.
 Pruning goes by the column val_<score>, or <score>, of a run's `history.csv`; without either no
 run is stopped. `trials` counts points: one that is proposed again gives its result at once, and
-another is asked for.
+another is proposed.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.run_folders import history
-from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.store import records, results
-from kernelkit.sweep.store.records import Record, SweepFolder
+from kernelkit.sweep import records, results, specification
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.specification import PlannedRun, Specification
 
-KEYS: dict[str, type] = {
-    "trials": int,
-    "sampler": str,
-    "prune": bool,
-    "seed": int,
-    "space": dict,
-}
-RANGE = ("low", "high", "log", "step")
+KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
 REPEATS = 4  # proposals a trial that may repeat earlier points: a small space runs out of new ones
 
@@ -47,48 +37,27 @@ class Search:
     """Gives the engine one run after another; runs that were in flight at a crash come first.
 
     `runs` are added to as points are proposed. `retry_failed` runs points again that failed or
-    took too long, `force` begins anew.
+    took too long, `force` starts a new study.
     """
 
     def __init__(
         self,
-        asked: Specification,
+        sweep: Specification,
         folder: SweepFolder,
         runs: list[PlannedRun],
         *,
         retry_failed: bool = False,
         force: bool = False,
     ) -> None:
-        optuna = _optuna()
-        settings = check(asked)
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.asked, self.folder, self.runs, self.force = asked, folder, runs, force
-        self.trials: int = settings["trials"]
-        self.space = {n: _distribution(asked, n, w) for n, w in settings["space"].items()}
-        folder.path.mkdir(parents=True, exist_ok=True)
-        path = Path(folder.path / STORAGE).resolve()
-        storage, name = f"sqlite:///{path}", f"{asked.name}-{_digest(asked)}"
-        if force and name in optuna.get_all_study_names(storage):
-            optuna.delete_study(study_name=name, storage=storage)
-        self.study = optuna.create_study(
-            storage=storage,
-            study_name=name,
-            direction="minimize" if asked.minimize else "maximize",
-            load_if_exists=True,
-            pruner=(
-                optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
-                if settings.get("prune")
-                else optuna.pruners.NopPruner()
-            ),
-        )
-        # Seeded by the number of trials: a resumed search must not draw the same points.
-        seed = settings.get("seed", 0) + len(self.study.trials)
-        random = settings.get("sampler", "tpe") == "random"
-        sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
-        self.study.sampler = sampler(seed=seed)
+        self.optuna = _optuna()
+        self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
+        self.sweep, self.folder, self.runs, self.force = sweep, folder, runs, force
+        self.trials: int = sweep.search["trials"]
+        self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
+        self.study = self._study()
         self._flight: dict[str, Any] = {}
         self._reported: dict[str, int] = {}
-        self._points: set[str] = set()  # ids of all runs that were handed out or known before
+        self._points: set[str] = set()  # ids of all runs that were handed out or ended before
         self._unfinished = self._take_up(retry_failed)
 
     @property
@@ -100,26 +69,80 @@ class Search:
         """The next trial's run; the score of a point that was run before is recorded at once."""
         while self._unfinished:
             trial = self._unfinished.pop(0)
-            run = self.asked.run(trial.params)
+            run = self.sweep.run(trial.params)
             record = self.folder.record(run)
             if run.id not in self._flight and record.state not in (records.DONE, records.PRUNED):
                 return self._begin(trial, run)
             self._tell(trial, run, record)
-        asked_before = len(self.study.get_trials(deepcopy=False))
-        for _ in range(asked_before, self.trials * (1 + REPEATS)):
+        proposed = len(self.study.get_trials(deepcopy=False))
+        for _ in range(proposed, self.trials * (1 + REPEATS)):
             if len(self._points) >= self.trials:
                 break
             trial = self.study.ask(self.space)
-            run = self.asked.run(trial.params)
+            run = self.sweep.run(trial.params)
             record = self.folder.record(run)
-            if run.id in self._flight:
-                self.study.tell(trial, state=_states().FAIL)  # the same point, under way already
+            if run.id in self._flight:  # the same point, under way already
+                self.study.tell(trial, state=self._states.FAIL)
             elif record.state in records.ENDED and not (self.force and run.id not in self._points):
                 self._add(run)
                 self._tell(trial, run, record)
             else:
                 return self._begin(trial, run)
         return None
+
+    def ended(self, run: PlannedRun, record: Record) -> None:
+        """Tell the study, except of a run that the next session goes on with."""
+        trial = self._flight.pop(run.id)
+        if record.state != records.STOPPED:
+            self._tell(trial, run, record)
+
+    def hopeless(self, run: PlannedRun) -> str:
+        """Report new epochs to the pruner; returns why the run is to stop, "" if it is not."""
+        trial, score = self._flight[run.id], self.sweep.score
+        _, curve = history.curve(self.folder.run_folder(run), history.of_score(score))
+        for step in range(self._reported.get(run.id, 0), len(curve)):
+            trial.report(curve[step], step)
+            self._reported[run.id] = step + 1
+            if trial.should_prune():
+                return f"behind the others after {step + 1} epochs"
+        return ""
+
+    @property
+    def _states(self) -> Any:
+        return self.optuna.trial.TrialState
+
+    def _study(self) -> Any:
+        sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
+        self.folder.path.mkdir(parents=True, exist_ok=True)
+        storage = f"sqlite:///{(self.folder.path / STORAGE).resolve()}"
+        # A hash of what all trials have in common: changing it starts a new study.
+        shared = [sweep.code, sweep.base, settings["space"], sweep.score, sweep.minimize]
+        digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
+        name, pruners = f"{sweep.name}-{digest}", optuna.pruners
+        if self.force and name in optuna.get_all_study_names(storage):
+            optuna.delete_study(study_name=name, storage=storage)
+        study = optuna.create_study(
+            storage=storage,
+            study_name=name,
+            direction="minimize" if sweep.minimize else "maximize",
+            load_if_exists=True,
+            pruner=pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
+            if settings.get("prune")
+            else pruners.NopPruner(),
+        )
+        random = settings.get("sampler") == "random"
+        sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
+        # Seeded by the number of trials: a resumed search must not draw the same points.
+        study.sampler = sampler(seed=settings.get("seed", 0) + len(study.trials))
+        return study
+
+    def _distribution(self, name: str, axis: Any) -> Any:
+        distributions = self.optuna.distributions
+        if isinstance(axis, list):
+            return distributions.CategoricalDistribution(axis)
+        whole = self.sweep.declared[name].type is int
+        kind = distributions.IntDistribution if whole else distributions.FloatDistribution
+        return kind(**axis)
 
     def _begin(self, trial: Any, run: PlannedRun) -> PlannedRun:
         if self.force:
@@ -130,45 +153,26 @@ class Search:
         self._reported[run.id] = len(self.study.trials[trial.number].intermediate_values)
         return run
 
-    def ended(self, run: PlannedRun, record: Record) -> None:
-        """Tell the study, except of a run that the next session goes on with."""
-        trial = self._flight.pop(run.id)
-        if record.state != records.STOPPED:
-            self._tell(trial, run, record)
-
-    def hopeless(self, run: PlannedRun) -> str:
-        """Report new epochs to the pruner; returns why the run is to stop, "" if it is not."""
-        trial, score = self._flight[run.id], self.asked.score
-        _, curve = history.curve(self.folder.run_folder(run), history.of_score(score))
-        for step in range(self._reported.get(run.id, 0), len(curve)):
-            trial.report(curve[step], step)
-            self._reported[run.id] = step + 1
-            if trial.should_prune():
-                return f"behind the others after {step + 1} epochs"
-        return ""
-
     def _take_up(self, retry_failed: bool) -> list[Any]:
         """The trials to run first: in flight when an earlier search ended, or to retry."""
-        optuna = _optuna()
-        unfinished, failed = [], {}
+        trial_of, unfinished, failed = self.optuna.trial.Trial, [], {}
         for frozen in self.study.trials:
             if set(frozen.params) != set(self.space):
                 if not frozen.state.is_finished():
-                    self.study.tell(frozen.number, state=_states().FAIL)
+                    self.study.tell(frozen.number, state=self._states.FAIL)
                 continue
-            run = self.asked.run(frozen.params)
+            run = self.sweep.run(frozen.params)
             self._add(run)
             if not frozen.state.is_finished():
-                unfinished.append(optuna.trial.Trial(self.study, frozen._trial_id))
+                unfinished.append(trial_of(self.study, frozen._trial_id))
             elif self.folder.record(run).state in records.ENDED_BADLY:
                 failed[run.id] = frozen.params
         for params in failed.values() if retry_failed else ():
-            again = optuna.trial.create_trial(
-                state=_states().RUNNING, params=params, distributions=self.space
+            again = self.optuna.trial.create_trial(
+                state=self._states.RUNNING, params=params, distributions=self.space
             )
             self.study.add_trial(again)
-            number = self.study.trials[-1]._trial_id
-            unfinished.append(optuna.trial.Trial(self.study, number))
+            unfinished.append(trial_of(self.study, self.study.trials[-1]._trial_id))
         return unfinished
 
     def _add(self, run: PlannedRun) -> None:
@@ -177,73 +181,43 @@ class Search:
             self.runs.append(run)
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
-        score = results.numbers(self.folder.run_folder(run)).get(self.asked.score)
+        score = results.numbers(self.folder.run_folder(run)).get(self.sweep.score)
         if record.state == records.DONE and score is not None:
             self.study.tell(trial, score)
         else:
             pruned = record.state == records.PRUNED
-            self.study.tell(trial, state=_states().PRUNED if pruned else _states().FAIL)
+            self.study.tell(trial, state=self._states.PRUNED if pruned else self._states.FAIL)
 
 
-def check(asked: Specification) -> dict[str, Any]:
-    """The `search` settings, checked; raises `ParameterError` in one line."""
-    settings = dict(asked.search)
-    for key, value in settings.items():
-        if key not in KEYS:
-            near = difflib.get_close_matches(str(key), KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(KEYS)}"
-            raise ParameterError(f"search has no key {key!r}: {hint}")
-        if type(value) is not KEYS[key]:
-            raise ParameterError(f"search: {key} has the wrong type: {value!r}")
-    if settings.get("trials", 0) < 1 or not settings.get("space"):
+def check(sweep: Specification) -> None:
+    """Check the `search` settings; raises `ParameterError` in one line."""
+    settings = sweep.search
+    specification.check_keys(settings, KEYS, "search")
+    if (settings.get("trials") or 0) < 1 or not settings.get("space"):
         raise ParameterError("search needs trials (at least 1) and a space")
     if settings.get("sampler", "tpe") not in ("tpe", "random"):
         raise ParameterError(f"search: sampler {settings['sampler']!r}: tpe or random")
-    for name, wanted in settings["space"].items():
-        _check_range(asked, name, wanted)
-    return settings
+    for name, axis in settings["space"].items():
+        _check_axis(sweep, name, axis)
 
 
-def _check_range(asked: Specification, name: str, wanted: Any) -> None:
-    if isinstance(wanted, list) and wanted:
-        for value in wanted:
-            asked.run({name: value})
+def _check_axis(sweep: Specification, name: str, axis: Any) -> None:
+    if isinstance(axis, list) and axis:
+        for value in axis:
+            sweep.run({name: value})
         return
-    if not isinstance(wanted, dict) or not {"low", "high"} <= set(wanted) <= set(RANGE):
+    keys = {"low", "high", "log", "step"}
+    if not isinstance(axis, dict) or not {"low", "high"} <= set(axis) <= keys:
         raise ParameterError(
             f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
         )
-    for bound in ("low", "high"):
-        asked.run({name: wanted[bound]})
-    if asked.known[name].type not in (int, float):
+    low, high = axis["low"], axis["high"]
+    sweep.run({name: low})
+    sweep.run({name: high})
+    if sweep.declared[name].type not in (int, float):
         raise ParameterError(f"search: {name} is no number, so it needs a list of choices")
-    if not wanted["low"] < wanted["high"] or (wanted.get("log") and wanted["low"] <= 0):
-        raise ParameterError(
-            f"search: {name} has no range from {wanted['low']} to {wanted['high']}"
-        )
-
-
-def _distribution(asked: Specification, name: str, wanted: Any) -> Any:
-    distributions = _optuna().distributions
-    if isinstance(wanted, list):
-        return distributions.CategoricalDistribution(wanted)
-    options: Mapping[str, Any] = {k: v for k, v in wanted.items() if k in ("log", "step")}
-    if asked.known[name].type is int:
-        return distributions.IntDistribution(wanted["low"], wanted["high"], **options)
-    return distributions.FloatDistribution(wanted["low"], wanted["high"], **options)
-
-
-def _digest(asked: Specification) -> str:
-    """A hash of what a study's trials have in common; a change of it begins another study."""
-    message = json.dumps(
-        [asked.code.digest, asked.base, asked.search["space"], asked.score, asked.minimize],
-        sort_keys=True,
-    )
-    return hashlib.sha256(message.encode()).hexdigest()[:12]
-
-
-def _states() -> Any:
-    return _optuna().trial.TrialState
+    if not low < high or (axis.get("log") and low <= 0):
+        raise ParameterError(f"search: {name} has no range from {low} to {high}")
 
 
 def _optuna() -> Any:

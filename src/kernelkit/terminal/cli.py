@@ -67,18 +67,19 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
             where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
             full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             remedy = "Free some space or choose" if full else "Choose"
-            click.echo(
-                f"error: cannot write{where} ({error.strerror}). {remedy} another folder.", err=True
-            )
+            reason = f"cannot write{where} ({error.strerror})"
+            click.echo(f"error: {reason}. {remedy} another folder.", err=True)
             sys.exit(CANNOT_WRITE)
         except Exception as error:
             code = getattr(error, "exit_code", None)
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
-            if kwargs.get("as_json") and not getattr(error, "announced", False):
+            if getattr(error, "announced", False):
+                pass
+            elif kwargs.get("as_json"):
                 event = {"event": "error", "text": str(error), "exit_code": code}
                 click.echo(json.dumps(event))
-            elif not getattr(error, "announced", False):
+            else:
                 click.echo(f"error: {safe_text.plain(str(error))}", err=True)
             sys.exit(code)
 
@@ -98,8 +99,8 @@ def unwinding() -> Iterator[None]:
     """For the length of a block, a signal that would end this process raises `EndedBySignal` first.
 
     Servers and the processes that they started are closed on the way out.
-    A signal that somebody ignores (`nohup`) or handles already is left to them, and so is every
-    one outside the main thread. A second one during the closing is ignored.
+    Signals that are ignored (`nohup`) or handled already stay so, as all do outside the main
+    thread. A second signal during the closing is ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -3,7 +3,7 @@
 A terminal gets a line an event, one moving line of times and steps, and a box around the result;
 a CI log gets the same lines and the times once a minute. With `--json` each event is one JSON
 object a line, steps and libraries' notes too; with `--quiet` only those of
-`RESULTS` are written. Every known secret is removed, and marks each line of a rehearsal.
+`RESULTS` are written. Known secrets are removed, and each line of a rehearsal is marked.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Events:
             first, *others = safe_text.plain(text).rstrip("\n").split("\n")
             named = live_line.label(event, coloured=self._coloured)
             self._stay(
-                f"{named} {first}", *(f"{'':<{live_line.NAME_WIDTH}} {one}" for one in others)
+                f"{named} {first}", *(f"{'':<{live_line.NAME_WIDTH}} {line}" for line in others)
             )
 
     def end(self) -> None:

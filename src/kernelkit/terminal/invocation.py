@@ -1,4 +1,4 @@
-"""How this command was typed, so that a hint names what to type next.
+"""How this command was typed, so that a hint can name what to type next.
 
 The commands of `kernelkit` are the tools of its own repository as well.
 """
@@ -27,7 +27,7 @@ TOOLS = {
 def takes(option: str) -> bool:
     """Whether the command that was typed has an option of this name, such as "local"."""
     typed = click.get_current_context(silent=True)
-    return typed is not None and any(one.name == option for one in typed.command.params)
+    return typed is not None and option in {parameter.name for parameter in typed.command.params}
 
 
 def command(name: str) -> str:

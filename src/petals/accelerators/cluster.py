@@ -1,25 +1,38 @@
-"""The hosts of a run: how they join, and the error when a host is lost.
+"""The hosts of a run: which there are, and collective operations between them.
 
-`ClusterSpec` says which hosts there are, as the environment tells. Host 0 writes the files.
+`read` tells from the environment how to join the others, `petals.accelerators.joining` joins them,
+and `here` is this host. Host 0 writes the files. On a single host each collective operation
+returns its argument unchanged. Nothing here imports Keras before it is needed.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
-import socket
-import time
-from collections.abc import Iterator, Mapping
+import random
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from petals.accelerators.timeouts import call_with_timeout
+import numpy as np
+
 from petals.errors import HostsError, SettingError
 
-PATIENCE = 50.0  # seconds within which all hosts must join
-HEARTBEAT = 60  # seconds without a sign of life after which JAX ends all hosts
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from tensorflow import keras
+
+P = ParamSpec("P")
+T = TypeVar("T")
+CHUNK = 1 << 22  # words exchanged at a time: 16 MB of each host
+CHOICE = "PETALS_HOSTS"
+ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
+TF_CONFIG = "TF_CONFIG"
+JAX, TENSORFLOW = "jax", "tensorflow"
 
 LOST = (
     "another host of this run has ended or is out of reach: its own output says why. Start all "
@@ -46,77 +59,14 @@ _here = Hosts()
 
 
 def here() -> Hosts:
-    """This host among those that `join` found; a single host before `join` was called."""
+    """This host among those that joined; a single host before."""
     return _here
 
 
-def join(invited: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
-    """Join the other hosts; call it before any other use of JAX or TensorFlow.
-
-    Raises `HostsError` when not all hosts join within `seconds`.
-    """
+def set_here(hosts: Hosts) -> None:
+    """Note what `petals.accelerators.joining.join` found."""
     global _here
-    who = "host ?" if invited.index is None else f"host {invited.index} of {invited.count}"
-    deadline = time.monotonic() + seconds
-    if invited.index and not _answers(invited.address, deadline):
-        raise HostsError(
-            f"{who}: nothing answers at {invited.address} within {seconds:.0f} s: start host 0 "
-            "there, and see that its port is reachable from here"
-        )
-    meet = _through_jax if invited.through == JAX else _through_tensorflow
-    try:
-        # At its own timeout JAX would end the process, so the limit here must be shorter.
-        left = max(deadline - time.monotonic(), 0.1)
-        _here = call_with_timeout(left, lambda: meet(invited))
-    except TimeoutError:
-        raise HostsError(
-            f"{who} waited {seconds:.0f} s at {invited.address or 'the address JAX found'} and not "
-            "all other hosts joined: start every host once, with the same number of hosts and an "
-            "index of its own"
-        ) from None
-    return _here
-
-
-def _through_jax(invited: ClusterSpec) -> Hosts:
-    import jax
-
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    if hasattr(jax.config, "jax_enable_preemption_service"):
-        jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
-    options: dict[str, Any] = {
-        "initialization_timeout": 300,  # longer than we wait: JAX ends the process when it is over
-        "heartbeat_timeout_seconds": HEARTBEAT,
-        "shutdown_timeout_seconds": HEARTBEAT,
-    }
-    known = inspect.signature(jax.distributed.initialize).parameters
-    try:
-        jax.distributed.initialize(
-            invited.address or None,
-            invited.count,
-            invited.index,
-            **{name: value for name, value in options.items() if name in known},
-        )
-    except (RuntimeError, ValueError) as error:
-        raise HostsError(f"could not join the other hosts: {str(error).splitlines()[0]}") from error
-    return Hosts(jax.process_index(), jax.process_count())
-
-
-def _through_tensorflow(invited: ClusterSpec) -> Hosts:
-    import tensorflow as tf
-
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    return Hosts(invited.index or 0, invited.count or 1, strategy)
-
-
-def _answers(address: str, deadline: float) -> bool:
-    host, _, port = address.rpartition(":")
-    while (left := deadline - time.monotonic()) > 0:
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=left):
-                return True
-        except OSError:
-            time.sleep(min(0.2, left))
-    return False
+    _here = hosts
 
 
 @contextmanager
@@ -128,12 +78,6 @@ def naming_lost_hosts() -> Iterator[None]:
         if _here.count > 1 and any(sign in str(error) for sign in _SIGNS_OF_LOSS):
             raise HostsError(LOST) from error
         raise
-
-
-CHOICE = "PETALS_HOSTS"
-ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
-TF_CONFIG = "TF_CONFIG"
-JAX, TENSORFLOW = "jax", "tensorflow"
 
 
 @dataclass(frozen=True)
@@ -204,3 +148,144 @@ def _number(name: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise SettingError(f"{name}={text}: a whole number") from None
+
+
+def gather(rows: np.ndarray) -> np.ndarray:
+    """Arrays of all hosts joined along the first axis, in the hosts' order, the same on each.
+
+    The arrays may differ in length. Every host must call the function; raises `HostsError` when
+    a host is gone.
+    """
+    host = here()
+    if host.count == 1:
+        return rows
+    rows = np.ascontiguousarray(rows)
+    lengths = _numbers(len(rows))
+    width = int(np.prod(rows.shape[1:])) * rows.itemsize
+    words = _words(rows.tobytes(), -(-int(lengths.max()) * width // 4))
+    parts = [
+        np.frombuffer(part.tobytes(), rows.dtype, count=length * (width // rows.itemsize))
+        for part, length in zip(_of_all(words), lengths, strict=True)
+    ]
+    return np.concatenate(parts).reshape(-1, *rows.shape[1:])
+
+
+def broadcast(data: bytes) -> bytes:
+    """Host 0's bytes, on every host; the arguments of the other hosts are ignored."""
+    host = here()
+    if host.count == 1:
+        return data
+    length = int(_numbers(len(data))[0])
+    size = -(-length // 4)
+    words = _words(data if host.first else b"", size)
+    parts = [_of_all(words[at : at + CHUNK])[0] for at in range(0, size, CHUNK)]
+    return b"".join(part.tobytes() for part in parts)[:length]
+
+
+def broadcast_scalar(value: float) -> float:
+    """Host 0's number, on every host, so that all hosts decide alike."""
+    if here().count == 1:
+        return value
+    return float(np.frombuffer(broadcast(np.float64(value).tobytes()), np.float64)[0])
+
+
+def of_first(array: np.ndarray) -> np.ndarray:
+    """Host 0's array, on every host; `array` has the same shape on all hosts."""
+    data = broadcast(np.ascontiguousarray(array).tobytes())
+    return np.frombuffer(data, array.dtype).reshape(array.shape)
+
+
+def _numbers(own: int) -> np.ndarray:
+    """int64 (hosts,): one number from each host."""
+    return np.ascontiguousarray(_of_all(np.array([own], np.int64).view(np.int32))).view(np.int64)[
+        :, 0
+    ]
+
+
+def _words(data: bytes, size: int) -> np.ndarray:
+    return np.frombuffer(data.ljust(4 * size, b"\0"), np.int32)
+
+
+def _of_all(words: np.ndarray) -> np.ndarray:
+    """The int32 (n,) arrays of all hosts as one (hosts, n) array; n is the same on all hosts."""
+    host = here()
+    with naming_lost_hosts():
+        if host.strategy is None:
+            from jax.experimental import multihost_utils
+
+            return np.asarray(multihost_utils.process_allgather(words))
+        import tensorflow as tf
+
+        table = np.zeros((host.count, len(words)), np.int32)
+        table[host.index] = words
+        return _summing(host.strategy)(tf.constant(table)).numpy()
+
+
+@lru_cache(maxsize=1)
+def _summing(strategy: Any) -> Any:
+    import tensorflow as tf
+
+    replicas = strategy.num_replicas_in_sync // here().count  # of each host
+
+    def total(table: tf.Tensor) -> tf.Tensor:
+        context = tf.distribute.get_replica_context()
+        one = tf.equal(context.replica_id_in_sync_group % replicas, 0)
+        return context.all_reduce("sum", tf.where(one, table, tf.zeros_like(table)))
+
+    @tf.function(reduce_retracing=True)
+    def on_all(table: tf.Tensor) -> tf.Tensor:
+        return strategy.experimental_local_results(strategy.run(total, (table,)))[0]
+
+    return on_all
+
+
+_doubles: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorator: the function uses only this host's devices, independently of the other hosts."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        host = here()
+        if host.count == 1:
+            return function(*args, **kwargs)
+        if host.strategy is not None:
+            # tf_keras calls back inside its strategy's scope; a new thread is outside of the scope.
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(function, *args, **kwargs).result()
+        import jax
+        from tensorflow import keras
+
+        own = [f"{device.platform}:{device.id}" for device in jax.local_devices()]
+        with keras.distribution.DataParallel(devices=own, auto_shard_dataset=False).scope():
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def local_copy(model: keras.Model) -> keras.Model:
+    """A copy of the model with its present weights, for use `on_this_host`.
+
+    Every host must call the function. On a single host it returns the model itself.
+    """
+    if here().count == 1:
+        return model
+    from tensorflow import keras
+
+    weights = model.get_weights()  # under tf.distribute the hosts agree on some of them
+    if model not in _doubles:
+        rng = random.getstate()  # clone_model draws initial weights, which are overwritten below
+        _doubles[model] = keras.models.clone_model(model)
+        random.setstate(rng)
+    _doubles[model].set_weights(weights)
+    return _doubles[model]
+
+
+def feed(dataset: tf.data.Dataset, batch_size: int) -> Any:
+    """The dataset for `fit`: this host's part of batches of `batch_size` images over all hosts."""
+    strategy = here().strategy
+    if strategy is None:
+        return dataset
+    each = dataset.rebatch(batch_size // strategy.num_replicas_in_sync, drop_remainder=True)
+    return strategy.distribute_datasets_from_function(lambda context: each)

@@ -8,6 +8,7 @@ Keras on TensorFlow everywhere else. The `Accelerator` lists every attempt and i
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import re
@@ -17,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from petals.accelerators import cluster, keras_backend, tpu
-from petals.accelerators.allocator import keep_freed_memory
+from petals.accelerators import cluster, joining, keras_backend, tpu
 from petals.errors import AcceleratorError, SettingError
 
 REQUESTS = ("auto", "tpu", "gpu", "cpu")
@@ -28,6 +28,9 @@ POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
 REHEARSAL = "KAGGLE_REHEARSAL"
 REHEARSALS = ("", "tpu", "tpu-tensorflow", "gpu")
 PATIENCE = 45.0  # seconds: the limit for all attempts at a TPU together
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+MOST_MAPPED = 32 << 20  # bytes; glibc allows no higher threshold
+KEPT_FREE = 1 << 30  # bytes that may lie free at the end of a heap
 
 
 @dataclass
@@ -108,6 +111,19 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     return found
 
 
+def keep_freed_memory() -> bool:
+    """Have glibc keep the memory that is given back; False where the platform has no `mallopt`.
+
+    The next batch of images asks for as much again. By default glibc returns blocks of tens of
+    megabytes at once, and the system clears each page before it hands it out again.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # musl, macOS, Windows
+        return False
+    return bool(mallopt(M_MMAP_THRESHOLD, MOST_MAPPED) and mallopt(M_TRIM_THRESHOLD, KEPT_FREE))
+
+
 def _this_host(attempts: list[tuple[str, str]], request: str) -> Accelerator | None:
     for kind, probe in (("tpu", _tpu), ("gpu", _gpus), ("cpu", _cpu)):
         if request in ("auto", kind) and (found := probe(attempts, insist=request == kind)):
@@ -119,7 +135,7 @@ def _several_hosts(
     invited: cluster.ClusterSpec, attempts: list[tuple[str, str]], request: str
 ) -> Accelerator | None:
     if invited.through == cluster.JAX:
-        here = cluster.join(invited)
+        here = joining.join(invited)
         import jax
 
         rehearsal = _rehearsal()[0] == "tpu"
@@ -127,7 +143,7 @@ def _several_hosts(
         found.kind = "tpu" if rehearsal else jax.default_backend()
     else:
         keras = keras_backend.choose(keras_backend.LEGACY)
-        here = cluster.join(invited)
+        here = joining.join(invited)
         import tensorflow as tf
 
         gpus, count = tf.config.list_physical_devices("GPU"), here.strategy.num_replicas_in_sync

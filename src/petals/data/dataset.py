@@ -64,8 +64,10 @@ def find_dataset(
     whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
     added = more_to_train_on(others, names, whole, cache, progress) if others else []
     validation = settings["validation"]
-    fold, folds = fold_of(validation) or (1, TOGETHER if validation == "none" else 0)
-    train, val = divided(whole["train"], whole["val"], folds, fold - 1, cache)
+    train, val = whole["train"], whole["val"]
+    if validation != "val":
+        fold, folds = fold_of(validation) or (1, TOGETHER)
+        train, val = divided(train, val, folds, fold - 1, cache)
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)

@@ -20,7 +20,7 @@ from petals import storage
 from petals.data import shards
 from petals.data.duplicates import Fingerprints, find_pairs
 from petals.data.shards import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 TOGETHER = 1  # folds: training and validation images are both trained on, and none validates
 
@@ -28,17 +28,10 @@ TOGETHER = 1  # folds: training and validation images are both trained on, and n
 def divided(train: Split, val: Split, folds: int, fold: int, cache: Path) -> tuple[Split, Split]:
     """The splits of one fold: all parts but `fold`, and that part.
 
-    `folds`: 0 leaves the splits as they are; 1 gives both together, and `val` as it was, whose
+    `fold` counts from 0. `folds=TOGETHER` gives both splits together, and `val` as it was, whose
     images are then trained on. The parts are written once, under `cache`, for all folds. Raises
-    `SettingError` for a fold out of range, `DataError` where ids occur twice or a part would be
-    empty.
+    `DataError` where ids occur twice or a part would be empty.
     """
-    if folds > 1 and not 0 <= fold < folds:
-        raise SettingError(
-            f"fold={fold} is out of range: folds={folds} has the folds 0 to {folds - 1}"
-        )
-    if not folds:
-        return train, val
     if folds == TOGETHER and train.complete and val.complete:
         return Split.of(train.paths + val.paths, train.size), val
     key = f"{train.fingerprint()}-{val.fingerprint()}-{folds}-twins together"

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals.accelerators import cluster, collectives, keras_backend
+from petals.accelerators import cluster, keras_backend
 from petals.augment.augmentation import Augmentation
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline, shards
@@ -19,7 +19,7 @@ from petals.errors import SettingError
 Progress = Callable[[str, int, int], None]
 
 
-@collectives.local_devices_only
+@cluster.local_devices_only
 def predict(
     model: keras.Model,
     split: Split,
@@ -38,7 +38,7 @@ def predict(
     if tta < 1:
         raise SettingError(f"tta {tta}: at least 1 view")
     here = cluster.here()
-    split, model = split.part(here.index, here.count), collectives.local_copy(model)
+    split, model = split.part(here.index, here.count), cluster.local_copy(model)
     batch_size = split.batch_size(max(1, batch_size // here.count))
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0
@@ -54,10 +54,10 @@ def predict(
         total = total + pipeline.cut(np.asarray(rows), split)
         if progress:
             progress("predicting", view + 1, tta)
-    return collectives.gather((total / tta).astype(np.float32))
+    return cluster.gather((total / tta).astype(np.float32))
 
 
-@collectives.local_devices_only
+@cluster.local_devices_only
 def predict_images(
     model: keras.Model, images: np.ndarray, batch_size: int = 32, *, tta: int = 1, seed: int = 0
 ) -> np.ndarray:
@@ -65,7 +65,7 @@ def predict_images(
 
     `tta` as in `predict`; the lightly augmented views are others than there.
     """
-    model = collectives.local_copy(model)
+    model = cluster.local_copy(model)
     batch_size += -batch_size % keras_backend.replicas(model)
     missing = -len(images) % batch_size
     filled = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])

@@ -1,19 +1,26 @@
-"""The registry of backbones. A new backbone is one line of the table.
+"""The registry of backbones, and their pretrained weights: found by file name, loaded whole.
 
 Every backbone takes uint8 images with values 0 to 255: the preprocessing that its ImageNet
-weights expect is part of the backbone.
+weights expect is part of the backbone. A new backbone is one line of the table.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import h5py
 from tensorflow import keras
 
-from petals.errors import SettingError
+from petals import storage
+from petals.errors import WeightsError
+from petals.kaggle import find_file, mounts, on_kaggle
+from petals.models import saved
+from petals.models.card import licence
 
 # The preprocessing of keras.applications, by Keras's own names of the modes
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -32,6 +39,7 @@ class Backbone:
     function: str = ""  # in keras.applications; the name itself where empty
     arguments: dict[str, Any] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()  # ImageNet weights exist for these too: {size} in the file's name
+    preset = False  # of keras_hub, with weights of its own
 
     def weights_files(self, size: int) -> list[str]:
         """The file names that fit an image size, best first."""
@@ -47,13 +55,12 @@ class Backbone:
         """
         shape = (size, size, 3)
         if self.name == SMALL:
-            network = small_network(shape)
-        else:
-            make = getattr(keras.applications, self.function or self.name)
-            network = make(include_top=False, weights=weights, input_shape=shape, **self.arguments)
-        return network
+            return small_network(shape)
+        make = getattr(keras.applications, self.function or self.name)
+        return make(include_top=False, weights=weights, input_shape=shape, **self.arguments)
 
 
+LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 SIZES = (128, 160, 192)  # pixels; Keras has weights of MobileNet for these and for 224
@@ -143,57 +150,146 @@ def small_network(input_shape: tuple[int, int, int] = (192, 192, 3)) -> keras.Mo
     return keras.Model(images, features, name="small_network")
 
 
-def find_backbone(name: str) -> Backbone:
-    """The registry's entry, or a preset's; raises `SettingError` with the nearest name."""
-    if name in BACKBONES:
-        return BACKBONES[name]
-    if name.startswith(HUB):
-        from petals.models import hub  # whose class builds on the one above
+def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
+    """Build a backbone and fill it.
 
-        return hub.find(name)
-    near = difflib.get_close_matches(name, BACKBONES, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(BACKBONES)}"
-    raise SettingError(f"no backbone {name!r}: {hint}")
-
-
-def _tf(x: Any) -> Any:
-    return keras.layers.Rescaling(1 / 127.5, offset=-1.0, name="preprocessing")(x)
-
-
-def _torch(x: Any) -> Any:
-    scale = [1 / (255 * std) for std in IMAGENET_STD]
-    offset = [-mean / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)]
-    return keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(x)
-
-
-def _caffe(x: Any) -> Any:
-    centred = keras.layers.Rescaling(1.0, offset=[-m for m in CAFFE_MEAN_RGB], name="centre")(x)
-    return centred[..., ::-1]  # VGG's weights come from Caffe, which reads blue first
-
-
-def _inside(x: Any) -> Any:
-    return keras.layers.Rescaling(1.0, name="preprocessing")(x)  # to float, no more
-
-
-PREPROCESSING: dict[str, Callable[[Any], Any]] = {
-    "tf": _tf,
-    "torch": _torch,
-    "caffe": _caffe,
-    "inside": _inside,
-}
-
-
-def correct_normalization(network: keras.Model) -> None:
-    """Give EfficientNetB0-B7 the normalization they were trained with.
-
-    Their weight files hold the standard deviation where Keras's layer wants the variance
-    (tensorflow/tensorflow#49930). `weights="imagenet"` corrects this with one more layer in the
-    network. Setting the two constants has the same effect, and keeps one network for downloaded,
-    local and no weights.
+    `weights`: "none" leaves the network untrained; "imagenet" lets Keras download the weights or
+    take them from its cache; "auto" takes a file with Keras's own name from the Kaggle inputs or
+    the `LOCAL_FOLDERS`, and else downloads; any other value is the path of a file, or the name of
+    one among the Kaggle inputs.
+    Raises `WeightsError`, whose message says what to do.
     """
-    for layer in network.layers:
-        # EfficientNetV2's layers get their constants as arguments and have no variables for them.
-        if isinstance(layer, keras.layers.Normalization) and hasattr(layer, "adapt_mean"):
-            layer.adapt_mean.assign(IMAGENET_MEAN)
-            layer.adapt_variance.assign([std**2 for std in IMAGENET_STD])
-            layer.finalize_state()
+    if backbone.preset and weights in ("imagenet", "auto"):
+        return backbone.build(size, "imagenet")  # the preset's own weights, whatever they learnt
+    network = backbone.build(size)
+    if weights not in ("none", "imagenet", "auto"):
+        load_file(network, _given(weights), backbone.name)
+    elif weights != "none" and not backbone.weights_file:
+        if weights == "imagenet":
+            raise WeightsError(f"{backbone.name} has no ImageNet weights: set weights='none'")
+    elif weights == "auto" and (path := find_weights_file(backbone, size)):
+        load_file(network, path, backbone.name)
+    elif weights != "none":
+        network.set_weights(_download(backbone, size))
+    return network
+
+
+def describe(backbone: Backbone, size: int, weights: str) -> str:
+    """A cache key for a weights setting: the digest of a file, or the name of a download."""
+    path = _file(backbone, size, weights)
+    if path is None:
+        return f"{backbone.name}-{weights}"
+    return f"{backbone.name}-{storage.digest(path)}"
+
+
+def _file(backbone: Backbone, size: int, weights: str) -> Path | None:
+    if weights == "auto":
+        return find_weights_file(backbone, size)
+    return None if weights in ("none", "imagenet") else _given(weights)
+
+
+def _given(weights: str) -> Path:
+    """The file of that path, or of that name in any attached dataset, model or notebook output."""
+    path = Path(weights).expanduser()
+    attached = find_file(weights) if path.name == weights and not path.is_file() else None
+    return attached or path
+
+
+def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
+    """The origin of the weights, for the model's card: setting, file and licence."""
+    path = _file(backbone, size, weights)
+    if not path and not backbone.weights_file and not backbone.preset:
+        weights = "none"
+    setting = weights if weights in ("none", "imagenet", "auto") else "file"
+    terms = licence(backbone.name, setting)
+    return {"setting": setting, "file": path.name if path else "", "licence": terms}
+
+
+def stays(backbone: Backbone, size: int, weights: str) -> bool:
+    """Whether a later run finds the same weights in a file, so that a head needs no copy of them.
+
+    Weights that a Kaggle session downloaded are gone with it; attached ones can be attached again.
+    """
+    path = _file(backbone, size, weights)
+    return path is not None and (not on_kaggle() or path.absolute().is_relative_to(mounts()))
+
+
+def find_weights_file(backbone: Backbone, size: int) -> Path | None:
+    """The first file with one of Keras's own names, in the Kaggle inputs and local folders."""
+    names = backbone.weights_files(size)
+    # Keras 3 writes the same weights under NAME.weights.h5
+    names += [name.removesuffix(".h5") + ".weights.h5" for name in names]
+    for name in names:
+        for folder in map(Path, map(os.path.expanduser, LOCAL_FOLDERS)):
+            if (folder / name).is_file():
+                return folder / name
+        if found := find_file(name):
+            return found
+    return None
+
+
+def _download(backbone: Backbone, size: int) -> list:
+    try:
+        return backbone.build(size, weights="imagenet").get_weights()
+    except Exception as error:  # urllib, http and ssl raise different kinds
+        names = " or ".join(backbone.weights_files(size))
+        # A session, rehearsed or not, does not have the folders of the desk.
+        way = "Attach a Kaggle dataset or model that holds" if on_kaggle() else "Put into weights/"
+        raise WeightsError(
+            f"the ImageNet weights of {backbone.name} could not be downloaded "
+            f"({type(error).__name__}). {way} {names}, or set weights='none'"
+        ) from None
+
+
+def load_file(network: keras.Model, path: Path, name: str) -> None:
+    """Load a weights file of either Keras generation, or of `petals.models.saved`, into a network.
+
+    Raises `WeightsError`, with both parameter counts, unless the file has exactly this network's
+    weights. After an error the network must not be used: some of its weights may be replaced.
+    """
+    if not path.is_file():
+        raise WeightsError(f"no weights file at {path}")
+    if saved.holds(path):
+        saved.load_backbone(network, path, name)
+        return
+    try:
+        with h5py.File(path) as file:
+            legacy = "layer_names" in file.attrs or "model_weights" in file
+            held = _parameters(file)
+    except OSError:
+        raise WeightsError(f"{path} is not a Keras weights file (HDF5)") from None
+    wanted = network.count_params()
+    if held != wanted:
+        raise WeightsError(
+            f"{path} does not hold the weights of {name}: it has {held:,} parameters, "
+            f"{name} has {wanted:,}"
+        )
+    try:
+        _load(network, path, legacy)
+    except Exception as error:  # Keras raises ValueError, KeyError, TypeError by the mismatch
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise WeightsError(f"{path} does not fit {name}: {first}") from None
+
+
+def _load(network: keras.Model, path: Path, legacy: bool) -> None:
+    # Keras chooses its reader by the ending, but files in the old format have either ending.
+    right_ending = path.name.endswith(".weights.h5") != legacy
+    if right_ending:
+        network.load_weights(str(path))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder) / ("weights.h5" if legacy else "network.weights.h5")
+        link.symlink_to(path.resolve())
+        network.load_weights(str(link))
+
+
+def _parameters(file: h5py.File) -> int:
+    return sum(dataset.size for dataset in _datasets(file))
+
+
+def _datasets(group: h5py.Group) -> Iterator[h5py.Dataset]:
+    for name, item in group.items():
+        if isinstance(item, h5py.Dataset):
+            yield item
+        elif not name.startswith(("optimizer", "seed_generator")):
+            yield from _datasets(item)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import difflib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,16 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones, hub
-from petals.models import weights as weights_
+from petals.models import hub
+from petals.models.backbones import (
+    BACKBONES,
+    CAFFE_MEAN_RGB,
+    HUB,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Backbone,
+    load_backbone,
+)
 from petals.models.depths import feature_maps
 
 HEAD = "head"
@@ -75,19 +84,20 @@ def build_features(
 ) -> tuple[keras.Model, keras.Model]:
     """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
 
-    `weights` as in `petals.models.weights.load_backbone`. The features are the mean of each channel
-    of the backbone's last maps, with `depths` also of up to four maps before them. A preset of
-    keras_hub gives its last layer alone: its maps, its class token, or the mean of its tokens.
+    `weights` as in `petals.models.backbones.load_backbone`. The features are the mean of each
+    channel of the backbone's last maps, with `depths` also of up to four maps before them. A preset
+    of keras_hub gives its last layer alone: its maps, its class token, or the mean of its tokens.
     `hub_config`: the network of a preset, where it was saved. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
-    entry = hub.find(name, hub_config) if hub_config else backbones.find_backbone(name)
+    entry = hub.find(name, hub_config) if hub_config else find_backbone(name)
     try:
-        network = weights_.load_backbone(entry, size, weights)
+        network = load_backbone(entry, size, weights)
     except ValueError as error:
         if "Input size must be" not in str(error) and "negative dimension" not in str(error):
             raise
         raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
+    _correct_normalization(network)
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
     if isinstance(entry, hub.HubBackbone):
@@ -95,9 +105,47 @@ def build_features(
         pixels = keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(images)
         pooled = _pooled(network, pixels)
     else:
-        pixels = backbones.PREPROCESSING[entry.preprocessing](images)
+        pixels = PREPROCESSING[entry.preprocessing](images)
         pooled = _pooled_depths(network, pixels) if depths else _pooled(network, pixels)
     return keras.Model(images, pooled, name="features"), network
+
+
+def find_backbone(name: str) -> Backbone:
+    """The registry's entry, or a preset's; raises `SettingError` with the nearest name."""
+    if name in BACKBONES:
+        return BACKBONES[name]
+    if name.startswith(HUB):
+        return hub.find(name)
+    near = difflib.get_close_matches(name, BACKBONES, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(BACKBONES)}"
+    raise SettingError(f"no backbone {name!r}: {hint}")
+
+
+def _tf(x: Any) -> Any:
+    return keras.layers.Rescaling(1 / 127.5, offset=-1.0, name="preprocessing")(x)
+
+
+def _torch(x: Any) -> Any:
+    scale = [1 / (255 * std) for std in IMAGENET_STD]
+    offset = [-mean / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)]
+    return keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(x)
+
+
+def _caffe(x: Any) -> Any:
+    centred = keras.layers.Rescaling(1.0, offset=[-m for m in CAFFE_MEAN_RGB], name="centre")(x)
+    return centred[..., ::-1]  # VGG's weights come from Caffe, which reads blue first
+
+
+def _inside(x: Any) -> Any:
+    return keras.layers.Rescaling(1.0, name="preprocessing")(x)  # to float, no more
+
+
+PREPROCESSING: dict[str, Callable[[Any], Any]] = {
+    "tf": _tf,
+    "torch": _torch,
+    "caffe": _caffe,
+    "inside": _inside,
+}
 
 
 def _pooled(network: keras.Model, pixels: Any) -> Any:
@@ -113,6 +161,22 @@ def _pooled_depths(network: keras.Model, pixels: Any) -> Any:
     tapped = keras.Model(network.input, feature_maps(network), name=network.name)
     means = [keras.layers.GlobalAveragePooling2D()(one) for one in tapped(pixels)]
     return keras.layers.Concatenate(name=POOLED)(means)
+
+
+def _correct_normalization(network: keras.Model) -> None:
+    """Give EfficientNetB0-B7 the normalization they were trained with.
+
+    Their weight files hold the standard deviation where Keras's layer wants the variance
+    (tensorflow/tensorflow#49930). `weights="imagenet"` corrects this with one more layer in the
+    network. Setting the two constants has the same effect, and keeps one network for downloaded,
+    local and no weights.
+    """
+    for layer in network.layers:
+        # EfficientNetV2's layers get their constants as arguments and have no variables for them.
+        if isinstance(layer, keras.layers.Normalization) and hasattr(layer, "adapt_mean"):
+            layer.adapt_mean.assign(IMAGENET_MEAN)
+            layer.adapt_variance.assign([std**2 for std in IMAGENET_STD])
+            layer.finalize_state()
 
 
 def _share_statistics(network: keras.Model) -> None:

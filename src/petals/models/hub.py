@@ -29,10 +29,11 @@ class HubBackbone(Backbone):
     """A preset of keras_hub: `config` is the network's configuration where a model file has it."""
 
     config: Mapping[str, Any] | None = None
+    preset = True
 
     @property
-    def preset(self) -> str:
-        """The folder or name, without the prefix."""
+    def source(self) -> str:
+        """The preset's folder or name, without the prefix."""
         return self.name.removeprefix(HUB)
 
     def build(self, size: int, weights: str | None = None) -> keras.Model:
@@ -60,19 +61,19 @@ class HubBackbone(Backbone):
         try:
             return package.models.Backbone.from_preset(place, load_weights=weights, **own_shape)
         except Exception as error:  # keras_hub, kagglehub and the network raise kinds of their own
-            if folder_of(self.preset):
+            if folder_of(self.source):
                 first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-                raise WeightsError(f"the preset {self.preset!r} cannot be built: {first}") from None
+                raise WeightsError(f"the preset {self.source!r} cannot be built: {first}") from None
             raise WeightsError(
-                f"no preset {self.preset!r} ({type(error).__name__}): give a folder that holds "
+                f"no preset {self.source!r} ({type(error).__name__}): give a folder that holds "
                 f"{CONFIG}, attach the model to the kernel (model_sources), or allow the download "
                 "of a name that keras_hub has"
             ) from None
 
     def _place(self) -> str:
-        found = folder_of(self.preset)
+        found = folder_of(self.source)
         if found is None:
-            return self.preset
+            return self.source
         _check(json.loads((found / CONFIG).read_text(encoding="utf-8")), self.name)
         return str(found)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from petals.errors import WeightsError
 from petals.kaggle import find_file, find_files, mounts, on_kaggle, runs_folder
 from petals.models import saved
+from petals.models.backbones import LOCAL_FOLDERS
 from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
-from petals.models.weights import LOCAL_FOLDERS
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"
@@ -60,7 +60,7 @@ def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCar
     """The classifier of a model file, with its card.
 
     `weights`: for a head alone, where its backbone's weights are, as in
-    `petals.models.weights.load_backbone`; "auto" looks for the file that the run had first.
+    `petals.models.backbones.load_backbone`; "auto" looks for the file that the run had first.
     Raises `WeightsError` for a damaged file, and for weights that are not those that the head
     was trained on.
     """

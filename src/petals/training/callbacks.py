@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tensorflow import keras
 
-from petals.accelerators import cluster, collectives
+from petals.accelerators import cluster
 from petals.data import shards
 from petals.data.shards import Split
 from petals.evaluation.metrics import Scores
@@ -77,7 +77,7 @@ class Epochs(keras.callbacks.Callback):
         self._best: list[np.ndarray] = []
         self._lines = _Lines(phase, training.say)
         end = training.deadline
-        self._deadline = math.inf if end is None else collectives.broadcast_scalar(end)
+        self._deadline = math.inf if end is None else cluster.broadcast_scalar(end)
         self._look = AGREE_EVERY if cluster.here().count > 1 else 1
         self._saved, self._saving = _now(), 0.0
 
@@ -241,7 +241,7 @@ def naming_causes(split: Split, classes: int) -> Iterator[None]:
 
 def _now() -> float:
     """`time.monotonic()` of host 0, on all hosts, so that they save and stop at the same step."""
-    return collectives.broadcast_scalar(time.monotonic())
+    return cluster.broadcast_scalar(time.monotonic())
 
 
 def _current_rate(optimizer: keras.optimizers.Optimizer) -> float:

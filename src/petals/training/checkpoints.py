@@ -24,7 +24,7 @@ import numpy as np
 from tensorflow import keras
 
 from petals import storage
-from petals.accelerators import cluster, collectives, keras_backend
+from petals.accelerators import cluster, keras_backend
 from petals.errors import CheckpointError, StorageError
 from petals.kaggle import find_folders, mounts, on_kaggle
 
@@ -197,7 +197,7 @@ def _of_first(checkpoint: Checkpoint | None) -> Checkpoint | None:
     file = io.BytesIO()
     if checkpoint is not None:
         np.savez(file, **_entries(checkpoint))  # type: ignore[arg-type]
-    data = collectives.broadcast(file.getvalue())
+    data = cluster.broadcast(file.getvalue())
     return _parse(io.BytesIO(data)) if data else None
 
 

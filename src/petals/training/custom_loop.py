@@ -27,7 +27,7 @@ def fit(
     The arguments are those of `keras.Model.fit`: `epochs` is the one after the last, and
     `shuffle` and `verbose` change nothing here. `dataset` gives (the model's inputs, one-hot
     labels) in batches of one size, as `petals.data.pipeline.training` and
-    `petals.accelerators.collectives.feed` do; every device takes its share of each. Losses that
+    `petals.accelerators.cluster.feed` do; every device takes its share of each. Losses that
     layers add for themselves (regularizers) are left out: no backbone of petals has any.
     """
     training = _steps(model)

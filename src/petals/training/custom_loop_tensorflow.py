@@ -31,7 +31,7 @@ class TensorFlowSteps:
         """Batches of which each replica finds its share on its own device."""
         if isinstance(dataset, tf.data.Dataset):
             dataset = self.strategy.experimental_distribute_dataset(dataset)
-        return iter(dataset)  # else `petals.accelerators.collectives.feed` has divided it
+        return iter(dataset)  # else `petals.accelerators.cluster.feed` has divided it
 
     def step(self, batch: Any) -> tuple[float, float]:
         """Change the weights by one batch. Returns its mean loss and accuracy before that."""

@@ -21,7 +21,7 @@ from filelock import FileLock
 from tensorflow import keras
 
 from petals import storage
-from petals.accelerators import cluster, collectives
+from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
 from petals.augment.layer import augmenting, in_step
@@ -55,9 +55,9 @@ class Features:
 class FeatureExtractor:
     """Computes the features of a split, or reads those that an earlier run stored.
 
-    `model` maps uint8 images to features; `key` names its weights (as
-    `petals.models.weights.describe` does); `batch_size`: the images of a pass, over all devices of
-    a host; `frozen`: whether the weights become constants of the program, for a single device of
+    `model` maps uint8 images to features; `key` names its weights, as
+    `petals.models.backbones.describe` does; `batch_size`: the images of a pass, over all devices
+    of a host; `frozen`: whether the weights become constants of the program, for a single device of
     TensorFlow; `progress` gets ("features", done, total).
     """
 
@@ -82,7 +82,7 @@ class FeatureExtractor:
         frozen = device.backend == "tensorflow" and alone
         return cls(classifier.features, key, seed, batch_size(device), frozen, progress)
 
-    @collectives.local_devices_only
+    @cluster.local_devices_only
     def __call__(self, split: Split, views: int = 1, level: str = "light") -> Features:
         """The features of every image of a split, in the files' order.
 
@@ -93,7 +93,7 @@ class FeatureExtractor:
         the images on its own devices, and all get the whole.
         """
         here = cluster.here()
-        own, model = split.part(here.index, here.count), collectives.local_copy(self.model)
+        own, model = split.part(here.index, here.count), cluster.local_copy(self.model)
         labels, ids = split.labels_and_ids()
         total, done, stored = views * own.count, 0, True
         rows: list[np.ndarray] = []
@@ -102,7 +102,7 @@ class FeatureExtractor:
             values, was_stored = self._read_or_compute(model, part, views, level, tell)
             rows.append(values)
             stored, done = stored and was_stored, done + views * len(values)
-        return Features(collectives.gather(np.concatenate(rows)), labels, ids, stored)
+        return Features(cluster.gather(np.concatenate(rows)), labels, ids, stored)
 
     def _tell(self, total: int, before: int, done: int) -> None:
         if self.progress:

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals.accelerators import collectives, keras_backend
+from petals.accelerators import cluster, keras_backend
 from petals.data import pipeline
 from petals.data.shards import Split
 from petals.models.build import Classifier
@@ -86,7 +86,7 @@ class HeadRecipe:
         return cls(HEAD_EPOCHS, **{name: settings[name] for name in names})
 
 
-@collectives.local_devices_only
+@cluster.local_devices_only
 def train_head(
     classifier: Classifier,
     train: Features,
@@ -131,7 +131,7 @@ def train_head(
     )
     if recipe.keep_best:
         watch.finish(head)
-    classifier.head.set_weights([collectives.of_first(values) for values in head.get_weights()])
+    classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
 
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from petals.accelerators import collectives
+from petals.accelerators import cluster
 from petals.evaluation.calibration import fit_temperature
 from petals.evaluation.metrics import Scores
 from petals.models.build import Classifier
@@ -45,7 +45,7 @@ class LogisticHead:
     seconds: float
 
 
-@collectives.local_devices_only
+@cluster.local_devices_only
 def fit_head(
     classifier: Classifier, train: Features, val: Features, training: Training, seed: int = 0
 ) -> LogisticHead:
@@ -67,7 +67,7 @@ def fit_head(
     kernel = kernel / deviation[:, None]
     bias = bias - mean @ kernel
     weights = [kernel.astype(np.float32), bias.astype(np.float32)]
-    classifier.head.set_weights([collectives.of_first(array) for array in weights])
+    classifier.head.set_weights([cluster.of_first(array) for array in weights])
     head = LogisticHead(strength, losses, iterations, time.monotonic() - begun)
     _record(head, classifier, train, val, training)
     return head
@@ -116,7 +116,7 @@ def soften(classifier: Classifier, train: Features, label_smoothing: float) -> f
     probabilities = apply_head(classifier, train)[:, present]
     temperature = fit_temperature(labels, probabilities, label_smoothing)
     weights = [array / np.float32(temperature) for array in classifier.head.get_weights()]
-    classifier.head.set_weights([collectives.of_first(array) for array in weights])
+    classifier.head.set_weights([cluster.of_first(array) for array in weights])
     return temperature
 
 

@@ -17,6 +17,7 @@ from kernelkit.pushes.command import push_kernel
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 from kernelkit.sweep.command import sweep
+from kernelkit.sweep.options import SweepOptions
 
 
 def pushed(folder, **options):
@@ -76,12 +77,8 @@ def test_it_rehearses_and_sweeps(tmp_path, competition):
     came, told = pushed(folder, submit="first" if competition else None)
     assert json.loads((came / "metrics.json").read_text())["rmse"] < 0.3
     assert ("score" in told) == bool(competition)
-    swept = sweep(
-        folder / "notebooks/sweeps/first.yaml",
-        output=tmp_path / "swept",
-        report=False,
-        stream=io.StringIO(),
-    )
+    options = SweepOptions(output=tmp_path / "swept", report=False, stream=io.StringIO())
+    swept = sweep(folder / "notebooks/sweeps/first.yaml", (), options)
     assert len(list(swept.glob("*/metrics.json"))) == 4
 
 

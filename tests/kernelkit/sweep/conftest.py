@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from kernelkit.sweep.command import sweep
+from kernelkit.sweep.options import SweepOptions
 
 NOTEBOOK = """\
 # %% tags=["parameters"]
@@ -77,7 +78,7 @@ class Sweeps:
         defaults = {"output": self.runs, "report": False, "stream": stream, "workers": workers}
         options = defaults | options
         try:
-            return sweep(self.write(text), parameters, **options)
+            return sweep(self.write(text), parameters, SweepOptions(**options))
         finally:
             self.message = stream.getvalue()
 

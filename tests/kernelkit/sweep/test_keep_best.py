@@ -1,29 +1,27 @@
+"""Large files that only the best runs keep."""
+
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.store import results
+from kernelkit.sweep import results, specification
+from kernelkit.sweep.records import SweepFolder
 
 
-@pytest.fixture
-def runs(tmp_path):
-    scores = {}
-    for number, score in enumerate((0.5, 0.9, 0.7, 0.8)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "model.h5").write_text("weights")
-        (folder / "metrics.json").write_text("{}")
-        scores[folder] = score
-    return scores
+@pytest.mark.parametrize(("minimize", "best"), [(False, ["1", "3"]), (True, ["0", "2"])])
+def test_only_the_best_runs_keep_the_file(sweeps, minimize, best):
+    folder = SweepFolder(sweeps.runs)
+    scores = {"0": 0.5, "1": 0.9, "2": 0.7, "3": 0.8}
+    for id in scores:
+        (folder.path / id).mkdir(parents=True)
+        for name in ("model.h5", "metrics.json"):
+            (folder.path / id / name).write_text("{}")
+    text = f"grid: {{a: [1]}}\nkeep_best: {{model.h5: 2}}\nminimize: {minimize}"
+    sweep = specification.read(sweeps.write(text))
 
-
-@pytest.mark.parametrize(("minimize", "kept"), [(False, ["1", "3"]), (True, ["0", "2"])])
-def test_only_the_best_runs_keep_the_file(runs, minimize, kept):
-    results.keep_best(runs, {"model.h5": 2}, minimize=minimize)
-    left = [folder.name for folder in runs if (folder / "model.h5").is_file()]
-    assert left == kept
-    assert all((folder / "metrics.json").is_file() for folder in runs)
-    assert results.keep_best(runs, {"model.h5": 2}, minimize=minimize) == []
+    for _ in range(2):
+        results.keep_best(folder, scores, sweep)
+        assert sorted(path.parent.name for path in folder.path.glob("*/model.h5")) == best
+    assert len(list(folder.path.glob("*/metrics.json"))) == 4
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import ClassVar
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.sweep.records import DONE, FAILED, PRUNED, Record
 from kernelkit.sweep.search import Search
-from kernelkit.sweep.store.records import DONE, FAILED, PRUNED, Record
 
 pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
 

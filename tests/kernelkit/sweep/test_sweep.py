@@ -14,10 +14,9 @@ import pytest
 
 from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.store import records
-from kernelkit.sweep.store.records import SweepFolder
-from kernelkit.sweep.workers import processes
+from kernelkit.sweep import records, specification
+from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep.workers import launchers
 
 
 def table(sweeps):
@@ -50,7 +49,7 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
     assert "8 runs, 8 done, 0 to run" in sweeps.message
     sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert re.search("12 runs, 8 done, 4 to run: about [0-9]+ s with 2 at a time", sweeps.message)
+    assert re.search("12 runs, 8 done, 4 to run: about [0-9.]+ s with 2 at a time", sweeps.message)
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
 
@@ -111,7 +110,7 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
 def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
     from kernelkit.sweep.workers import engine
 
-    monkeypatch.setattr(engine.processes, "machine_bytes", lambda: 700_000_000)
+    monkeypatch.setattr(engine, "machine_bytes", lambda: 700_000_000)
     monkeypatch.setattr(engine, "SPARE", 0)
 
     with pytest.raises(RunFailedError, match="more than this machine bears"):
@@ -122,7 +121,7 @@ def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
 
 @pytest.mark.long
 def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
-    monkeypatch.setenv(processes.COLD, "1")
+    monkeypatch.setenv(launchers.COLD, "1")
 
     with pytest.raises(RunFailedError, match="withered"):
         sweeps.run("runs: [{a: 4}, {does: fail}]")
@@ -158,7 +157,8 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
         sys.executable,
         "-c",
         "import sys; from pathlib import Path; from kernelkit.sweep.command import sweep; "
-        "sweep(Path(sys.argv[1]), workers=2, output=Path(sys.argv[2]), report=False)",
+        "from kernelkit.sweep.options import SweepOptions; "
+        "sweep(Path(sys.argv[1]), (), SweepOptions(2, Path(sys.argv[2]), report=False))",
         str(file),
         str(sweeps.runs),
     ]
@@ -219,7 +219,7 @@ def test_minutes_that_are_none_are_refused(sweeps, option, minutes):
 @pytest.mark.parametrize("warm", ["", "\nwarm: [blossom_uninstalled]"])
 def test_modules_of_another_repository_are_found(sweeps, monkeypatch, cold, warm):
     if cold:
-        monkeypatch.setenv(processes.COLD, "1")
+        monkeypatch.setenv(launchers.COLD, "1")
     (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\n")
     (sweeps.folder / "src").mkdir()
     (sweeps.folder / "src" / "blossom_uninstalled.py").write_text("F1 = 0.75\n")

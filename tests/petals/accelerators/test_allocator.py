@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from petals.accelerators import allocator
+from petals.accelerators import detect
 
 PROGRAM = """
 import resource, sys
 import numpy as np
-from petals.accelerators.allocator import keep_freed_memory
+from petals.accelerators.detect import keep_freed_memory
 if sys.argv[1] == "kept":
     assert keep_freed_memory()
 three = lambda: [np.ones(24_000_000, np.uint8) for _ in range(3)]
@@ -37,4 +37,4 @@ def test_a_block_that_was_given_back_is_taken_again_without_page_faults():
 
 def test_a_platform_without_thresholds_is_left_alone(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
-    assert not allocator.keep_freed_memory()
+    assert not detect.keep_freed_memory()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from petals.accelerators import cluster, collectives
+from petals.accelerators import cluster, joining
 from petals.accelerators.cluster import ClusterSpec, Hosts
 from petals.errors import HostsError
 
@@ -139,8 +139,8 @@ def assert_the_other_ends_with_a_word(through, dying, pair, folder):
     """Host `dying` of the pair kills itself; the log files are numbered from 0."""
     assert pair[dying].wait(timeout=600) == -signal.SIGKILL, message(folder, dying)
     begun = time.monotonic()
-    code = pair[1 - dying].wait(timeout=cluster.HEARTBEAT + 30)
-    assert time.monotonic() - begun < cluster.HEARTBEAT + 30
+    code = pair[1 - dying].wait(timeout=joining.HEARTBEAT + 30)
+    assert time.monotonic() - begun < joining.HEARTBEAT + 30
     words = message(folder, 1 - dying)
     if dying == 0 and through == "jax" and code == -signal.SIGABRT:
         assert "another task died" in words, "JAX ends the process itself without host 0"
@@ -182,7 +182,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
     address = f"127.0.0.1:{ports(1)[0]}"
     begun = time.monotonic()
     with pytest.raises(HostsError, match=f"host 1 of 2: nothing answers at {address} within 1 s"):
-        cluster.join(ClusterSpec("jax", address, 2, 1), seconds=1)
+        joining.join(ClusterSpec("jax", address, 2, 1), seconds=1)
     assert time.monotonic() - begun < 10
     assert cluster.here() == Hosts()
 
@@ -190,9 +190,9 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
 @pytest.mark.long
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
-        "from petals import errors\nfrom petals.accelerators import cluster\n"
+        "from petals import errors\nfrom petals.accelerators import cluster, joining\n"
         f"spec = cluster.ClusterSpec('jax', '127.0.0.1:{ports(1)[0]}', 2, 0)\n"
-        "try: cluster.join(spec, seconds=10)\n"
+        "try: joining.join(spec, seconds=10)\n"
         "except errors.HostsError as error: print(error)"
     )
     done = subprocess.run(
@@ -219,7 +219,7 @@ def test_errors_of_collectives_name_a_lost_host(monkeypatch):
 
 def test_alone_nothing_is_exchanged():
     rows = np.arange(6.0).reshape(3, 2)
-    assert collectives.gather(rows) is rows
-    assert collectives.broadcast(b"bytes") == b"bytes"
-    assert collectives.broadcast_scalar(1.5) == 1.5
-    assert (collectives.of_first(rows) == rows).all()
+    assert cluster.gather(rows) is rows
+    assert cluster.broadcast(b"bytes") == b"bytes"
+    assert cluster.broadcast_scalar(1.5) == 1.5
+    assert (cluster.of_first(rows) == rows).all()

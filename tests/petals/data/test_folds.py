@@ -7,7 +7,7 @@ from PIL import Image
 
 from petals.data import duplicates, folds, shards, tfrecords
 from petals.data.shards import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 SIZE = 32
 
@@ -75,13 +75,7 @@ def test_together_both_are_trained_on(cut, splits, dataset, tmp_path):
     assert sorted(ids(train)) == sorted(ids(splits[0])[:10] + ids(splits[1]))
 
 
-def test_no_folds_change_nothing(cut, splits):
-    assert cut(0, 0) == splits[:2]
-
-
-def test_a_fold_that_is_not_there(cut, splits, tmp_path):
-    with pytest.raises(SettingError, match="fold=5 is out of range: folds=5 has the folds 0 to 4"):
-        cut(5, 5)
+def test_more_folds_than_images_are_refused(cut, splits, tmp_path):
     with pytest.raises(DataError, match="71 images cannot make 80 folds"):
         cut(80, 0)
     assert not list(tmp_path.rglob("*.tfrec"))

@@ -10,7 +10,14 @@ from tensorflow import keras
 from petals.errors import SettingError
 from petals.models import backbones
 from petals.models.backbones import BACKBONES
-from petals.models.build import _pooled, build, parameter_counts, set_trainable
+from petals.models.build import (
+    PREPROCESSING,
+    _correct_normalization,
+    _pooled,
+    build,
+    parameter_counts,
+    set_trainable,
+)
 
 MODULES = {
     "VGG16": "vgg16",
@@ -65,7 +72,7 @@ def test_each_backbone_is_registered_under_its_own_name():
 def test_preprocessing_is_kerass_own(name):
     theirs = importlib.import_module(f"keras.applications.{module_of(name)}").preprocess_input
     images = keras.Input((8, 8, 3), dtype="uint8")
-    ours = keras.Model(images, backbones.PREPROCESSING[BACKBONES[name].preprocessing](images))
+    ours = keras.Model(images, PREPROCESSING[BACKBONES[name].preprocessing](images))
     expected = theirs(pixels().astype(np.float32))
     assert np.allclose(ours(pixels()), expected, atol=1e-4)
 
@@ -100,7 +107,7 @@ def test_every_backbone_builds_and_asks_keras_for_its_weights_file(name, asked):
 
 def test_efficientnet_normalizes_as_it_was_trained():
     network = BACKBONES["EfficientNetB0"].build(32)
-    backbones.correct_normalization(network)
+    _correct_normalization(network)
     upto = keras.Model(network.input, network.get_layer("normalization").output)
     x = pixels(32).astype(np.float32)
     expected = (x / 255 - backbones.IMAGENET_MEAN) / np.array(backbones.IMAGENET_STD)

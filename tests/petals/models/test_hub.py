@@ -6,8 +6,7 @@ import pytest
 
 from petals.errors import SettingError, WeightsError
 from petals.models import hub
-from petals.models.backbones import find_backbone
-from petals.models.build import build
+from petals.models.build import build, find_backbone
 
 VIT = {
     "module": "keras_hub.src.models.vit",

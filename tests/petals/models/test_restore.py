@@ -6,10 +6,9 @@ import pytest
 
 from petals import storage
 from petals.errors import StorageError, WeightsError
+from petals.models import backbones as pretrained
 from petals.models import saved
-from petals.models import weights as pretrained
-from petals.models.backbones import find_backbone
-from petals.models.build import build
+from petals.models.build import build, find_backbone
 from petals.models.card import ModelCard, parse
 from petals.models.export import export
 from petals.models.restore import find_model, restore

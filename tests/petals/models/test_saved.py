@@ -4,9 +4,9 @@ import pytest
 from tensorflow import keras
 
 from petals.errors import WeightsError
+from petals.models import backbones as weights
 from petals.models import build as build_module
 from petals.models import saved as saved_module
-from petals.models import weights
 from petals.models.backbones import BACKBONES
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from petals.errors import WeightsError
-from petals.models import weights
+from petals.models import backbones as weights
 from petals.models.backbones import BACKBONES
 
 MOBILENET = BACKBONES["MobileNet-0.25"]

@@ -2,19 +2,19 @@ import pytest
 from tensorflow import keras
 
 from petals.accelerators.detect import Accelerator
-from petals.training import precision
+from petals.training import optimization
 
 
 @pytest.fixture
 def cpu(monkeypatch):
-    monkeypatch.setattr(precision, "supported", lambda: True)
+    monkeypatch.setattr(optimization, "supports_bfloat16", lambda: True)
     yield Accelerator("cpu", "a CPU")
     keras.mixed_precision.set_global_policy("float32")
 
 
 def measured(monkeypatch, ratio: float) -> list:
     asked = []
-    monkeypatch.setattr(precision, "speedup", lambda *of: asked.append(of) or ratio)
+    monkeypatch.setattr(optimization, "speedup", lambda *of: asked.append(of) or ratio)
     return asked
 
 
@@ -31,7 +31,7 @@ def test_the_faster_dtype_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtyp
     for _ in range(2):
         keras.mixed_precision.set_global_policy("float32")
         cpu.dtype = "float32"
-        assert precision.choose(cpu, "VGG16", size, message.append) == dtype
+        assert optimization.choose_dtype(cpu, "VGG16", size, message.append) == dtype
         assert (cpu.dtype, policy()) == (dtype, dtype)
     assert asked == [("VGG16", size)]
     assert f"{ratio:.2f} times as fast" in message[0]
@@ -42,13 +42,13 @@ def test_the_faster_dtype_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtyp
 )
 def test_elsewhere_nothing_is_measured(monkeypatch, device):
     asked = measured(monkeypatch, 9.0)
-    monkeypatch.setattr(precision, "supported", lambda: False)
+    monkeypatch.setattr(optimization, "supports_bfloat16", lambda: False)
     before = device.dtype
-    assert precision.choose(device, "VGG16", 32) == before
+    assert optimization.choose_dtype(device, "VGG16", 32) == before
     assert (asked, policy()) == ([], "float32")
 
 
 def test_the_measurement_leaves_the_policy_alone(monkeypatch):
-    monkeypatch.setattr(precision, "SECONDS", 0.2)
-    assert 0.01 < precision.speedup("SmallNet", 32) < 100
+    monkeypatch.setattr(optimization, "SECONDS", 0.2)
+    assert 0.01 < optimization.speedup("SmallNet", 32) < 100
     assert policy() == "float32"

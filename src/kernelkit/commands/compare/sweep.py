@@ -41,24 +41,26 @@ from kernelkit.commands import options
 @options.metadata
 @options.accelerator
 @options.timeout
-def command(file: Path, as_json: bool, quiet: bool, **given: object) -> None:
+def command(
+    file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **given: Any
+) -> None:
     """Run a sweep: many runs of one notebook, one table, nothing lost.
 
     The same command continues where it was stopped. The results are in runs/NAME: index.html,
     results.csv, results.json, and a folder for each run.
     """
     from kernelkit.sweep.command import sweep
+    from kernelkit.sweep.options import SweepOptions
 
-    if not (as_json or quiet):
-        sweep(file, **given)  # type: ignore[arg-type]
-        return
-    captured = io.StringIO()
-    aside = captured if quiet or given["dry_run"] else sys.stderr
-    folder = sweep(file, stream=aside, **given)  # type: ignore[arg-type]
+    dry_run = given["dry_run"]
+    captured = io.StringIO() if quiet or (as_json and dry_run) else None
+    stream = captured or (sys.stderr if as_json else None)
+    folder = sweep(file, parameters, SweepOptions(**given, stream=stream))
+    shown = captured.getvalue() if captured and dry_run else ""
     if as_json:
-        click.echo(json.dumps(_event(folder, captured.getvalue())))
-    else:
-        click.echo(captured.getvalue().rstrip("\n") if given["dry_run"] else folder / "index.html")
+        click.echo(json.dumps(_event(folder, shown)))
+    elif quiet:
+        click.echo(shown.rstrip("\n") or folder / "index.html")
 
 
 def _event(folder: Path, shown: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,11 +14,11 @@ from kernelkit.commands import options
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--name", metavar="SLUG", help="The dataset's name; by default the folder's.")
 @click.option("--notes", default="updated by kernelkit", help="The notes on this version.")
-def command(folder: Path, name: str | None, **given: object) -> None:
+def command(folder: Path, name: str | None, **values: Any) -> None:
     """Upload FOLDER as a private dataset.
 
     Waits until the dataset is ready and prints its source line.
     """
     from kernelkit.datasets.dataset import push_dataset
 
-    push_dataset(folder, name, **given)  # type: ignore[arg-type]
+    push_dataset(folder, name, **values)

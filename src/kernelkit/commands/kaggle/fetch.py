@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kernelkit.commands import options
@@ -14,7 +16,7 @@ from kernelkit.commands import options
 )
 @options.output
 @click.option("--summary", type=options.FILE, help="Append the measures to this Markdown file.")
-def command(push: str, **given: object) -> None:
+def command(push: str, **values: Any) -> None:
     """Bring home the files of a push, or some of them.
 
     The default is the last push. The command does not wait: its exit code is 13 while the run is
@@ -22,4 +24,4 @@ def command(push: str, **given: object) -> None:
     """
     from kernelkit.pushes.existing import fetch_push
 
-    fetch_push(push, **given)  # type: ignore[arg-type]
+    fetch_push(push, **values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +18,7 @@ def command() -> None:
 @options.command("add", group=command)
 @options.of_a_push
 @click.option("--force", is_flag=True, help="Queue it even if the same push waits or was made.")
-def add(notebook: Path | None, **given: object) -> None:
+def add(notebook: Path | None, **values: Any) -> None:
     """Check a push and put it at the end of the queue.
 
     The push is frozen: later changes to the sources do not affect it. Nothing is sent. With
@@ -26,14 +27,14 @@ def add(notebook: Path | None, **given: object) -> None:
     """
     from kernelkit.queue.edit import add
 
-    add(notebook, **given)  # type: ignore[arg-type]
+    add(notebook, **values)
 
 
 @options.command("run", group=command, local=True)
 @click.option(
     "--no-wait", is_flag=True, help="Do what can be done now; exit with 13 if more is left."
 )
-def run(no_wait: bool, **given: object) -> None:
+def run(no_wait: bool, **values: Any) -> None:
     """Push what is queued, in order, and bring the results home.
 
     Waits until a session is free and the hours left last for the run. You may kill the command
@@ -41,21 +42,21 @@ def run(no_wait: bool, **given: object) -> None:
     """
     from kernelkit.queue.work import work_off
 
-    work_off(wait=not no_wait, **given)  # type: ignore[arg-type]
+    work_off(wait=not no_wait, **values)
 
 
 @options.command("list", group=command, local=True)
-def list_(**given: object) -> None:
+def list_(**values: Any) -> None:
     """Show the state of each queued push."""
     from kernelkit.queue.edit import listing
 
-    listing(**given)  # type: ignore[arg-type]
+    listing(**values)
 
 
 @options.command("remove", group=command)
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
-def remove(numbers: tuple[int, ...], **given: object) -> None:
+def remove(numbers: tuple[int, ...], **values: Any) -> None:
     """Remove queued pushes that are waiting or over."""
     from kernelkit.queue.edit import remove
 
-    remove(numbers, **given)  # type: ignore[arg-type]
+    remove(numbers, **values)

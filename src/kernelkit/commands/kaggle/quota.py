@@ -8,8 +8,8 @@ from kernelkit.commands import options
 
 
 @options.command("quota", local=True)
-def command(**given: Any) -> None:
+def command(**values: Any) -> None:
     """Show how many TPU and GPU hours are left this week."""
     from kernelkit.pushes.status import tell_quota
 
-    tell_quota(**given)
+    tell_quota(**values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,15 +11,15 @@ from kernelkit.commands import options
 from kernelkit.commands.kaggle import push
 from kernelkit.terminal.cli import exits_with_code
 
-NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing in a rehearsal
+NOT_HERE = ("local", "no_wait")  # options that mean nothing in a rehearsal
 
 
 @exits_with_code
-def rehearse(notebook: Path | None, **given: object) -> None:
+def rehearse(notebook: Path | None, **values: Any) -> None:
     """Push with `local`."""
     from kernelkit.pushes.command import push_kernel
 
-    push_kernel(notebook, local=True, **given)  # type: ignore[arg-type]
+    push_kernel(notebook, local=True, **values)
 
 
 command = click.Command(

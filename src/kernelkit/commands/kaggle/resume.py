@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kernelkit.commands import options
@@ -12,11 +14,11 @@ from kernelkit.commands import options
 @options.accelerator
 @options.output
 @options.submit
-def command(push: str, **given: object) -> None:
+def command(push: str, **values: Any) -> None:
     """Resume an earlier push: wait for its run, fetch its files and report.
 
     The default is the last push.
     """
-    from kernelkit.pushes.command import push_kernel
+    from kernelkit.pushes.resuming import resume_push
 
-    push_kernel(resume=push, **given)  # type: ignore[arg-type]
+    resume_push(push, **values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kernelkit.commands import options
@@ -21,11 +23,11 @@ from kernelkit.commands import options
     metavar="SLUG",
     help="The competition of a FOLDER; by default the one in kernel-metadata.json.",
 )
-def command(result: str, message: str, **given: object) -> None:
+def command(result: str, message: str, **values: Any) -> None:
     """Submit a run's submission.csv and wait for its score.
 
     The run is a push, the last one by default, or the FOLDER of any run.
     """
     from kernelkit.pushes.existing import submit_result
 
-    submit_result(result, message, **given)  # type: ignore[arg-type]
+    submit_result(result, message, **values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,13 +23,10 @@ from kernelkit.commands import options
 def command(
     notebook: Path,
     parameters: tuple[str, ...],
-    name: str,
-    output: Path | None,
-    fresh: bool,
-    report: bool,
     hosts: int | None,
     as_json: bool,
     quiet: bool,
+    **values: Any,
 ) -> None:
     """Run a notebook with parameters into a run folder, and report on it.
 
@@ -41,15 +39,7 @@ def command(
     from kernelkit.terminal.events import Events
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
-    run = run_it(
-        notebook,
-        parameters,
-        name=name,
-        output=output,
-        fresh=fresh,
-        report=report,
-        quiet=quiet or as_json,
-    )
+    run = run_it(notebook, parameters, quiet=quiet or as_json, **values)
     if as_json:
         event = {
             "event": "run",

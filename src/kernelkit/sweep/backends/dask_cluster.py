@@ -12,6 +12,7 @@ import tempfile
 import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,18 @@ import click
 
 from kernelkit import files
 from kernelkit.errors import NetworkError, ParameterError
-from kernelkit.sweep.config.specification import PlannedRun
-from kernelkit.sweep.report.sweep_report import SweepReport
-from kernelkit.sweep.store.records import FAILED, Record, SweepFolder
+from kernelkit.notebooks import document
+from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.records import FAILED, STATE, Record, SweepFolder
+from kernelkit.sweep.specification import PlannedRun
 from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
-from kernelkit.sweep.workers.processes import launcher
+from kernelkit.sweep.workers.launchers import launcher
 
 CONNECT_SECONDS = 15
 
 
 def run_on_dask(
-    sweep_report: SweepReport, left: Sequence[PlannedRun], limits: WorkerLimits, address: str
+    progress: SweepProgress, runs: Sequence[PlannedRun], limits: WorkerLimits, address: str
 ) -> None:
     """Send the runs to the scheduler at `address`, and record each as it comes home.
 
@@ -43,45 +45,28 @@ def run_on_dask(
         raise ParameterError(
             "--dask needs dask and distributed: pip install dask distributed"
         ) from None
-    import nbformat
-
-    from kernelkit.notebooks import document
-
     # Dask logs a lost scheduler in fifty lines; one line below replaces them.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    text = nbformat.writes(document.strip(document.read(sweep_report.asked.notebook)))
     try:
         client = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
     with client:
         if not client.nthreads():
-            click.echo(f"no workers at {address} yet: waiting for them", file=sweep_report.stream)
-        call = {
-            "notebook": text,
-            "seconds": limits.seconds,
-            "bytes": limits.bytes,
-            "report": sweep_report.report,
-        }
-        futures = {
-            client.submit(
-                run_on_worker, call, run.id, dict(run.given), key=f"{run.id}-{uuid.uuid4().hex}"
-            ): run
-            for run in left
-        }
+            click.echo(f"no workers at {address} yet: waiting for them", file=progress.stream)
+        futures = _submit(client, progress, runs, limits)
         lost = 0
         for future in as_completed(futures):
-            run = futures[future]
             if future.status in ("cancelled", "lost"):  # with the scheduler: it ran nowhere
                 lost += 1
                 continue
+            run = futures[future]
             if future.status == "finished":
-                record = _unpack(sweep_report.folder, run, *future.result())
+                record = _unpack(progress.folder, run, *future.result())
             else:
                 message = f"lost by the cluster: {future.exception()}"
                 record = Record(FAILED, dict(run.given), error=message)
-            sweep_report.folder.write(run, record)
-            sweep_report.tell(run, record)
+            progress.tell(run, progress.folder.write(run, record))
             future.release()
     if lost:
         raise NetworkError(
@@ -90,24 +75,45 @@ def run_on_dask(
         )
 
 
+def _submit(
+    client: Any, progress: SweepProgress, runs: Sequence[PlannedRun], limits: WorkerLimits
+) -> dict[Any, PlannedRun]:
+    """Send the runs to the scheduler; returns the run of each future."""
+    import nbformat
+
+    source = document.read(progress.specification.notebook)
+    text = nbformat.writes(document.strip(source))
+    own = replace(limits, workers=1)
+    return {
+        client.submit(
+            run_on_worker,
+            text,
+            dict(run.given),
+            own,
+            progress.options.report,
+            key=f"{run.id}-{uuid.uuid4().hex}",
+        ): run
+        for run in runs
+    }
+
+
 def run_on_worker(
-    call: Mapping[str, Any], id: str, given: Mapping[str, Any]
+    text: str, given: Mapping[str, Any], limits: WorkerLimits, report: bool
 ) -> tuple[Record, bytes]:
     """One run in a process of its own on this machine; returns its record and files (a zip)."""
-    run = PlannedRun(id, given, given)
+    run = PlannedRun("run", given, given)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
-        folder = SweepFolder(Path(scratch) / "runs")
-        notebook = files.write_text(Path(scratch) / "notebook.ipynb", call["notebook"])
-        request = {
-            "notebook": str(notebook),
-            "values": dict(given),
-            "report": call["report"],
-            "folder": str(folder.run_folder(run)),
-        }
+        folder = SweepFolder(Path(scratch))
+        notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)
         starter = launcher((), Path(scratch) / "imports.log")
-        limits = WorkerLimits(1, call["seconds"], call["bytes"])
         try:
-            engine = Engine(folder, starter, limits, lambda _: request, lambda *_: None)
+            engine = Engine(
+                folder,
+                starter,
+                limits,
+                lambda run: folder.request(run, notebook, report),
+                lambda *_: None,
+            )
             engine.work(Listed([run]))
         finally:
             starter.close()
@@ -118,7 +124,7 @@ def _packed(folder: Path) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != "state.json":
+            if path.is_file() and path.name != STATE:
                 archive.write(path, path.relative_to(folder).as_posix())
     return data.getvalue()
 
@@ -126,6 +132,5 @@ def _packed(folder: Path) -> bytes:
 def _unpack(folder: SweepFolder, run: PlannedRun, record: Record, data: bytes) -> Record:
     folder.clear(run)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for name in archive.namelist():
-            files.write_bytes(folder.run_folder(run) / name, archive.read(name))
+        archive.extractall(folder.run_folder(run))
     return record

@@ -5,16 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kernelkit import machines, project
-from kernelkit.checks import attached_wheels, preflight
-from kernelkit.checks import metadata as kernel_metadata
-from kernelkit.checks.metadata import Metadata
+from kernelkit.checks import preflight, wheels
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -25,15 +23,17 @@ from kernelkit.errors import (
     RefusedError,
     RunFailedError,
 )
-from kernelkit.pushes import plan
+from kernelkit.plans import metadata as kernel_metadata
+from kernelkit.plans import plan
+from kernelkit.plans.metadata import Metadata
+from kernelkit.plans.plan import ACCELERATOR
 from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.plan import ACCELERATOR
 from kernelkit.run_folders import claims
+from kernelkit.sweep import records
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
-from kernelkit.sweep.config.specification import PlannedRun, Specification
-from kernelkit.sweep.report.sweep_report import SweepReport
-from kernelkit.sweep.store import records
+from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.specification import PlannedRun, Specification
 
 TAKEN = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
@@ -42,71 +42,74 @@ ITS_OWN = (AcceleratorMismatchError, DeadlineError, OutputsError, RefusedError, 
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at its end
 
 
-@dataclass(frozen=True)
-class SessionOptions:
-    """The options of a sweep's sessions, as `kernelkit.sweep.command.sweep` takes them."""
-
-    local: bool = False
-    metadata: Path | None = None
-    accelerator: str | None = None
-    timeout: float | None = None
-    dry_run: bool = False
-    retry_failed: bool = False
-    force: bool = False
-
-
-def run_on_kaggle(
-    sweep_report: SweepReport, left: Sequence[PlannedRun], options: SessionOptions
-) -> None:
-    """Push a session for the runs that are left, or for a search; wait, and take its runs in.
+def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
+    """Push a session for these runs, or for a search; wait, and bring what it ran home.
 
     Runs that differ in the machine they ask for have a session each, one after the other; a session
     that fails does not stop the others. The same call goes on with the runs that the time did not
-    allow. Raises what `push_kernel` raises, after the runs that came home are taken in,
+    allow. Raises what `push_kernel` raises, after the runs that came home are recorded,
     `ParameterError` for machines that contradict each other, and `PreflightError` for a search
     where there is no Optuna.
     """
-    asked = sweep_report.asked
-    if not (left or asked.search):
+    sweep, options = progress.specification, progress.options
+    if not (runs or sweep.search):
         return
-    base = kernel_metadata.load(options.metadata or plan.locate(asked.notebook))
+    base = kernel_metadata.load(options.metadata or plan.locate(sweep.notebook))
     if options.accelerator:
         base = base.on(machines.named(options.accelerator))
-    sessions = _by_machine(asked, left, base, options)
-    if asked.search:
-        _check_search(asked, sessions[0][0])
-        left = _resumed(sweep_report, retry_failed=options.retry_failed)
-        if not (options.force or left) and len(sweep_report.runs) >= asked.search["trials"]:
+    kernels = _kernels(progress, runs, base)
+    if sweep.search:
+        _check_search(sweep, kernels[0].base)
+        again = _resumed(progress)
+        if not (options.force or again) and len(progress.runs) >= sweep.search["trials"]:
             return
-        sessions = [(sessions[0][0], left)]
-    several = len({_kind(run) for run in asked.runs}) > 1
-    kernels = [
-        SessionKernel(
-            sweep_report,
-            runs,
-            on,
-            f" on {on.machine.kind.upper()}" if several else "",
-            options.retry_failed,
-        )
-        for on, runs in sessions
-    ]
-    for kernel in kernels if several else ():  # before the first session takes hours
-        _check(kernel, options)
+        kernels = [replace(kernels[0], runs=again)]
+    for kernel in kernels if kernels[0].suffix else ():  # before the first session takes hours
+        _check(kernel)
     failures: list[KernelkitError] = []
     for kernel in kernels:
         try:
-            _session(kernel, options)
+            _session(kernel)
         except ITS_OWN as error:
             failures.append(error)
             if kernel is not kernels[-1]:
                 message = f"the session{kernel.suffix} ended badly, the next one begins: {error}"
-                click.echo(message, file=sweep_report.stream)
+                click.echo(message, file=progress.stream)
     if failures:
         raise failures[0]
 
 
-def _check(kernel: SessionKernel, options: SessionOptions) -> None:
+def _kernels(
+    progress: SweepProgress, runs: Sequence[PlannedRun], base: Metadata
+) -> list[SessionKernel]:
+    """A kernel for each machine that runs ask for, with its runs."""
+    sweep, accelerator = progress.specification, progress.options.accelerator
+    of_machine: dict[str, list[PlannedRun]] = {}
+    for run in [_any_point(sweep)] if sweep.search else runs:
+        of_machine.setdefault(_kind(run) or base.machine.kind, []).append(run)
+    several = len({_kind(run) for run in sweep.runs}) > 1
+    kernels = []
+    for kind, own in of_machine.items():
+        if accelerator and kind != base.machine.kind:
+            raise ParameterError(
+                f"runs ask for a {kind.upper()} with {ACCELERATOR}={kind}, and --accelerator "
+                f"{accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
+            )
+        machine = base if kind == base.machine.kind else base.on(machines.named(kind))
+        suffix = f" on {kind.upper()}" if several else ""
+        kernels.append(SessionKernel(progress, own, machine, suffix))
+    return kernels
+
+
+def _kind(run: PlannedRun) -> str:
+    """The machine that a run asks for; "" for that of the metadata."""
+    kind = str(run.values.get(ACCELERATOR, ""))
+    return kind if kind in machines.LIMITS else ""
+
+
+def _check(kernel: SessionKernel) -> None:
     """Raise what a push would raise before it sends anything."""
+    sweep, options = kernel.progress.specification, kernel.progress.options
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         planned = plan.make(
             None,
@@ -114,19 +117,20 @@ def _check(kernel: SessionKernel, options: SessionOptions) -> None:
             kernel.write(Path(scratch)),
             None,
             options.timeout,
-            carrying(kernel.sweep_report.asked.notebook),
+            carrying(sweep.notebook),
             _starts(kernel),
         )
-    preflight.stop_on_errors(planned.findings)
+    preflight.stop_on_errors(preflight.run_checks(planned))
 
 
-def _session(kernel: SessionKernel, options: SessionOptions) -> None:
+def _session(kernel: SessionKernel) -> None:
     """Push one session, wait, and bring its runs home."""
-    sweep_report, kind = kernel.sweep_report, kernel.base.machine.kind
-    notebook = sweep_report.asked.notebook
-    place = sweep_report.folder.path / ("rehearsal" if options.local else "kaggle")
+    progress, kind = kernel.progress, kernel.base.machine.kind
+    options, notebook = progress.options, progress.specification.notebook
+    place = progress.folder.path / ("rehearsal" if options.local else "kaggle")
     place = place / kind if kernel.suffix else place
-    home = place / f"session-{len(list(place.glob('session-*'))) + 1}"
+    sessions = list(place.glob("session-*"))
+    home = place / f"session-{len(sessions) + 1}"
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
@@ -138,63 +142,36 @@ def _session(kernel: SessionKernel, options: SessionOptions) -> None:
                 output=home,
                 local=options.local,
                 runs=project.find_project(notebook).root / "runs",
-                stream=sweep_report.stream,
+                stream=options.stream,
                 project=carrying(notebook),
                 starts=_starts(kernel),
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # of use in sessions only
-                continues=not options.force
-                and any(map(claims.was_pushed, place.glob("session-*"))),
+                continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
             )
         finally:
-            bring_home(sweep_report, kernel.left, home / in_session.FOLDER)
+            _bring_home(progress, kernel.runs, home / in_session.FOLDER)
 
 
 def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
     """The parameters of each run of the session; for a search, of one run that it may start."""
-    return [run.values for run in kernel.left] or [_any_point(kernel.sweep_report.asked).values]
+    runs = kernel.runs or [_any_point(kernel.progress.specification)]
+    return [run.values for run in runs]
 
 
-def _by_machine(
-    asked: Specification, left: Sequence[PlannedRun], base: Metadata, options: SessionOptions
-) -> list[tuple[Metadata, list[PlannedRun]]]:
-    """The sessions to push: for each a kernel on its machine, and the runs left for it."""
-    wanted: dict[str, list[PlannedRun]] = {}
-    for run in [_any_point(asked)] if asked.search else left:
-        wanted.setdefault(_kind(run), []).append(run)
-    for kind in wanted:
-        if options.accelerator and kind not in ("", base.machine.kind):
-            raise ParameterError(
-                f"runs ask for a {kind.upper()} with {ACCELERATOR}={kind}, and --accelerator "
-                f"{options.accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
-            )
-    return [
-        (base.on(machines.named(kind)) if kind not in ("", base.machine.kind) else base, runs)
-        for kind, runs in wanted.items()
-    ]
+def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], came: Path) -> None:
+    """Move runs that ended in a session into the sweep's own folders.
 
-
-def _kind(run: PlannedRun) -> str:
-    """The machine that a run asks for; "" for that of the metadata."""
-    kind = str(run.values.get(ACCELERATOR, ""))
-    return kind if kind in machines.LIMITS else ""
-
-
-def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path) -> int:
-    """Move runs that ended in a session into the sweep's own folders; returns how many.
-
-    For a search these are all the runs that it left, and its trials come home too.
+    For a search these are all the runs that came home, and its trials come along.
     """
-    folder, taken = sweep_report.folder, 0
-    session = records.SweepFolder(came)
-    if sweep_report.asked.search:
-        left = list(in_session.of_search(session, sweep_report.asked))
-        known = {run.id for run in sweep_report.runs}
-        sweep_report.runs += [run for run in left if run.id not in known]
-        sweep_report.progress.total = sweep_report.asked.search["trials"]
+    folder, session = progress.folder, records.SweepFolder(came)
+    if progress.specification.search:
+        runs = list(in_session.of_search(session, progress.specification))
+        earlier = {run.id for run in progress.runs}
+        progress.runs += [run for run in runs if run.id not in earlier]
         if (came / in_session.STORAGE).is_file():
             shutil.copyfile(came / in_session.STORAGE, folder.path / in_session.STORAGE)
-    for run in left:
+    for run in runs:
         record = session.record(run)
         if record.state not in TAKEN or folder.record(run) == record:  # home already
             continue
@@ -204,37 +181,33 @@ def bring_home(sweep_report: SweepReport, left: Sequence[PlannedRun], came: Path
             if path.name != records.STATE:
                 shutil.move(path, folder.run_folder(run) / path.name)
         folder.write(run, record)  # the last file: until it is there the run counts as not done
-        sweep_report.tell(run, record)
-        taken += 1
-    return taken
+        progress.tell(run, record)
 
 
-def _resumed(sweep_report: SweepReport, *, retry_failed: bool) -> list[PlannedRun]:
+def _resumed(progress: SweepProgress) -> list[PlannedRun]:
     """Take up what is home of a search; returns the runs that another session would run again."""
-    asked, folder = sweep_report.asked, sweep_report.folder
-    sweep_report.runs[:] = in_session.of_search(folder, asked)
-    sweep_report.progress.total = asked.search["trials"]
-    sweep_report.progress.varying = list(asked.search["space"])
-    states = {run.id: folder.record(run).state for run in sweep_report.runs}
-    again = {records.STOPPED, *(records.ENDED_BADLY if retry_failed else ())}
-    sweep_report.progress.skip(sum(state not in again for state in states.values()))
-    return [run for run in sweep_report.runs if states[run.id] in again]
+    sweep, folder = progress.specification, progress.folder
+    progress.runs[:] = in_session.of_search(folder, sweep)
+    failed = records.ENDED_BADLY if progress.options.retry_failed else ()
+    states = (records.STOPPED, *failed)
+    again = [run for run in progress.runs if folder.record(run).state in states]
+    progress.take_up_search(len(progress.runs) - len(again))
+    return again
 
 
-def _any_point(asked: Specification) -> PlannedRun:
+def _any_point(sweep: Specification) -> PlannedRun:
     """A point that the search may propose."""
-    space = asked.search["space"]
-    return asked.run({n: w[0] if isinstance(w, list) else w["low"] for n, w in space.items()})
+    space = sweep.search["space"]
+    return sweep.run({n: v[0] if isinstance(v, list) else v["low"] for n, v in space.items()})
 
 
-def _check_search(asked: Specification, base: Metadata) -> None:
+def _check_search(sweep: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    pinned = attached_wheels.pinned(project.find_project(asked.notebook))
-    if asked.wheels or OPTUNA in pinned or not machines.lacking([OPTUNA], kind):
-        return
-    raise PreflightError(
-        f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: choose "
-        '--accelerator gpu or cpu, or add "optuna==VERSION" to wheels in [tool.kernelkit], or name '
-        "a dataset that holds its wheels with `wheels: OWNER/SLUG` under kaggle:"
-    )
+    pinned = wheels.pinned(project.find_project(sweep.notebook))
+    if OPTUNA not in pinned and machines.lacking([OPTUNA], kind):
+        raise PreflightError(
+            f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: "
+            'choose --accelerator gpu or cpu, or add "optuna==VERSION" to wheels in '
+            "[tool.kernelkit]"
+        )

@@ -14,15 +14,26 @@ from slugify import slugify
 import kernelkit
 from kernelkit import files, project
 from kernelkit.bundle import imports, packages
-from kernelkit.checks import metadata as kernel_metadata
 from kernelkit.checks import preflight
-from kernelkit.checks.checks import error
+from kernelkit.checks.findings import error
 from kernelkit.notebooks import document
+from kernelkit.plans import metadata as kernel_metadata
 from kernelkit.project import Project
-from kernelkit.sweep.config.specification import PlannedRun
-from kernelkit.sweep.report.sweep_report import SweepReport
+from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.specification import PlannedRun
 
 TITLE_LENGTH = 50  # Kaggle's longest
+CARRIED = (
+    "name",
+    "base",
+    "code",
+    "time_limit",
+    "memory",
+    "score",
+    "minimize",
+    "search",
+    "keep_best",
+)  # of the specification; the rest of it the session reads in the notebook, or has no use for
 
 _PARAMETERS = """\
 accelerator = "auto"  # auto | tpu | gpu | cpu: what the runs must have
@@ -40,76 +51,50 @@ run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 class SessionKernel:
     """The notebook that runs a sweep in a session, with its metadata.
 
-    `suffix`: the end of its title, by which it differs from the sweep's kernels on other machines.
+    `runs` are those to make, of a search those to make again. `suffix` is the end of its title, by
+    which it differs from the sweep's kernels on other machines.
     """
 
-    sweep_report: SweepReport
-    left: Sequence[PlannedRun]
+    progress: SweepProgress
+    runs: Sequence[PlannedRun]
     base: kernel_metadata.Metadata
     suffix: str = ""
-    retry_failed: bool = False
 
     @property
     def carried(self) -> dict[str, Any]:
         """The part of the sweep that the session receives."""
-        asked = self.sweep_report.asked
-        source = document.strip(document.read(asked.notebook))
-        _check(asked.notebook, source)
+        sweep = self.progress.specification
+        source = document.strip(document.read(sweep.notebook))
+        _check(sweep.notebook, source)
         return {
             "notebook": nbformat.writes(source),
-            "runs": []
-            if asked.search
-            else [{"id": run.id, "given": dict(run.given)} for run in self.left],
-            "search": self._search if asked.search else {},
-            "keep_best": dict(asked.keep_best),
-            "score": asked.score,
-            "minimize": asked.minimize,
-            "takes_accelerator": "accelerator" in asked.known,
-            "workers": 1,  # one process at a time can use a session's accelerator
-            "seconds": 60 * asked.time_limit,
-            "bytes": int(asked.memory * 1e9),
-            "report": self.sweep_report.report,
-            "shown": project.shown(asked.notebook).as_json(),
-        }
-
-    @property
-    def _search(self) -> dict[str, Any]:
-        asked = self.sweep_report.asked
-        return {
-            "name": asked.name,
-            "base": dict(asked.base),
-            "code": asked.code.digest,
-            "score": asked.score,
-            "minimize": asked.minimize,
-            "search": dict(asked.search),
-            "wheels": asked.wheels,
-            "retry_failed": self.retry_failed,
+            "sweep": {name: getattr(sweep, name) for name in CARRIED},
+            "runs": [] if sweep.search else [run.given for run in self.runs],
+            "retry_failed": self.progress.options.retry_failed,
+            "report": self.progress.options.report,
+            "shown": project.shown(sweep.notebook).as_json(),
         }
 
     def write(self, place: Path) -> Path:
         """Write both files into a folder; returns the metadata's path."""
-        asked = self.sweep_report.asked
+        sweep = self.progress.specification
         text = packages.literal(json.dumps(self.carried, indent=1, sort_keys=True))
-        what = f"a search of {asked.search['trials']}" if asked.search else str(len(self.left))
+        count = f"a search of {sweep.search['trials']}" if sweep.search else str(len(self.runs))
+        heading = f"# Sweep {sweep.name}\n\n{count} runs of {sweep.notebook.name}"
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
+        tags = {"tags": [document.PARAMETERS_TAG]}
         notebook.cells = [
-            nbformat.v4.new_markdown_cell(
-                f"# Sweep {asked.name}\n\n{what} runs of {asked.notebook.name}", id="title"
-            ),
-            nbformat.v4.new_code_cell(
-                _PARAMETERS, id="parameters", metadata={"tags": [document.PARAMETERS_TAG]}
-            ),
+            nbformat.v4.new_markdown_cell(heading, id="title"),
+            nbformat.v4.new_code_cell(_PARAMETERS, id="parameters", metadata=tags),
             nbformat.v4.new_code_cell(f"SWEEP = {text}", id="sweep"),
             nbformat.v4.new_code_cell(RUN, id="run"),
         ]
-        title = f"Sweep {asked.name.replace('_', ' ')}"[: TITLE_LENGTH - len(self.suffix)].strip()
+        title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(self.suffix)].strip()
         title += self.suffix
         slug = slugify(title)
-        base = self.base.attaching(asked.wheels) if asked.wheels else self.base
-        owner = base.owner or kernel_metadata.PLACEHOLDERS[0]
         values = {
-            **base.values,
-            "id": f"{owner}/{slug}",
+            **self.base.values,
+            "id": f"{self.base.owner or kernel_metadata.PLACEHOLDERS[0]}/{slug}",
             "title": title,
             "code_file": f"{slug}.ipynb",
         }
@@ -120,10 +105,11 @@ class SessionKernel:
 
 def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
     """Raise `PreflightError` for cells that are not Python, by their lines."""
-    cells = [(f"{notebook.name}[cell {n}]", cell) for n, cell in enumerate(source.cells, 1)]
-    broken = (
-        imports.broken_cell(name, cell.source) for name, cell in cells if cell.cell_type == "code"
-    )
+    broken = [
+        imports.broken_cell(f"{notebook.name}[cell {number}]", cell.source)
+        for number, cell in enumerate(source.cells, 1)
+        if cell.cell_type == "code"
+    ]
     preflight.stop_on_errors([error(message) for message in broken if message])
 
 

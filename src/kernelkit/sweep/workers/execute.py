@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
+from kernelkit import files, processes
 from kernelkit.errors import KernelkitError
 
-ERROR, LOG, REQUEST = "error.txt", "log.txt", "request.json"
+ERROR, LOG, REQUEST = "error.txt", "log.txt", "request.json"  # in a run's folder
 POLL_SECONDS = 0.5  # seconds between looks at whether the sweep still lives
 
 
@@ -39,17 +39,15 @@ def execute(request: Mapping[str, Any]) -> int:
             quiet=True,
         )
     except KernelkitError as error:
-        return _say(folder, str(error), error.exit_code)
+        message, code = str(error), error.exit_code
     except OSError as error:
-        return _say(folder, f"cannot write ({error.strerror}): {error.filename or folder}", 12)
+        message, code = f"cannot write ({error.strerror}): {error.filename or folder}", 12
     except Exception:
-        return _say(folder, traceback.format_exc(limit=-3), 1)
-    return 0
-
-
-def _say(folder: Path, text: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # the disk may be full; the exit code is left
-        files.write_text(folder / ERROR, text + "\n")
+        message, code = traceback.format_exc(limit=-3), 1
+    else:
+        return 0
+    with contextlib.suppress(OSError):  # the disk may be full; the exit code remains
+        files.write_text(folder / ERROR, message + "\n")
     return code
 
 
@@ -59,28 +57,12 @@ def die_with(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(POLL_SECONDS)
-        end_family()
+        processes.kill_family(os.getpid())
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def end_family() -> None:
-    """Kill the processes below this one, then this one."""
-    import psutil  # type: ignore[import-untyped]
-
-    for member in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            member.kill()
-    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # Windows has one way
-
-
-def main() -> None:
-    """Read the request, run, and end with the run's exit code."""
-    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+if __name__ == "__main__":
     die_with(int(sys.argv[2]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
-    sys.exit(execute(request))
-
-
-if __name__ == "__main__":
-    main()
+    sys.exit(execute(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))

@@ -6,12 +6,13 @@ import time
 
 import pytest
 
+from kernelkit.sweep import specification
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.report.sweep_report import SweepReport
-from kernelkit.sweep.store.records import SweepFolder
+from kernelkit.sweep.options import SweepOptions
+from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.records import SweepFolder
 
 
 class SessionOptions:
@@ -25,11 +26,10 @@ class SessionOptions:
 
     def run(self, text, *, minutes=0.0, retry_failed=False, began=None):
         """One session; returns its folder."""
-        asked = specification.read(self.sweeps.write(text))
-        sweep_report = SweepReport(
-            asked, SweepFolder(self.sweeps.runs), asked.runs, 0, report=False
-        )
-        carried = SessionKernel(sweep_report, asked.runs, None, retry_failed=retry_failed).carried
+        sweep = specification.read(self.sweeps.write(text))
+        options = SweepOptions(report=False, retry_failed=retry_failed)
+        progress = SweepProgress(sweep, SweepFolder(self.sweeps.runs), options, len(sweep.runs))
+        carried = SessionKernel(progress, sweep.runs, None).carried
         earlier, self.number = self.working, self.number + 1
         self.working = self.sweeps.folder / f"session-{self.number}" / "working"
         inputs = self.working.parent / "input"

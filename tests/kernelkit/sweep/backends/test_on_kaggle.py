@@ -9,6 +9,7 @@ import pytest
 from kernelkit.bundle import imports, packages
 from kernelkit.errors import CapacityError, ParameterError, PreflightError
 from kernelkit.sweep.backends import on_kaggle, session_kernel
+from kernelkit.sweep.options import SweepOptions
 
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
@@ -67,20 +68,19 @@ def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
 def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
     from kernelkit.sweep import command
 
-    asked = []
+    folders = []
     monkeypatch.setattr(
-        on_kaggle, "run_on_kaggle", lambda sweep_report, *_: asked.append(sweep_report)
+        on_kaggle, "run_on_kaggle", lambda progress, _: folders.append(progress.folder.path.name)
     )
     monkeypatch.chdir(sweeps.folder)
     file = sweeps.write("grid: {a: [1]}")
 
-    command.sweep(file, kaggle=True, local=True)
-    command.sweep(file, kaggle=True)
+    command.sweep(file, (), SweepOptions(kaggle=True, local=True))
+    command.sweep(file, (), SweepOptions(kaggle=True))
     monkeypatch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
-    command.sweep(file, kaggle=True)
+    command.sweep(file, (), SweepOptions(kaggle=True))
 
-    names = [sweep_report.folder.path.name for sweep_report in asked]
-    assert names == ["rehearsal-tiny", "kaggle-tiny", "rehearsal-tiny"]
+    assert folders == ["rehearsal-tiny", "kaggle-tiny", "rehearsal-tiny"]
 
 
 def test_a_rehearsal_of_nothing_is_refused(sweeps):
@@ -121,13 +121,10 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     with pytest.raises(PreflightError, match="image of TPU sessions does not hold") as caught:
         sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
     assert "\n" not in str(caught.value)
-    assert "`wheels: OWNER/SLUG` under kaggle:" in str(caught.value)
+    assert 'add "optuna==VERSION" to wheels' in str(caught.value)
     for kind in ("cpu", "gpu"):
         sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator=kind)
         assert "a search over a: 4 runs" in sweeps.message
-    text = f"{SEARCH}\nkaggle: {{wheels: me/wheels}}"
-    sweeps.run(text, kaggle=True, local=True, dry_run=True, accelerator="tpu")
-    assert "dataset_data_sources = ['me/wheels']" in sweeps.message
     assert "optuna" not in sweeps.message
 
 

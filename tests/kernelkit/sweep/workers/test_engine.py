@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep import command
-from kernelkit.sweep.config import specification
-from kernelkit.sweep.store import records
-from kernelkit.sweep.store.records import Record, SweepFolder
-from kernelkit.sweep.workers import processes
+from kernelkit.sweep import command, records, specification
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, Listed, WorkerLimits
 
 
@@ -100,7 +98,7 @@ def test_a_run_that_never_begins_fails_in_the_end(folder, run):
 
 
 def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(folder, run, monkeypatch):
-    monkeypatch.setattr(processes, "KILL_SECONDS", 0.05)
+    monkeypatch.setattr(launchers, "KILL_SECONDS", 0.05)
 
     record = work(folder, run, Launcher(lambda: Child(None)), seconds=0.05)
 
@@ -145,10 +143,3 @@ def test_a_run_that_its_session_stopped_keeps_its_checkpoints_when_it_goes_on(fo
     work(folder, run, launcher)
 
     assert launcher.found == [{"checkpoints", "state.json"}]
-
-
-def test_out_of_time_is_one_word_everywhere():
-    from kernelkit.run_folders import run_folder
-    from kernelkit.sweep.workers import engine
-
-    assert engine.OUT_OF_TIME == run_folder.OUT_OF_TIME

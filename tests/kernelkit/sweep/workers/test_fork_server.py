@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from kernelkit.sweep.workers import fork_server as module
-from kernelkit.sweep.workers.fork_server import ForkServer
+from kernelkit.sweep.workers import launchers
+from kernelkit.sweep.workers.launchers import ForkServer
 
 
 class Told:
@@ -118,7 +118,7 @@ def test_a_module_that_starts_threads_is_not_forked_with_them(tmp_path, monkeypa
 def test_one_that_is_stuck_in_an_import_is_ended_and_the_run_given_back(tmp_path, monkeypatch):
     (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(module, "BEGIN_SECONDS", 3.0)
+    monkeypatch.setattr(launchers, "BEGIN_SECONDS", 3.0)
     fork_server = ForkServer(("endless",), tmp_path / "log.txt")
 
     run = fork_server.start({"folder": str(tmp_path)})

@@ -1,0 +1,152 @@
+"""The checks of a kernel's settings, and of the pair of files that they name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from kernelkit import machines
+from kernelkit.checks.findings import Finding, error, warning
+from kernelkit.errors import PreflightError
+from kernelkit.notebooks import pairs
+from kernelkit.plans.metadata import KEYS
+from kernelkit.plans.plan import Plan
+
+PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+SHAPES = {
+    "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "competition": (r"[\w-]+", "the bare slug"),
+    "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d+", "owner/model/framework/variation/version"),
+}
+NOT_READ = {
+    "session_timeout": "give the time with --timeout MINUTES",
+    "session_timeout_seconds": "give the time with --timeout MINUTES",
+    "priority": "Kaggle's client does not send it",
+    "accelerator": "it is called machine_shape",
+}
+
+
+def keys(plan: Plan) -> Iterator[Finding]:
+    """Keys that Kaggle's client would ignore, and values of another type."""
+    for key, value in plan.metadata.values.items():
+        if key in NOT_READ:
+            yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
+        elif key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "take it out"
+            yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
+        elif value is not None and type(value) is not KEYS[key]:
+            yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
+
+
+def identity(plan: Plan) -> Iterator[Finding]:
+    """An id and a title that agree, and that Kaggle takes."""
+    metadata = plan.metadata
+    parts = str(metadata.values.get("id") or "").split("/")
+    if parts == [""]:
+        yield error('no id: write "id": "INSERT_USERNAME/slug-of-the-title"')
+        return
+    if len(parts) == 3:
+        yield error(f"id {'/'.join(parts)!r} carries a version: it is owner/slug")
+        return
+    if len(parts) != 2 or not all(re.fullmatch(r"[\w-]+", part) for part in parts):
+        yield error(f"id {'/'.join(parts)!r} is not owner/slug")
+        return
+    if len(metadata.slug) < 5:
+        yield error(f"the slug {metadata.slug!r} is shorter than Kaggle's five characters")
+    if len(metadata.title) < 5:
+        yield error(f"the title {metadata.title!r} is shorter than Kaggle's five characters")
+        return
+    from slugify import slugify  # what Kaggle's client derives it with
+
+    derived = slugify(metadata.title)
+    if derived != metadata.slug.lower():
+        yield error(
+            f"Kaggle derives the slug from the title, and {metadata.title!r} gives {derived!r}, "
+            f"not {metadata.slug!r}: the push would make another kernel"
+        )
+
+
+def code(plan: Plan) -> Iterator[Finding]:
+    """What the code file is."""
+    metadata = plan.metadata
+    language = metadata.values.get("language")
+    kind = metadata.values.get("kernel_type")
+    if language != "python":
+        yield error(f'language is {language!r}: kernelkit pushes "python"')
+    if kind != "notebook":
+        yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook"')
+    if not metadata.values.get("code_file"):
+        yield error("no code_file: name the notebook, relative to the metadata")
+    elif not metadata.code_file.is_file():
+        yield error(f"code_file {metadata.values['code_file']} is not there")
+    if metadata.values.get("is_private") is False:
+        yield warning("is_private is false: the notebook and its outputs will be public")
+
+
+def pair(plan: Plan) -> Iterator[Finding]:
+    """A notebook whose paired `.py` says something else."""
+    notebook = plan.metadata.code_file
+    if notebook.is_file() and (difference := pairs.difference(notebook)):
+        yield error(pairs.advice(notebook, difference))
+
+
+def sources(plan: Plan) -> Iterator[Finding]:
+    """Sources in a form that Kaggle drops or refuses, and doubled ones."""
+    for kind, (pattern, form) in SHAPES.items():
+        sources = plan.metadata.sources(kind)
+        for source in sources:
+            bare = source.removeprefix("https://www.kaggle.com/")
+            bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind])
+            if bare != source:
+                yield error(f"{kind}_sources: write {bare!r}; Kaggle drops {source!r}")
+            elif not re.fullmatch(pattern, source):
+                yield error(f"{kind}_sources: {source!r} is not {form}")
+        for source in sorted({s for s in sources if sources.count(s) > 1}):
+            yield warning(f"{kind}_sources: {source!r} is there twice")
+
+
+def machine(plan: Plan) -> Iterator[Finding]:
+    """A machine that is retired or contradicts the other settings, and a time past its limit."""
+    try:
+        machine = plan.metadata.machine
+    except PreflightError as raised:
+        yield error(str(raised))
+        return
+    values = plan.metadata.values
+    if values.get("enable_gpu") and values.get("enable_tpu"):
+        yield error("enable_gpu and enable_tpu are both true: choose one")
+    for kind in ("gpu", "tpu"):
+        if values.get(f"enable_{kind}") and machine.kind != kind:
+            yield error(
+                f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
+            )
+    if not machine.common:
+        yield warning(
+            f"{machine.shape} is listed for some accounts only; others are given another machine"
+        )
+    minutes = plan.timeout_minutes
+    limit = machines.LIMITS[machine.kind].hours_per_session * 60
+    if minutes is not None and not minutes > 0:
+        yield error(f"--timeout {minutes:g}: give minutes above zero")
+    elif minutes is not None and minutes > limit:
+        yield error(
+            f"--timeout {minutes:g} is past the {limit / 60:g} hours that Kaggle gives a "
+            f"{machine.kind.upper()} session ({limit:g} minutes)"
+        )
+
+
+def image(plan: Plan) -> Iterator[Finding]:
+    """A pinned image, which a TPU push never gets."""
+    values = plan.metadata.values
+    pinned = bool(values.get("docker_image"))
+    pinning = values.get("docker_image_pinning_type")
+    if pinning not in (None, "original", "latest"):
+        yield error(f"docker_image_pinning_type is {pinning!r}: original or latest")
+    if plan.kind == "tpu" and (pinned or pinning == "original"):
+        key = "docker_image" if pinned else "docker_image_pinning_type"
+        yield error(f"{key} pins the image, and a TPU push would start the CPU's: take it out")
+    elif pinned:
+        yield warning("docker_image pins the image: newer packages will not reach this kernel")

@@ -1,0 +1,103 @@
+"""The wheels that a push takes along: found at the desk, uploaded once, attached to the kernel.
+
+The dataset's name ends in a hash of its files. So the same wheels are uploaded once for all
+pushes and machines, and what a push attached never changes below it.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from dataclasses import dataclass
+
+from packaging.utils import canonicalize_name
+
+from kernelkit.checks.notebook import lacking
+from kernelkit.datasets import dataset, dataset_state
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.plans.plan import Plan
+from kernelkit.project import Project
+from kernelkit.terminal.events import size_of
+from kernelkit.wheels.find import WheelSet, find_wheels
+from kernelkit.wheels.targets import kaggles_python, this_python
+from kernelkit.workspace.context import PushContext
+
+MISSING = (dataset_state.NONE, *dataset_state.USELESS)
+MINUTES = 60.0  # for Kaggle to make an uploaded dataset usable
+
+
+@dataclass(frozen=True)
+class AttachedWheels:
+    """The wheels of one push, and the dataset ("owner/slug") that holds them."""
+
+    found: WheelSet
+    reference: str
+
+
+def pinned(project: Project) -> frozenset[str]:
+    """The names of the packages in a project's `wheels`, as indexes write them."""
+    return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
+
+
+def find(context: PushContext, project: Project) -> WheelSet | None:
+    """The wheels for whichever Python the push will run in; None where none are asked for.
+
+    Raises what `find_wheels` raises.
+    """
+    if not project.wheels:
+        return None
+    target = this_python() if context.events.rehearsal else kaggles_python()
+    return find_wheels(project.wheels, target, context.runs)
+
+
+def attach(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, AttachedWheels | None]:
+    """The plan with the dataset of its wheels among its sources, which is not uploaded here.
+
+    Warns of each module that neither the image holds nor a wheel brings. Raises what `find_wheels`
+    raises.
+    """
+    project = plan.project
+    found = find(context, project)
+    if found is None:
+        return plan, None
+    brought = found.modules | (_installed(project) if context.events.rehearsal else set())
+    for finding in lacking(plan, brought):
+        context.events(finding.level, finding.text)
+    if not found.wheels:
+        context.events("wheels", f"{found.words} holds {', '.join(project.wheels)} already")
+        return plan, None
+    reference = f"{kaggle.username}/{project.wheels_name}-{found.digest[:8]}"
+    context.events(
+        "wheels",
+        f"{found} for {found.words}, {size_of(found.bytes)}: attached as {reference}",
+        ref=reference,
+        packages={wheel.name: wheel.version for wheel in found.wheels},
+    )
+    return plan.attaching(reference), AttachedWheels(found, reference)
+
+
+def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels | None) -> None:
+    """See that the dataset is there and usable; its files are sent only where it is not.
+
+    Raises `RefusedError`, `CredentialsError` or `NetworkError` as Kaggle answers.
+    """
+    if wheels is None:
+        return
+    slug = wheels.reference.partition("/")[2]
+    paths = [wheel.path for wheel in wheels.found.wheels]
+    with context.alone_in_dataset(wheels.reference):
+        try:
+            if dataset_state.state_of(kaggle, wheels.reference) in MISSING:
+                dataset.upload(context, kaggle, slug, paths, f"wheels for {wheels.found.words}")
+            dataset_state.await_ready(context, kaggle, wheels.reference, 60 * MINUTES)
+        except Failure as failure:
+            raise failure.error() from None
+
+
+def _installed(project: Project) -> set[str]:
+    """The modules of the project's wheels that are installed here."""
+    providers = importlib.metadata.packages_distributions().items()
+    return {
+        module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
+    }

@@ -1,0 +1,199 @@
+"""`kernel-metadata.json`: what is pushed, on which machine, with which data.
+
+It is the one source of a kernel's settings. The owner in its `id` and in its sources may be a
+placeholder, which the credentials fill. The file of this name serves one notebook; another
+notebook has its own beside it, `NOTEBOOK.kernel-metadata.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit import machines
+from kernelkit.errors import PreflightError
+from kernelkit.kaggle_api.types import SOURCES
+from kernelkit.machines import Machine
+
+FILE_NAME = "kernel-metadata.json"
+PLACEHOLDERS = ("INSERT_USERNAME", "INSERT_USERNAME_HERE", "USERNAME", "YOUR_USERNAME")
+
+# The keys that Kaggle's client reads, with their types; any other is ignored without a word.
+KEYS: dict[str, type] = {
+    "id": str,
+    "id_no": int,
+    "title": str,
+    "code_file": str,
+    "language": str,
+    "kernel_type": str,
+    "is_private": bool,
+    "enable_gpu": bool,
+    "enable_tpu": bool,
+    "enable_internet": bool,
+    "dataset_sources": list,
+    "competition_sources": list,
+    "kernel_sources": list,
+    "model_sources": list,
+    "keywords": list,
+    "machine_shape": str,
+    "docker_image": str,
+    "docker_image_pinning_type": str,
+}
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """One kernel's settings as read, before any check; `values` is the file's JSON object."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    @property
+    def owner(self) -> str:
+        """The user name, empty while it is a placeholder."""
+        owner = self._id.partition("/")[0] if "/" in self._id else ""
+        return "" if owner.upper() in PLACEHOLDERS else owner
+
+    @property
+    def slug(self) -> str:
+        """The kernel's name in its address, without the owner."""
+        return self._id.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        """The title that Kaggle shows, and derives the slug from."""
+        return str(self.values.get("title") or "")
+
+    @property
+    def code_file(self) -> Path:
+        """The notebook, resolved against the metadata's own folder."""
+        return self.path.parent / str(self.values.get("code_file") or "")
+
+    @property
+    def machine(self) -> Machine:
+        """The machine asked for; raises `PreflightError` for a retired or unknown shape."""
+        shape = str(self.values.get("machine_shape") or "")
+        if shape:
+            return machines.named(shape)
+        wants = [kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}")]
+        return machines.named(wants[0] if wants else "cpu")
+
+    @property
+    def _id(self) -> str:
+        return str(self.values.get("id") or "")
+
+    def sources(self, kind: str) -> list[str]:
+        """The `dataset`, `competition`, `kernel` or `model` sources."""
+        listed = self.values.get(f"{kind}_sources") or []
+        return [str(source) for source in listed] if isinstance(listed, list) else []
+
+    def owned_by(self, username: str) -> Metadata:
+        """The same kernel with each placeholder, in id and sources, replaced by `username`."""
+        if not username:
+            return self
+        values = dict(self.values)
+        if not self.owner:
+            values["id"] = f"{username}/{self.slug}"
+        for kind in ("dataset", "kernel", "model"):
+            if sources := self.sources(kind):
+                values[f"{kind}_sources"] = [_of(PLACEHOLDERS, username, s) for s in sources]
+        return replace(self, values=values)
+
+    def anyones(self) -> Metadata:
+        """The same kernel with placeholders for its owner, in its kernel sources too."""
+        anyone = PLACEHOLDERS[0]
+        values = {**self.values, "id": f"{anyone}/{self.slug}"}
+        if sources := self.sources("kernel"):
+            values["kernel_sources"] = [_of((self.owner.upper(),), anyone, s) for s in sources]
+        return replace(self, values=values)
+
+    @property
+    def continues(self) -> bool:
+        """Whether its own last version's outputs are among its inputs."""
+        return self._id.lower() in (source.lower() for source in self.sources("kernel"))
+
+    def continuing(self) -> Metadata:
+        """The same kernel with its own last version's outputs as a source; it must have an
+        owner."""
+        if self.continues:
+            return self
+        sources = [*self.sources("kernel"), self._id]
+        return replace(self, values={**self.values, "kernel_sources": sources})
+
+    def attaching(self, dataset: str) -> Metadata:
+        """The same kernel with a dataset ("owner/slug") among its sources."""
+        sources = list(dict.fromkeys([*self.sources("dataset"), dataset]))
+        return replace(self, values={**self.values, "dataset_sources": sources})
+
+    def on(self, machine: Machine) -> Metadata:
+        """The same kernel on another machine: shape and flags agree afterwards."""
+        flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
+        values = {**self.values, **flags, "machine_shape": machine.shape}
+        return replace(self, values=values)
+
+
+def _of(owners: Sequence[str], username: str, source: str) -> str:
+    """A source with `username` for its owner, where that is one of the `owners` (capitals)."""
+    owner, slash, rest = source.partition("/")
+    return f"{username}{slash}{rest}" if owner and owner.upper() in owners else source
+
+
+def own_file(notebook: Path) -> Path:
+    """The path of a notebook's own metadata, which need not be there."""
+    return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
+
+
+def load(path: Path) -> Metadata:
+    """The metadata in a file, or in the folder that holds it.
+
+    Raises `PreflightError` when there is none or it is not a JSON object.
+    """
+    path = Path(path)
+    path = path / FILE_NAME if path.is_dir() else path
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PreflightError(f"no {FILE_NAME} at {path}: give its place with --metadata") from None
+    except ValueError as error:
+        raise PreflightError(f"{path} is not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise PreflightError(f"{path} must hold one JSON object")
+    return Metadata(path, {key: _as_read(key, value) for key, value in values.items()})
+
+
+def _as_read(key: str, value: Any) -> Any:
+    """As Kaggle's client reads it: `kaggle kernels init` writes "true" where true is meant."""
+    if KEYS.get(key) is bool and isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), value)
+    return value
+
+
+def save_request(metadata: Metadata, text: str, timeout_seconds: int | None) -> dict[str, Any]:
+    """The fields of Kaggle's SaveKernel request, by their names in the SDK.
+
+    A pinned image is never sent to a TPU: Kaggle would start the CPU image in its place.
+    """
+    values, machine = metadata.values, metadata.machine
+    request = {
+        "slug": values.get("id"),
+        "new_title": metadata.title or None,
+        "text": text,
+        "language": values.get("language", "python"),
+        "kernel_type": values.get("kernel_type", "notebook"),
+        "is_private": values.get("is_private", True),
+        "enable_gpu": machine.kind == "gpu",
+        "enable_tpu": machine.kind == "tpu",
+        "enable_internet": values.get("enable_internet", True),
+        "category_ids": list(values.get("keywords") or []),
+        "machine_shape": machine.shape or None,
+        "session_timeout_seconds": timeout_seconds,
+    }
+    for kind in SOURCES:
+        request[f"{kind}_data_sources"] = metadata.sources(kind)
+    if machine.kind != "tpu":
+        request["docker_image"] = values.get("docker_image")
+        request["docker_image_pinning_type"] = values.get("docker_image_pinning_type")
+    return {name: value for name, value in request.items() if value is not None}

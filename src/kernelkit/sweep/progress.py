@@ -1,0 +1,199 @@
+"""A sweep under way: its state before it runs and while it runs, and the verdict at the end.
+
+While it runs, a terminal shows a table that moves, and any other stream plain lines.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import click
+
+from kernelkit.errors import RunFailedError
+from kernelkit.reports import naming
+from kernelkit.shown import duration
+from kernelkit.sweep import page, records, results
+from kernelkit.sweep.options import SweepOptions
+from kernelkit.sweep.records import Record, SweepFolder, expected_seconds
+from kernelkit.sweep.results import ResultTable
+from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.terminal import safe_text
+
+PREVIEWED = 60  # runs listed by a dry run
+LISTED = 20  # failed runs named in the last message
+
+
+class SweepProgress:
+    """Told of every run as it begins and ends; used as a context for its screen.
+
+    `runs` are all of the sweep's, `remaining` is how many of them are to run now. A search adds to
+    `runs`, and sets `total`, `varying` (the names that tell its runs apart) and `ended_before`.
+    """
+
+    def __init__(
+        self,
+        specification: Specification,
+        folder: SweepFolder,
+        options: SweepOptions,
+        remaining: int,
+    ) -> None:
+        self.specification, self.folder, self.options = specification, folder, options
+        self.runs = list(specification.runs)
+        self.stream = options.stream or sys.stdout
+        self.total = len(self.runs)
+        self.ended = self.ended_before = self.total - remaining
+        self._begun = time.monotonic()
+        self._running: dict[str, tuple[PlannedRun, float]] = {}
+        self._live: Any = None
+
+    @cached_property
+    def varying(self) -> list[str]:
+        """The parameters that tell the runs apart."""
+        return naming.varying([run.values for run in self.runs])
+
+    def take_up_search(self, ended_before: int) -> None:
+        """Show a search, of whose points so many had ended before."""
+        search = self.specification.search
+        self.total, self.varying = search["trials"], list(search["space"])
+        self.ended = self.ended_before = ended_before
+
+    def __enter__(self) -> SweepProgress:
+        for id in self.folder.damaged:
+            click.echo(f"{self.folder.path / id} is damaged and will be run again", self.stream)
+        if self.stream.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(file=self.stream)
+            self._live = Live(console=console, refresh_per_second=2, get_renderable=self._screen)
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+            self._live = None
+        self.write()
+
+    def tell(self, run: PlannedRun, record: Record) -> None:
+        """Show how a run stands, and write the table anew when it has ended."""
+        if record.state == records.RUNNING:
+            self._running[run.id] = (run, time.monotonic())
+            return
+        self._running.pop(run.id, None)
+        if record.state == records.PENDING:
+            return
+        table = self.write()
+        metrics = next(row.metrics for row in table.rows if row.run.id == run.id)
+        score = f"{table.score} {metrics[table.score]:.4f}" if table.score in metrics else ""
+        self.ended += 1
+        count = f"{self.ended}/{self.total}"
+        took = "" if record.seconds is None else duration(record.seconds)
+        parts = [count, record.state, took, score, self.label(run), record.reason]
+        line = safe_text.plain("  ".join(part for part in parts if part))
+        if self._live is not None:
+            self._live.console.print(line, highlight=False, markup=False)
+        else:
+            print(line, file=self.stream, flush=True)
+
+    def label(self, run: PlannedRun) -> str:
+        """What tells this run from the others."""
+        names = self.varying or list(run.given)
+        return naming.setting_text({name: run.values.get(name) for name in names})
+
+    def table(self) -> ResultTable:
+        """All runs as they stand."""
+        return results.gather(self.folder, self.specification, self.runs)
+
+    def write(self) -> ResultTable:
+        """Write results.csv, results.json and index.html; returns the table.
+
+        Files that only the best runs keep are removed from the others.
+        """
+        table = self.table()
+        results.keep_best(self.folder, table.scores(table.rows), self.specification)
+        results.write(self.folder, table)
+        page.write_page(self.folder.path / "index.html", table)
+        return table
+
+    def conclude(self) -> None:
+        """Print the verdict; raises `RunFailedError` with a list when runs ended badly."""
+        table = self.table()
+        index = str(self.folder.path / "index.html")
+        click.echo("\n".join([*_verdict(table), index]), file=self.stream)
+        bad = [row for row in table.rows if row.record.state in records.ENDED_BADLY]
+        if bad:
+            lines = [
+                f"  {row.run.id} {row.record.state}  {self.label(row.run)}\n"
+                f"    {row.record.reason or 'it left no message'}"
+                for row in bad[:LISTED]
+            ]
+            more = [f"  … and {len(bad) - LISTED} more"] if len(bad) > LISTED else []
+            raise RunFailedError(
+                f"{len(bad)} of {len(table.rows)} runs ended badly; --retry-failed runs them "
+                "again:\n" + "\n".join([*lines, *more])
+            )
+
+    def preview(self, workers: int) -> str:
+        """What would be run: the table of runs, what is done, and the time that the rest takes."""
+        if search := self.specification.search:
+            axes = ", ".join(search["space"])
+            return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
+        rows = [(run, self.folder.record(run)) for run in self.runs]
+        cells = [["run", "state", *self.varying]]
+        for run, record in rows[:PREVIEWED]:
+            cells.append([run.id, record.state, *(str(run.values[name]) for name in self.varying)])
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+        if len(rows) > PREVIEWED:
+            lines.append(f"… and {len(rows) - PREVIEWED:,} more")
+        done = sum(record.state == records.DONE for _, record in rows)
+        remaining = self.total - self.ended
+        time = _time([record for _, record in rows], workers, remaining)
+        lines.append(f"{len(rows):,} runs, {done:,} done, {remaining:,} to run: {time}")
+        return "\n".join(lines)
+
+    def _screen(self) -> Any:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for run, since in self._running.values():
+            table.add_row("running", duration(time.monotonic() - since), self.label(run))
+        remaining, ended = "", self.ended - self.ended_before
+        if ended:
+            seconds = (time.monotonic() - self._begun) / ended * (self.total - self.ended)
+            remaining = f"{duration(seconds)} left"
+        table.add_row(f"{self.ended}/{self.total}", remaining, "")
+        return table
+
+
+def _time(earlier: Sequence[Record], workers: int, remaining: int) -> str:
+    each = expected_seconds(earlier)
+    if not remaining:
+        return "nothing left to do"
+    if not each:
+        return "the time they take is known once one is done"
+    expected = duration(each * -(-remaining // workers))
+    return f"about {expected} with {workers} at a time ({duration(each)} each so far)"
+
+
+def _verdict(table: ResultTable) -> list[str]:
+    """How many runs came to what, and the best."""
+    states = Counter(row.record.state for row in table.rows)
+    counts = f"{states[records.DONE]} of {len(table.rows)} runs done"
+    if pruned := states[records.PRUNED]:
+        counts += f", {pruned} pruned"
+    if remaining := sum(states[s] for s in (records.PENDING, records.RUNNING, records.STOPPED)):
+        counts += f", {remaining} left: the same command goes on with them"
+    if table.best:
+        setting, score = table.best
+        return [counts, f"best {table.score} {score:.4f}  {naming.setting_text(setting)}".rstrip()]
+    if not states[records.DONE]:
+        return [counts]
+    measures = ", ".join(sorted({name for row in table.rows for name in row.metrics})) or "none"
+    return [counts, f"no run has the score {table.score!r}; known are: {measures}"]

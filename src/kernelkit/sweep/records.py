@@ -1,0 +1,178 @@
+"""A sweep's folder: one run folder each, its state in a file that is whole at any moment.
+
+    runs/<sweep>/sweep.json            what this folder is
+    runs/<sweep>/<id>/state.json       {"version": 1, "state": "done", "seconds": 31.2, …}
+    runs/<sweep>/results.csv, results.json, index.html
+
+Only the process that holds the lock writes states. A run in the state `running` when the
+lock is taken was in flight when its sweep died; the sweep runs it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import ParameterError
+from kernelkit.sweep.specification import PlannedRun
+
+VERSION = 1
+PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
+PRUNED = "pruned"  # stopped by a search, as it was behind the others
+STOPPED = "stopped"  # by its session's clock, with scores; the next session goes on with it
+STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED, STOPPED)
+ENDED = (DONE, PRUNED, FAILED, TIMEOUT)
+ENDED_BADLY = (FAILED, TIMEOUT)
+_RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
+SWEEP, STATE = "sweep.json", "state.json"
+LOCK, HOLDER = ".lock", ".holder"  # the second names the process that has the first
+DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a file that is half there
+CHECKPOINTS = "checkpoints"  # in a run folder: from these a run that was cut off goes on
+
+
+@dataclass(frozen=True)
+class Record:
+    """The state of a run, with its `seconds` of wall time and the most memory that it held."""
+
+    state: str = PENDING
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    error: str = ""
+    attempts: int = 0
+    peak_bytes: int = 0
+
+    @property
+    def reason(self) -> str:
+        """One line of its error: the last line of a traceback, else the first line."""
+        lines = [line.strip() for line in self.error.splitlines() if line.strip()]
+        raised = [line for line in lines if _RAISED.match(line)]
+        return (raised[-1:] or lines or [""])[0]
+
+
+class SweepFolder:
+    """The folder of one sweep; `damaged` are ids of runs whose state could not be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.damaged: list[str] = []
+
+    def run_folder(self, run: PlannedRun) -> Path:
+        """Where a run leaves its files."""
+        return self.path / run.id
+
+    def request(self, run: PlannedRun, notebook: Path, report: bool) -> dict[str, Any]:
+        """What the process of a run is told; `report`: whether it is to leave a report.html."""
+        return {
+            "notebook": str(notebook),
+            "values": dict(run.given),
+            "folder": str(self.run_folder(run).resolve()),
+            "report": report,
+        }
+
+    def record(self, run: PlannedRun) -> Record:
+        """The state of a run; a run with a damaged state counts as never begun.
+
+        Raises `ParameterError` when another version of the kit wrote it.
+        """
+        try:
+            values = _read(self.run_folder(run) / STATE)
+            if values["state"] in STATES:
+                return Record(**values)
+        except FileNotFoundError:
+            return Record(parameters=dict(run.given))
+        except DAMAGE:
+            pass
+        if run.id not in self.damaged:
+            self.damaged.append(run.id)
+        return Record(parameters=dict(run.given))
+
+    def write(self, run: PlannedRun, record: Record) -> Record:
+        """Write the state of a run; raises `OSError` where the disk is full."""
+        text = json.dumps({"version": VERSION, **asdict(record)}, indent=1) + "\n"
+        files.write_text(self.run_folder(run) / STATE, text)
+        return record
+
+    def recorded(self) -> Iterator[tuple[PlannedRun, Record]]:
+        """The runs whose states the folder holds, whatever sweep they are of, by their ids."""
+        for file in sorted(self.path.glob(f"*/{STATE}")):
+            run = PlannedRun(file.parent.name, {}, {})
+            yield run, self.record(run)
+
+    def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
+        """Remove an earlier attempt's files, which must not pass for this one's.
+
+        The state stays, and the files named in `keep`.
+        """
+        folder = self.run_folder(run)
+        kept = {STATE, *keep}
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if path.name not in kept:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def forget(self, run: PlannedRun) -> None:
+        """Remove the checkpoints from which a run that was cut off would go on."""
+        shutil.rmtree(self.run_folder(run) / CHECKPOINTS, ignore_errors=True)
+
+    def claim(self, name: str, notebook: str) -> None:
+        """Mark the folder as this sweep's.
+
+        Raises `ParameterError` when it holds another sweep, another version's, or other files.
+        """
+        marker, owner = self.path / SWEEP, name
+        if marker.is_file():
+            # A damaged marker loses nothing: each run has a file of its own.
+            with contextlib.suppress(*DAMAGE):
+                owner = _read(marker)["name"]
+            if owner != name:
+                raise ParameterError(
+                    f"{self.path} holds the sweep {owner!r}: choose another folder with --output"
+                )
+        elif self.path.is_dir() and any(p.name not in (LOCK, HOLDER) for p in self.path.iterdir()):
+            raise ParameterError(
+                f"{self.path} holds other files than a sweep's: choose another folder with --output"
+            )
+        facts = {"version": VERSION, "name": name, "notebook": notebook}
+        files.write_text(marker, json.dumps(facts) + "\n")
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder against other sweeps, for as long as this process lives.
+
+        Raises `ParameterError` at once when another process has it.
+        """
+        holder = files.make_folder(self.path) / HOLDER
+        with files.try_lock(self.path / LOCK) as free:
+            if not free:
+                process = holder.read_text() if holder.is_file() else "unknown"
+                raise ParameterError(
+                    f"{self.path} is being written by another sweep (process {process}): wait for "
+                    "it, or choose another folder with --output"
+                )
+            files.write_text(holder, str(os.getpid()))
+            yield
+
+
+def expected_seconds(earlier: Iterable[Record]) -> float:
+    """The mean time of the runs that are done; 0 when none is."""
+    times = [record.seconds for record in earlier if record.state == DONE and record.seconds]
+    return statistics.fmean(times) if times else 0.0
+
+
+def _read(file: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    version = values.pop("version")
+    if version != VERSION:
+        raise ParameterError(
+            f"{file} was written by another version of the kit (format {version}, this one writes "
+            f"{VERSION}): choose another folder with --output"
+        )
+    return values

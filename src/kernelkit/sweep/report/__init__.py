@@ -1,1 +1,0 @@
-"""What a sweep shows while it runs and afterwards: preview, progress, page."""

@@ -1,0 +1,195 @@
+"""The results of a sweep as a table: one row a run, and one a setting over its seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.reports import naming
+from kernelkit.run_folders import history
+from kernelkit.sweep import records
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_file import SEED
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run with its record, its metrics (flat numbers only) and its curve by epoch."""
+
+    run: PlannedRun
+    record: Record
+    metrics: Mapping[str, float]
+    curve: tuple[float, ...] = ()
+    report: str = ""
+    curve_of: str = ""  # the column of the history that the curve shows
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """All runs of a sweep as they stand, in order."""
+
+    name: str
+    score: str
+    rows: tuple[Row, ...]
+    minimize: bool = False  # whether a lower score is better
+
+    @cached_property
+    def varying(self) -> list[str]:
+        """The parameters in which the runs differ, in the notebook's order."""
+        return naming.varying([row.run.values for row in self.rows])
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """A run's values of the parameters in which the runs differ."""
+        return {name: row.run.values.get(name) for name in self.varying}
+
+    @property
+    def settings(self) -> list[tuple[dict[str, Any], list[Row]]]:
+        """The rows grouped by what they set besides the seed."""
+        groups: dict[str, tuple[dict[str, Any], list[Row]]] = {}
+        for row in self.rows:
+            setting = {name: value for name, value in self.values(row).items() if name != SEED}
+            groups.setdefault(json.dumps(setting), (setting, []))[1].append(row)
+        return list(groups.values())
+
+    def scores(self, rows: Iterable[Row]) -> dict[str, float]:
+        """The scores of the rows that are done, by the runs' ids."""
+        return {
+            row.run.id: row.metrics[self.score]
+            for row in rows
+            if row.record.state == records.DONE and self.score in row.metrics
+        }
+
+    @property
+    def best(self) -> tuple[dict[str, Any], float] | None:
+        """The setting with the best mean score, and that mean; None before any run is done."""
+        scored = [
+            (setting, statistics.fmean(scores.values()))
+            for setting, rows in self.settings
+            if (scores := self.scores(rows))
+        ]
+        choose = min if self.minimize else max
+        return choose(scored, key=lambda pair: pair[1]) if scored else None
+
+
+def gather(
+    folder: SweepFolder, specification: Specification, runs: Sequence[PlannedRun]
+) -> ResultTable:
+    """Read the results of the runs so far.
+
+    Where no score is named, it is the first number of `metrics.json`.
+    """
+    measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
+    score = specification.score or next(filter(None, measures), "")
+    rows = tuple(_row(folder, run, score) for run in runs)
+    return ResultTable(specification.name, score, rows, specification.minimize)
+
+
+def write(folder: SweepFolder, table: ResultTable) -> None:
+    """Write `results.csv` and `results.json`, each whole or not at all."""
+    files.write_text(folder.path / "results.csv", as_csv(table))
+    files.write_text(folder.path / "results.json", json.dumps(as_json(table), indent=1) + "\n")
+
+
+def as_csv(table: ResultTable) -> str:
+    """One line a run: id, state, the parameters that differ, the metrics, what went wrong."""
+    measures = list(dict.fromkeys(name for row in table.rows for name in row.metrics))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", "state", *table.varying, *measures, "wall_seconds", "error"])
+    for row in table.rows:
+        values = [*table.values(row).values(), *(row.metrics.get(name) for name in measures)]
+        record = row.record
+        writer.writerow([row.run.id, record.state, *values, record.seconds, record.reason])
+    return text.getvalue()
+
+
+def as_json(table: ResultTable) -> dict[str, Any]:
+    """Everything that the page shows: the runs, and each setting's mean and deviation."""
+    return {
+        "name": table.name,
+        "score": table.score,
+        "minimize": table.minimize,
+        "varying": table.varying,
+        "runs": [
+            {
+                "id": row.run.id,
+                "state": row.record.state,
+                "parameters": table.values(row),
+                "metrics": dict(row.metrics),
+                "wall_seconds": row.record.seconds,
+                "peak_bytes": row.record.peak_bytes,
+                "attempts": row.record.attempts,
+                "error": row.record.error,
+                "report": row.report,
+                "curve": [round(value, 5) for value in row.curve],
+            }
+            for row in table.rows
+        ],
+        "settings": [
+            {"parameters": setting, "runs": [row.run.id for row in rows], **_spread(table, rows)}
+            for setting, rows in table.settings
+        ],
+    }
+
+
+def _spread(table: ResultTable, rows: Sequence[Row]) -> dict[str, Any]:
+    """Mean and sample deviation of the score (None below two runs) and of the seconds."""
+    scores = list(table.scores(rows).values())
+    seconds = [
+        row.metrics.get("seconds", row.record.seconds or 0.0)
+        for row in rows
+        if row.record.state == records.DONE
+    ]
+    return {
+        "count": len(scores),
+        "mean": statistics.fmean(scores) if scores else None,
+        "deviation": statistics.stdev(scores) if len(scores) > 1 else None,
+        "seconds": statistics.fmean(seconds) if seconds else None,
+    }
+
+
+def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
+    record, place = folder.record(run), folder.run_folder(run)
+    done = record.state == records.DONE
+    metrics = numbers(place) if done or record.state == records.STOPPED else {}
+    # A run that was taken up again counts its earlier sessions too, and the record does not.
+    if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
+        metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
+    report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
+    column, values = history.curve(place, (*history.of_score(score), *history.LEARNT))
+    return Row(run, record, metrics, tuple(values), report, column)
+
+
+def numbers(folder: Path) -> dict[str, float]:
+    """The plain numbers of a run folder's metrics; empty when there are none to read."""
+    try:
+        values = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def keep_best(
+    folder: SweepFolder, scores: Mapping[str, float], specification: Specification
+) -> None:
+    """Keep large files, such as trained models, of the best runs alone.
+
+    `scores`: the score of each finished run, by its id. A run without a score keeps its files.
+    """
+    ranked = sorted(scores, key=lambda id: scores[id], reverse=not specification.minimize)
+    for name, most in specification.keep_best.items():
+        for id in ranked[most:]:
+            (folder.path / id / name).unlink(missing_ok=True)

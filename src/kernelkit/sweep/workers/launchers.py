@@ -1,0 +1,218 @@
+"""The processes of runs: how they are started, watched and killed with their kernels.
+
+A run starts in an interpreter of its own, or is forked by a server that has done the imports
+(`kernelkit.sweep.workers.fork_server`) and that this module starts and asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any, Protocol, cast
+
+from kernelkit import files, processes
+from kernelkit.sweep.workers import execute, fork_server
+from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
+
+COLD = "KERNELKIT_COLD"  # if set, every run gets an interpreter of its own
+KILL_SECONDS = 30.0  # to wait for killed processes, which the system may hold in a long call
+BEGIN_SECONDS = 300.0  # for a run to begin, all imports included; then the fork server is stuck
+
+
+class Child(Protocol):
+    """What a fresh process and a forked one have in common."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+
+
+class Launcher(Protocol):
+    """Starts runs; `close` ends the processes that it keeps for that."""
+
+    def start(self, request: Mapping[str, Any]) -> Child:
+        """Begin one run."""
+
+    def close(self) -> None:
+        """End what is kept."""
+
+
+def launcher(warm: Sequence[str], log: Path) -> Launcher:
+    """The launcher of runs, with these modules imported beforehand where a fork is safe."""
+    return Fresh() if sys.platform != "linux" or COLD in os.environ else ForkServer(warm, log)
+
+
+class Fresh:
+    """Starts each run in an interpreter of its own: slow to begin, works everywhere."""
+
+    def start(self, request: Mapping[str, Any]) -> Child:
+        """Begin one run; its output goes to the run's `log.txt`."""
+        folder = Path(request["folder"])
+        file = files.write_text(folder / REQUEST, json.dumps(request))
+        with (folder / LOG).open("wb") as log:
+            return subprocess.Popen(
+                [*_python(execute), str(file), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the sweep, which then ends its runs
+            )
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+class ForkServer:
+    """Starts runs by asking a fork server; a new one takes its place if it dies."""
+
+    def __init__(self, warm: Sequence[str], log: Path) -> None:
+        self.warm, self.log = tuple(warm), log  # libraries print while they are imported
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unread = b""
+        self._codes: dict[int, int] = {}
+
+    def start(self, request: Mapping[str, Any]) -> Child:
+        """Begin one run."""
+        process = self._living()
+        end = time.monotonic() + BEGIN_SECONDS
+        try:
+            cast("IO[bytes]", process.stdin).write(json.dumps(request).encode() + b"\n")
+            while not (begun := self._read(process, end - time.monotonic())):
+                if time.monotonic() > end:
+                    self.close()
+        except (BrokenPipeError, EOFError):
+            return FailedStart()
+        return ForkedRun(self, process, begun[0])
+
+    def close(self) -> None:
+        """End it, and with it whatever still runs."""
+        if self._process is not None:
+            self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.communicate(timeout=KILL_SECONDS)
+            self._process = None
+
+    def code(self, process: subprocess.Popen[bytes], pid: int) -> int | None:
+        """The exit code of a run, None while it runs."""
+        try:
+            self._read(process, 0)
+        except EOFError:
+            self._codes.setdefault(pid, -signal.SIGKILL)  # its runs die with it
+        return self._codes.get(pid)
+
+    def _living(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._unread = b""
+            with self.log.open("a") as log:
+                self._process = subprocess.Popen(
+                    [*_python(fork_server), str(os.getpid()), *self.warm],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    bufsize=0,
+                    start_new_session=True,
+                )
+        return self._process
+
+    def _read(self, process: subprocess.Popen[bytes], patience: float) -> list[int]:
+        """Read the server's messages since the last call, waiting at most so many seconds.
+
+        Returns the runs that began; raises EOFError once the server is gone. The pipe is read by
+        its descriptor: `select` would not see lines that wait in a reader's buffer.
+        """
+        if process is not self._process:
+            raise EOFError
+        pipe = cast("IO[bytes]", process.stdout).fileno()
+        if not select.select([pipe], [], [], max(0.0, patience))[0]:
+            return []
+        data = os.read(pipe, 1 << 16)
+        if not data:
+            raise EOFError
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        begun = []
+        for message in map(json.loads, lines):
+            if "ended" in message:
+                self._codes[message["ended"]] = message["code"]
+            else:
+                self._codes.pop(message["begun"], None)
+                begun.append(message["begun"])
+        return begun
+
+
+class ForkedRun:
+    """A run that the fork server forked."""
+
+    def __init__(self, fork_server: ForkServer, process: subprocess.Popen[bytes], pid: int) -> None:
+        self.fork_server, self.process, self.pid = fork_server, process, pid
+
+    @property
+    def lost(self) -> bool:
+        """Whether it ended because the fork server did."""
+        return self.process.poll() is not None
+
+    def poll(self) -> int | None:
+        return self.fork_server.code(self.process, self.pid)
+
+
+class FailedStart:
+    """A run whose fork server died before it began."""
+
+    pid = -1
+    lost = True
+
+    def poll(self) -> int:
+        return -signal.SIGKILL
+
+
+class RunProcess:
+    """A run in flight: its process and all below it."""
+
+    def __init__(self, child: Child, folder: Path) -> None:
+        self.child, self.folder = child, folder
+        self.begun = time.monotonic()
+        self.peak_bytes = 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether it ended because the process that had started it did."""
+        return bool(getattr(self.child, "lost", False))
+
+    @property
+    def seconds(self) -> float:
+        """Since it was started."""
+        return time.monotonic() - self.begun
+
+    def memory(self) -> int:
+        """Bytes that it and its children hold; the most ever seen is kept as `peak_bytes`."""
+        held = processes.memory(self.child.pid)
+        self.peak_bytes = max(self.peak_bytes, held)
+        return held
+
+    def kill(self) -> None:
+        """Kill it and all below it, and wait a limited time for their end."""
+        processes.kill_family(self.child.pid)
+        end = time.monotonic() + KILL_SECONDS
+        while self.child.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def error(self, code: int) -> str:
+        """The run's own error message, or one of its exit code."""
+        with contextlib.suppress(OSError):
+            if message := (self.folder / ERROR).read_text(encoding="utf-8").strip():
+                return message
+        end = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
+        return f"its process {end}; {self.folder / LOG} holds its output"
+
+
+def _python(module: ModuleType) -> list[str]:
+    return [sys.executable, "-m", module.__name__]

@@ -1,0 +1,257 @@
+"""The surroundings of a command: the folder of runs, the ledger, the events, the time limits."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO, TypedDict, get_type_hints
+
+from kernelkit import files
+from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.project import LOCKS, RUNS, Project
+from kernelkit.shown import duration
+from kernelkit.terminal import invocation, live_line
+from kernelkit.terminal.cli import unwinding
+from kernelkit.terminal.events import Events, from_here, secrets_of_environment
+from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
+
+LEDGER = "pushes.jsonl"
+LAST = "last"  # as a reference: the ledger's last push
+
+
+@dataclass(frozen=True)
+class PushContext:
+    """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
+
+    `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`.
+    """
+
+    runs: Path
+    events: Events
+    timing: Timing
+    local: Path | None = None
+    catalogue: str = ""
+    root: Path | None = None
+
+    def connect(self) -> AbstractContextManager[Kaggle]:
+        """Kaggle, or the local one, connected for the length of a block."""
+        retries = replace(self.timing.retries, tell=self._tell_pause)
+        timing = replace(self.timing, retries=retries)
+        return connect(self.local, timing, self.catalogue, self.root, self._tell_filling)
+
+    @contextlib.contextmanager
+    def asking(self, reference: str = "") -> Iterator[Kaggle]:
+        """Kaggle as `connect` gives it; the events show no secret and mark a rehearsal.
+
+        Raises `ParameterError` before that where `reference` is "last" and all were rehearsals.
+        """
+        real = self.events.rehearsal or self.ledger.of("", rehearsal=False)
+        if reference == LAST and not real and self.ledger.pushes():
+            raise ParameterError(
+                f"nothing was pushed to Kaggle: {from_here(self.ledger.path)} holds rehearsals "
+                f"alone, as {invocation.command('status')} --local says. A push that was made "
+                "elsewhere is named as OWNER/SLUG/N"
+            )
+        with self.connect() as kaggle:
+            self.events.keep_secret(kaggle.connection.secrets)
+            self.events.rehearsal = kaggle.connection.rehearses
+            yield kaggle
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Raise an error of the block without any secret in it; programs get it as an event too."""
+        try:
+            yield
+        except KernelkitError as error:
+            message = self.events.clear(str(error))
+            if self.events.as_json:
+                self.events("error", message, exit_code=error.exit_code)
+            message = f"[rehearsal] {message}" if self.events.rehearsal else message
+            cleared = type(error)(message)
+            cleared.announced = self.events.as_json
+            raise cleared from None
+        finally:
+            self.events.end()
+
+    def _tell_filling(self, line: str) -> None:
+        if live_line.is_step(line):
+            self.events("progress", f"making what the rehearsal reads, once: {line.strip()}")
+
+    def _tell_pause(self, failure: Failure, seconds: float) -> None:
+        self.events(
+            "retrying",
+            f"{failure.method} ({failure.kind.value}): asking again in {duration(seconds)}",
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        """The repository's ledger of pushes."""
+        return Ledger(self.runs / LEDGER, self.events.clear)
+
+    def folder(self, push: Push) -> Path:
+        """The folder for a push's outputs when no other is named."""
+        if push.folder and Path(push.folder).is_dir():  # chosen with --output, maybe
+            return Path(push.folder)
+        slug = push.kernel.rpartition("/")[2]
+        return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
+
+    def alone_in(self, folder: Path) -> AbstractContextManager[None]:
+        """Hold a folder for the length of a block: one command at a time brings files into it."""
+        return self._alone(str(folder.resolve()), f"brings files into {folder}")
+
+    def alone_with(self, kernel: str) -> AbstractContextManager[None]:
+        """Hold a kernel for the length of a block: one command at a time checks and pushes it."""
+        return self._alone(f"kernel {kernel}", f"pushes {kernel}")
+
+    def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
+        """One command at a time sees that a dataset is there."""
+        return self._alone(f"dataset {reference}", f"uploads {reference}")
+
+    def alone_in_queue(self) -> AbstractContextManager[None]:
+        """Hold the queue for the length of a block: one command at a time works it off."""
+        return self._alone("queue", "works off this queue")
+
+    def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
+        key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+        def busy() -> None:
+            self.events("waiting", f"another command {doing}: going on when it is done")
+
+        return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
+
+    def how_to_continue(self) -> str:
+        """The sentence with the command that continues a run from its outputs."""
+        typed = invocation.command("rehearse" if self.local else "push")
+        return f"Go on in another session with: {typed} --continue"
+
+    def what_next(self, push: Push) -> list[str]:
+        """The commands that a user types after a complete run."""
+        if push.rehearsal:
+            commands = [f"{invocation.command('push')}  # on Kaggle, with ~/.kaggle/access_token"]
+        elif push.competition:
+            commands = [f"{invocation.command('submit')} {push.reference} --message MESSAGE"]
+        else:
+            commands = []
+        runs = shlex.quote(from_here(self.runs))
+        index = f"{invocation.command('report')} {runs} --index  # all runs"
+        return [*commands, index]
+
+    def how_to_resume(self, push: Push) -> str:
+        """The sentence with the command that returns to a run in progress."""
+        if self.local:
+            return "This rehearsal's Kaggle stops with the command, and its runs with it"
+        return self.how_to_fetch(push)
+
+    def how_to_fetch(self, push: Push) -> str:
+        """The sentence with the command that fetches the outputs of a run that is over."""
+        return f"Come back with: {self.resuming(push)}"
+
+    def resuming(self, push: Push) -> str:
+        """The command that takes up a push."""
+        typed = f"{invocation.command('rehearse')} --resume" if self.local else ""
+        return f"{typed or invocation.command('resume')} {push.reference}"
+
+
+class CommandOptions(TypedDict, total=False):
+    """The keyword arguments of every command that asks Kaggle.
+
+    local    rehearse against a local Kaggle that lives as long as the call
+    as_json  one JSON object an event
+    quiet    only the events that need attention, and the results
+    runs     the folder of runs and ledger; default `runs` at the project's root
+    stream   where the events are written; default stdout
+    timing   the clock and every limit in time
+    """
+
+    local: bool
+    as_json: bool
+    quiet: bool
+    runs: Path | None
+    stream: TextIO | None
+    timing: Timing | None
+
+
+def in_project(
+    project: Project, options: CommandOptions, kind: type[CommandOptions] = CommandOptions
+) -> PushContext:
+    """The surroundings of a command in this project, whose options are of this `kind`."""
+    if unknown := set(options) - set(get_type_hints(kind)):
+        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+    local = options.get("local", False)
+    rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
+    events = Events(
+        options.get("stream"),
+        as_json=options.get("as_json", False),
+        quiet=options.get("quiet", False),
+        rehearsal=rehearsal,
+        secrets=secrets_of_environment(),
+    )
+    folder = options.get("runs") or project.root / RUNS
+    server = folder / "local_kaggle" if local else None
+    limits = options.get("timing") or (REHEARSAL if rehearsal else KAGGLE)
+    return PushContext(folder, events, limits, server, root=project.root)
+
+
+FILLED = ".filled"  # in the catalogue: the commands that were run, a line each, as `_filling`
+
+
+@contextlib.contextmanager
+def connect(
+    local: Path | None,
+    timing: Timing,
+    catalogue: str = "",
+    root: Path | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Iterator[Kaggle]:
+    """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
+
+    `catalogue` is a command that fills the rehearsal's inputs, run in `root`, once for each
+    content of the scripts that the command names; `tell` gets each line that it writes. The command
+    has this process's environment, so that it finds what an earlier one kept under HOME. Raises
+    `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
+    rather than let a rehearsal leave this machine.
+    """
+    if local is None:
+        yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
+        return
+    try:
+        from local_kaggle import LocalKaggle, fill_catalogue
+    except ModuleNotFoundError as error:
+        if error.name != "local_kaggle":
+            raise
+        raise NoLocalKaggleError from None
+
+    # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
+    with unwinding(), LocalKaggle(local) as server:
+        filled = server.catalogue / FILLED
+        known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
+        filling = _filling(catalogue, root)
+        if catalogue and not {catalogue, filling} & set(known):
+            fill_catalogue(server.catalogue, catalogue, root, tell)
+            files.write_text(filled, "\n".join([*known, filling]) + "\n")
+        with server.attach():  # from here on the environment, HOME too, is the rehearsal's
+            connection = open_connection(timing.timeouts, timing.retries)
+            if not connection.base_url.startswith(server.url + "/"):
+                raise KernelkitError(
+                    f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
+                )
+            yield Kaggle(connection, timing.retries)
+
+
+def _filling(catalogue: str, root: Path | None) -> str:
+    """The command, and a hash of the scripts that it names: an edited script is run again."""
+    words = [(root or Path()) / word for word in shlex.split(catalogue)]
+    scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
+    if not scripts:
+        return catalogue
+    return f"{catalogue} # {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"

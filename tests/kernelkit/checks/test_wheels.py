@@ -1,0 +1,165 @@
+"""Packages that the image lacks travel with a push: found, uploaded once, attached, installed."""
+
+import io
+import json
+import re
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.plans.metadata import Metadata
+from kernelkit.queue.edit import add
+from kernelkit.queue.work import work_off
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+USING = """\
+import pathlib, bloom_of_a_wheel, stem_of_a_wheel
+versions = [bloom_of_a_wheel.VERSION, stem_of_a_wheel.VERSION]
+pathlib.Path("versions.txt").write_text(" ".join(versions))
+"""
+
+
+@pytest.fixture
+def kaggle(tmp_path, quick_sessions):
+    limits = ServerLimits(dataset_seconds=0.2, lag_seconds=0.1)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        yield server
+
+
+@pytest.fixture
+def garden(repository, index, notebook_code):
+    """A notebook that imports two packages, one of which only the other one requires."""
+    index.add("bloom-of-a-wheel", requires=["stem-of-a-wheel>=1", "pytest"])
+    index.add("stem-of-a-wheel", "1.5")
+    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.cells(
+        notebook_code("seed = 0  # >= 0: what is drawn", ["parameters"]), notebook_code(USING)
+    )
+    pin(repository, "bloom-of-a-wheel==1.0")
+    return repository
+
+
+def pin(repository, *pins):
+    (repository.root / "pyproject.toml").write_text(
+        '[project]\nname = "Soil & moisture"\n'
+        f"[tool.kernelkit]\npackages = []\nwheels = {json.dumps(pins)}\n"
+    )
+
+
+def uploaded(kaggle):
+    """Each dataset's name and versions, and the files of the last one."""
+    found = {}
+    for folder in (kaggle.root / "datasets").glob("tester/*"):
+        versions = sorted(path.name for path in folder.iterdir())
+        files = sorted(path.name for path in (folder / versions[-1]).iterdir())
+        found[folder.name] = (versions, files)
+    return found
+
+
+def test_they_are_installed_in_the_session_and_uploaded_once(kaggle, garden):
+    home = garden.push()
+
+    assert (home / "versions.txt").read_text() == "1.0 1.5"
+    ((name, (versions, files)),) = uploaded(kaggle).items()
+    assert name.startswith("soil-moisture-wheels-")
+    assert versions == ["1"]
+    assert files == [
+        "bloom_of_a_wheel-1.0-py3-none-any.whl",
+        "stem_of_a_wheel-1.5-py3-none-any.whl",
+    ]
+    assert f"attached as tester/{name}" in garden.message
+    assert "the image of CPU sessions does not hold" not in garden.message
+
+    sent = kaggle.faults.calls["Upload"]
+    home = garden.push("seed=1")
+    assert (home / "versions.txt").read_text() == "1.0 1.5"
+    assert kaggle.faults.calls["Upload"] == sent
+    assert len(uploaded(kaggle)) == 1
+
+
+@pytest.mark.long
+def test_other_pins_are_another_dataset(kaggle, garden, index):
+    index.add("bloom-of-a-wheel", "2.0", requires=["stem-of-a-wheel>=1"])
+    garden.push(wait=False)
+    pin(garden, "bloom-of-a-wheel==2.0")
+    assert (garden.push(force=True) / "versions.txt").read_text() == "2.0 1.5"
+    assert len(uploaded(kaggle)) == 2
+
+
+def test_a_dry_run_shows_them_and_uploads_nothing(kaggle, garden):
+    garden.push(dry_run=True)
+    assert "bloom-of-a-wheel 1.0, stem-of-a-wheel 1.5 for this machine's Python" in garden.message
+    assert "dataset_data_sources = ['tester/soil-moisture-wheels-" in garden.message
+    assert uploaded(kaggle) == {}
+
+
+def test_faults_make_no_second_version(kaggle, garden):
+    kaggle.faults = FaultSchedule(
+        [
+            Fault("GetDatasetStatus", 1, FaultKind.ERROR_503),
+            Fault("Upload", 1, FaultKind.ERROR_503),
+            Fault("CreateDataset", 1, FaultKind.LOST_ANSWER),
+            Fault("GetDatasetStatus", 3, FaultKind.THROTTLED),
+        ]
+    )
+    assert (garden.push() / "versions.txt").is_file()
+    assert len(kaggle.faults.fired) == 4
+    assert [versions for versions, _ in uploaded(kaggle).values()] == [["1"]]
+
+
+def test_an_upload_that_does_not_get_through_pushes_nothing(kaggle, garden):
+    kaggle.faults = FaultSchedule([Fault("StartBlobUpload", 0, FaultKind.ERROR_503)])
+    with pytest.raises(errors.NetworkError):
+        garden.push()
+    assert "SaveKernel" not in kaggle.faults.calls
+    kaggle.faults = FaultSchedule()
+    assert (garden.push() / "versions.txt").is_file()
+
+
+def test_a_session_without_them_ends_in_a_line(kaggle, garden, monkeypatch):
+    monkeypatch.setattr(Metadata, "attaching", lambda self, dataset: self)
+    with pytest.raises(errors.DataError, match="a dataset of wheels: none is attached"):
+        garden.push()
+
+
+def test_a_package_that_does_not_exist_ends_before_anything_is_sent(kaggle, garden):
+    pin(garden, "blom-of-a-wheel==1.0")
+    with pytest.raises(errors.PreflightError, match=r"no wheel of blom-of-a-wheel==1\.0 for this"):
+        garden.push()
+    assert "SaveKernel" not in kaggle.faults.calls
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ('["stem==1", "bloom"]', "'bloom'"),
+        ('["bloom>=1"]', "'bloom>=1'"),
+        ('"bloom==1.0"', "'bloom==1.0'"),
+        ("[1]", "1"),
+        ('["a @ https://b:secret@c"]', "an address"),
+    ],
+)
+def test_what_is_not_pinned_is_refused(garden, written, found):
+    (garden.root / "pyproject.toml").write_text(f"[tool.kernelkit]\nwheels = {written}\n")
+    with pytest.raises(errors.PreflightError, match=re.escape(f'["optuna==4.6.0"], not {found}')):
+        garden.push(dry_run=True)
+
+
+def test_a_module_that_no_wheel_brings_is_named_with_what_to_do(kaggle, garden, notebook_code):
+    garden.cells(notebook_code("import stem_of_a_wheel, thorns_of_a_rose"))
+    garden.push(dry_run=True)
+    (warning,) = [line for line in garden.message.splitlines() if "does not hold" in line]
+    assert "thorns_of_a_rose" in warning
+    assert '"PACKAGE==VERSION" to wheels in [tool.kernelkit]' in warning
+
+
+def test_a_queued_push_takes_them_along(kaggle, garden, timing, monkeypatch, index):
+    monkeypatch.chdir(garden.root)
+    add(None, (), metadata=garden.metadata, runs=garden.runs, stream=io.StringIO())
+    pin(garden, "something-else==9")  # what waits is frozen
+    index.clear()
+    work_off(stream=io.StringIO(), timing=timing, runs=garden.runs)
+    (home,) = garden.runs.glob("rehearsal-*")
+    assert (home / "versions.txt").read_text() == "1.0 1.5"

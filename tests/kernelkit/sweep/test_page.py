@@ -1,0 +1,158 @@
+"""The page as a browser shows it: it renders, sorts, filters and links, with no network."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from kernelkit.sweep import specification
+from kernelkit.sweep.page import write_page
+from kernelkit.sweep.records import DONE, FAILED, Record
+from kernelkit.sweep.results import ResultTable, Row
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-sync", "--disable-background-networking", "--disable-component-update"),
+]
+
+
+@pytest.fixture
+def written(sweeps, tmp_path):
+    text = "grid: {a: [10, 9, 2], kind: [x, y]}\nseeds: 2"
+    runs = specification.read(sweeps.write(text)).runs
+    rows = []
+    for run in runs:
+        bad = run.values["a"] == 9 and run.values["seed"] == 1
+        score = run.values["a"] / 100 + run.values["seed"] / 1000
+        record = Record(FAILED, error="</script><b>odd & bad") if bad else Record(DONE, seconds=9.0)
+        metrics = {} if bad else {"macro_f1": score, "seconds": 5.0, "loss": float("nan")}
+        rows.append(Row(run, record, metrics, (0.1, 0.2, score), f"{run.id}/report.html"))
+    return write_page(tmp_path / "index.html", ResultTable("tiny <sweep>", "macro_f1", tuple(rows)))
+
+
+def seen(path, tmp_path, **view):
+    """The page's document after its script ran, with this view in its address."""
+    if not BROWSER:
+        pytest.skip("no Chromium on this machine to open the page with")
+    address = path.as_uri() + "#" + "&".join(f"{name}={value}" for name, value in view.items())
+    command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'browser'}", "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def body_rows(document):
+    body = re.search(r"<tbody[^>]*>(.*)</tbody>", document, re.DOTALL)[1]
+    return [re.sub(r"<[^>]+>", " ", row) for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]
+
+
+def test_it_holds_all_it_needs(written):
+    text = written.read_text()
+
+    assert "{{" not in text
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
+    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
+    found = json.loads(data)
+    assert [run["state"] for run in found["runs"]].count("failed") == 2
+    assert found["runs"][0]["metrics"]["loss"] is None
+
+
+def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
+    document = seen(written, tmp_path)
+
+    rows = body_rows(document)
+    assert len(rows) == 6
+    assert "0.1005 ± 0.0007" in rows[0]
+    assert "best" in rows[0]
+    assert "1/2 done" in " ".join(rows)
+    assert "<title>tiny &lt;sweep&gt;</title>" in document
+    assert document.count('class="axis"') == 2
+    assert document.count('class="mean-dot"') == 5
+    assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 4  # short, and folded
+    assert document.count('<details class="reason">') == 2
+    assert document.count('class="curve"') == 10  # of the five best settings, on load
+    assert 'aria-sort="descending"><button type="button">macro F1<' in document
+
+
+def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, tmp_path):
+    text = "runs: [{a: 100, kind: x}, {a: 930, kind: y}]"
+    runs = specification.read(sweeps.write(text)).runs
+    rows = [
+        Row(run, Record(DONE, seconds=9.0), {"macro_f1": run.values["a"] / 1000, "seconds": 5.0})
+        for run in runs
+    ]
+    path = write_page(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
+
+    document = seen(path, tmp_path)
+
+    assert document.count('class="axis"') == 1
+    assert "<h3>a, kind</h3>" in document
+    marks = re.findall(r'text-anchor="end">([\d.]+)<', document)
+    assert {"0.2", "0.4", "1.0"} <= set(marks)
+
+
+def test_marks_that_lie_close_are_told_apart(sweeps, tmp_path):
+    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    rows = [
+        Row(run, Record(DONE, seconds=9.0), {"macro_f1": 0.793 + run.values["a"] / 125})
+        for run in runs
+    ]
+    path = write_page(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
+
+    marks = re.findall(r'text-anchor="end">(0[\d.]+)<', seen(path, tmp_path))
+
+    assert {"0.8025", "0.8050", "0.8075"} <= set(marks)
+
+
+def test_values_that_all_runs_share_are_shown(written):
+    data = json.loads(re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1])
+    assert data["axes"] == ["a", "kind"]
+    assert not set(data["base"]) & set(data["axes"])
+    assert data["defaults"]
+
+
+def test_another_address_shows_its_own_curves(written, tmp_path):
+    """None ticked is a choice too, that a reload keeps."""
+    assert seen(written, tmp_path, ticked="").count('class="curve"') == 0
+
+
+def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
+    runs = [specification.read(sweeps.write(f"runs: [{{a: {a * a}}}]")).runs[0] for a in range(12)]
+    rows = tuple(
+        Row(run, Record(DONE, seconds=9.0), {"loss": run.values["a"] / 1000}) for run in runs
+    )
+    path = write_page(tmp_path / "index.html", ResultTable("tiny", "loss", rows, minimize=True))
+
+    document = seen(path, tmp_path)
+
+    assert document.count('class="dot"') == 2 * 12
+    assert 'class="mean-dot"' not in document
+    assert "best" in body_rows(document)[0]
+    assert body_rows(document)[0].split()[:3] == ["0", "best", "0.0000"]
+    assert 'id="better">Down<' in document
+
+
+def test_it_sorts_filters_links_and_overlays_curves(written, tmp_path):
+    data = re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1]
+    ids = [run["id"] for run in json.loads(data)["runs"]]
+
+    document = seen(
+        written,
+        tmp_path,
+        rows="runs",
+        sort="p:a",
+        down="0",
+        filter="kind=y%20seed%3C1",
+        ticked=",".join(ids[:3]),
+    )
+
+    rows = body_rows(document)
+    assert [row.split()[0] for row in rows] == ["2", "9", "10"]
+    assert "3 of 12" in document
+    assert document.count('class="curve"') == 3
+    assert f'href="{ids[2]}/report.html"' in document

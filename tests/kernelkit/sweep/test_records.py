@@ -1,0 +1,94 @@
+"""A sweep's folder: what it refuses, and what it survives."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kernelkit.errors import ParameterError, StorageError
+from kernelkit.sweep import records, specification
+from kernelkit.sweep.records import Record, SweepFolder
+
+
+@pytest.fixture
+def run(sweeps):
+    return specification.read(sweeps.write("grid: {a: [1]}")).runs[0]
+
+
+def test_a_record_comes_back_as_it_was_written(sweeps, run):
+    folder = SweepFolder(sweeps.runs)
+
+    written = folder.write(run, Record(records.DONE, {"a": 1}, 3.5, attempts=2))
+
+    assert folder.record(run) == written
+    assert not list(sweeps.runs.rglob("*.part"))
+
+
+def test_a_sweep_needs_a_place_where_a_folder_can_be():
+    folder = SweepFolder(Path("/proc/nothing/sweep"))
+    with pytest.raises(StorageError, match="cannot make the folder"), folder.locked():
+        pass
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"version":1,"state":"odd"}'])
+def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
+    folder = SweepFolder(sweeps.runs)
+    folder.write(run, Record(records.DONE))
+    (folder.run_folder(run) / records.STATE).write_text(text)
+
+    assert folder.record(run).state == records.PENDING
+    assert folder.damaged == [run.id]
+
+
+def test_another_version_s_run_folder_is_left_alone(sweeps, run):
+    folder = SweepFolder(sweeps.runs)
+    folder.write(run, Record(records.DONE))
+    file = folder.run_folder(run) / records.STATE
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"version": 9}))
+
+    with pytest.raises(ParameterError, match=r"another version of the kit \(format 9"):
+        folder.record(run)
+
+
+def test_a_folder_of_something_else_is_refused(sweeps):
+    sweeps.runs.mkdir()
+    (sweeps.runs / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(ParameterError, match="holds other files than a sweep's"):
+        SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+
+
+def test_a_folder_of_another_sweep_is_refused(sweeps):
+    SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+
+    with pytest.raises(ParameterError, match="holds the sweep 'tiny'"):
+        SweepFolder(sweeps.runs).claim("other", "tiny.py")
+
+
+def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(f"""\
+            from kernelkit.sweep.records import SweepFolder
+            with SweepFolder({str(sweeps.runs)!r}).locked():
+                print("held", flush=True)
+                input()
+            """),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(ParameterError, match=f"another sweep .process {holder.pid}"):
+            sweeps.run("grid: {a: [1]}")
+        holder.communicate("\n")
+
+    with SweepFolder(sweeps.runs).locked():
+        pass

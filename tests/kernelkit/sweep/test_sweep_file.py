@@ -1,0 +1,47 @@
+"""YAML is read as people mean it."""
+
+import pytest
+
+from kernelkit.errors import ParameterError
+from kernelkit.sweep import sweep_file
+
+
+def test_numbers_and_words_are_what_they_look_like(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("rate: 1e-3\nbig: 2.5E6\nword: on\nanswer: no\nflag: true\nmix: none\n")
+
+    found = sweep_file.load(path)
+
+    assert found == {
+        "rate": 0.001,
+        "big": 2.5e6,
+        "word": "on",
+        "answer": "no",
+        "flag": True,
+        "mix": "none",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\na: 2", "'a' is given twice"),
+        ("grid: {b: [1], b: [2]}", "'b' is given twice"),
+        ("- a", "must hold keys"),
+        ("a: [1", "is not YAML"),
+        ("", "must hold keys"),
+    ],
+)
+def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, message):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+
+    with pytest.raises(ParameterError, match=message):
+        sweep_file.load(path)
+
+
+def test_a_missing_file_is_told_with_those_that_are_there(tmp_path):
+    (tmp_path / "there.yaml").write_text("")
+
+    with pytest.raises(ParameterError, match=r"holds there\.yaml"):
+        sweep_file.load(tmp_path / "here.yaml")

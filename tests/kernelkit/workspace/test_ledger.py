@@ -1,0 +1,100 @@
+"""One JSON line a push, replaced whole as the push goes on."""
+
+import json
+import threading
+
+import pytest
+
+from kernelkit.workspace import ledger
+from kernelkit.workspace.ledger import Ledger, Push
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Ledger(tmp_path / "runs" / "pushes.jsonl")
+
+
+def push(**changes):
+    fields = {"kernel": "me/blossom", "content": "c", "git": "abc", "accelerator": "tpu"}
+    return Push(**(fields | changes))
+
+
+def test_a_push_is_one_line_from_before_it_is_sent(book):
+    first = book.begin(push())
+    book.begin(push(kernel="me/other"))
+    book.update(first, version=3, state=ledger.QUEUED)
+    lines = book.path.read_text().splitlines()
+    assert len(lines) == 2
+    assert json.loads(lines[0])["version"] == 3
+    assert [p.kernel for p in book.pushes()] == ["me/blossom", "me/other"]
+
+
+def test_the_last_is_the_last_that_got_a_version(book):
+    assert book.last(rehearsal=False) is None
+    done = book.update(book.begin(push()), version=1)
+    book.begin(push())
+    book.update(book.begin(push(rehearsal=True)), version=9)
+    assert book.last(rehearsal=False) == done
+    assert book.last(rehearsal=True).version == 9
+    assert book.last(rehearsal=False, kernel="me/other") is None
+    assert book.find("me/blossom", 1) == done
+
+
+def test_lines_of_another_time_do_no_harm(book):
+    book.begin(push())
+    with book.path.open("a") as file:
+        file.write('\nnot json\n[1]\n{"kernel": "only"}\n')
+        file.write(
+            json.dumps(
+                {"kernel": "a/b", "content": "", "git": "", "accelerator": "", "added_later": 1}
+            )
+            + "\n"
+        )
+    assert [p.kernel for p in book.pushes()] == ["me/blossom", "a/b"]
+    book.begin(push(kernel="me/new"))
+    assert "not json" in book.path.read_text()
+
+
+def test_pushes_at_the_same_time_keep_all_lines(book):
+    def work(n):
+        book.update(book.begin(push(kernel=f"me/{n}")), state=ledger.COMPLETE)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(p.kernel for p in book.pushes()) == sorted(f"me/{n}" for n in range(12))
+    assert {p.state for p in book.pushes()} == {ledger.COMPLETE}
+
+
+def test_the_table_shows_what_a_row_holds(book):
+    begun = book.begin(push(parameters={"epochs": 3}))
+    book.update(begun, version=2, state=ledger.COMPLETE, minutes_run=12.34, score="0.95")
+    message = ledger.table(book.pushes())
+    for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
+        assert part in message
+    assert ledger.table([]) == "no push yet"
+
+
+def test_a_damaged_byte_costs_no_line(book):
+    first = book.begin(push(parameters={"name": "tulip"}))
+    book.path.write_bytes(book.path.read_bytes().replace(b"tulip", b"t\xffip") + b"\xfe\xff\n")
+    second = book.begin(push(kernel="me/other", parameters={"name": "half \ud83c"}))
+    assert [p.kernel for p in book.pushes()] == ["me/blossom", "me/other"]
+    assert book.update(second, version=2).version == 2
+    assert book.update(first, version=1).version == 1
+    assert [p.version for p in book.pushes()] == [1, 2]
+    assert ledger.table(book.pushes())
+
+
+def test_a_queued_push_takes_the_place_of_its_own_refusals(book):
+    other = book.begin(push(queued="b"))
+    arrived = book.update(book.begin(push(queued="a")), state=ledger.REFUSED, version=1)
+    for _ in range(3):
+        book.update(book.begin(push(queued="a")), state=ledger.REFUSED)
+    last = book.begin(push(queued="a"))
+    assert book.pushes() == [other, arrived, last]
+    book.update(book.begin(push()), state=ledger.REFUSED)
+    book.begin(push())
+    assert len(book.pushes()) == 5
