@@ -45,7 +45,7 @@ width = 1.0  # 0.25 | 0.5 | 0.75 | 1.0: channels of each layer, as a share of th
 head_epochs = 3  # >= 0: epochs that train only the new last layer
 epochs = 12  # >= 0: epochs that train the whole network
 batch_size = 16  # >= 1: photos for each device and step
-learning_rate = 1e-3  # > 0: peak rate while the whole network is trained
+learning_rate = 3e-4  # > 0: peak rate while the whole network is trained
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
 output = ""  # folder for the results; empty = the working folder on Kaggle, runs/first at home
 
@@ -285,26 +285,28 @@ print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 # ## Write the submission
 #
 # The file has one row for each test photo: its id and the number of its class. On Kaggle, submit
-# it from the notebook's output, or push with `--submit MESSAGE`.
-
-# %%
-test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
-_, test_ids = test.labels_and_ids()
-rows = zip(test_ids, test_probabilities.argmax(axis=1), strict=True)
-(folder / "submission.csv").write_text("id,label\n" + "".join(f"{i},{n}\n" for i, n in rows))
-
-# %% [markdown]
-# ## Keep the results
-#
-# The next two cells write what other tools read: `tools/report.py` makes a page of a run, and
-# `03_compare` sets runs side by side and averages their probabilities. `Scores` adds accuracy,
-# precision, recall and loss to the macro F1. `versions` and `git_state` record which code ran.
+# it from the notebook's output, or push with `--submit MESSAGE`. The probabilities are kept too, so
+# that several runs can be averaged.
 
 # %%
 import numpy as np
 
-np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
+test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
+_, test_ids = test.labels_and_ids()
+rows = zip(test_ids, test_probabilities.argmax(axis=1), strict=True)
+(folder / "submission.csv").write_text("id,label\n" + "".join(f"{i},{n}\n" for i, n in rows))
 np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=test_probabilities)
+
+# %% [markdown]
+# ## Keep the results
+#
+# The next two cells write what other tools read: `tools/report.py` makes a page about a run, and
+# `03_compare` sets runs side by side. `Scores` adds accuracy, precision, recall and loss to the
+# macro F1. `versions` and `git_state` record which code ran. `write_json` writes the file in one
+# piece, so that nobody reads half of it.
+
+# %%
+np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
 device = {"kind": kind, "name": devices[0].device_kind, "replicas": len(devices)}
 device |= {"backend": keras.config.backend(), "dtype": keras.config.dtype_policy().name}
 device["rehearsal"] = "KAGGLE_REHEARSAL" in os.environ
@@ -314,9 +316,8 @@ settings = "data image_size weights width head_epochs epochs batch_size learning
 seconds = np.diff(ends)  # of each epoch
 
 # %%
-import json
-
 from petals.evaluation.metrics import Scores
+from petals.storage import write_json
 from petals.versions import git_state, versions
 
 metrics = vars(Scores.of(labels, probabilities)) | {"device": device, "data": photos_read}
@@ -326,7 +327,7 @@ metrics |= {"epochs": len(seconds), "versions": versions(), "git": git_state()}
 metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
 metrics["total_params"] = model.count_params()
 metrics["parameters"] = {name: globals()[name] for name in settings.split()}
-(folder / "metrics.json").write_text(json.dumps(metrics, indent=1))
+write_json(folder / "metrics.json", metrics)
 
 # %% [markdown]
 # ## What to expect, and what to read next
