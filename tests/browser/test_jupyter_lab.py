@@ -13,6 +13,14 @@ from jupyter_lab import JupyterLab, copy_of_the_repository, git, give
 
 SECONDS = 1500  # that a notebook may take on a busy machine
 PARAMETERS = {
+    "00_first": {
+        "data": "embedded",
+        "image_size": 64,
+        "weights": "none",
+        "width": 0.25,
+        "head_epochs": 1,
+        "epochs": 1,
+    },
     "01_explore": {"data": "embedded", "image_size": 64, "seconds": 0.5},
     "02_train": {
         "data": "embedded",
@@ -131,7 +139,7 @@ def test_run_all(lab, checkout, page, name):
         for html in ["".join(out["data"].get("text/html", ""))]
         if "<img" in html
     ]
-    assert len(figures) >= 2
+    assert len(figures) >= 2 or name == "00_first"  # which draws none
     for html in figures:
         assert re.search(r'alt="[^"]{20,}"', html)
         assert re.search(r"<figcaption>[^<]{20,}</figcaption>", html)

@@ -43,6 +43,14 @@ def test_no_code_cell_is_longer_than_fifteen_lines(name):
     assert [cell for cell in code if len(cell.splitlines()) > 15] == []
 
 
+def test_the_first_notebook_has_ten_settings_and_at_most_120_lines_of_code():
+    lines = [line for cell in cells("00_first", "code") for line in cell.source.splitlines()]
+
+    assert len([line for line in lines if line and not line.startswith("#")]) <= 120
+    parameters = document.parameters_cell(document.read(ROOT / "notebooks" / "00_first.py"))
+    assert len(parameters.source.splitlines()) == 10
+
+
 def test_the_training_notebook_answers_a_reader_s_questions_in_their_order():
     headings = re.findall(r"^##+ (.+)$", prose("02_train"), re.MULTILINE)
     places = [

@@ -1,4 +1,4 @@
-"""The four notebooks, pushed to a local Kaggle as a reader would push them."""
+"""The notebooks, pushed to a local Kaggle as a reader would push them."""
 
 import csv
 import io
@@ -6,15 +6,19 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from kernelkit.checks import preflight
+from kernelkit.errors import AcceleratorMismatchError
 from kernelkit.plans import plan
 from kernelkit.pushes.command import push_kernel
+from kernelkit.running.run_notebook import run_notebook
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
-NAMES = ("01_explore", "02_train", "03_compare", "04_predict")
+NAMES = ("00_first", "01_explore", "02_train", "03_compare", "04_predict")
 QUICK = ("backbone=SmallNet", "weights=none", "head=gradient")
 
 pytestmark = [
@@ -48,6 +52,39 @@ def test_each_notebook_is_a_kernel_of_its_own():
     }
 
     assert len(kernels) == len(NAMES)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "backend", "replicas"), [("cpu", "tensorflow", 1), ("tpu", "jax", 8)]
+)
+def test_the_first_notebook_runs_on_tensorflow_and_on_eight_devices_of_jax(
+    checkout, kind, backend, replicas
+):
+    quick = ("weights=none", "width=0.25", "head_epochs=1", "epochs=1", "batch_size=1")
+    run = rehearse("00_first", checkout, *quick, accelerator=kind)
+
+    metrics = json.loads((run / "metrics.json").read_text())
+    device = {name: metrics["device"][name] for name in ("kind", "backend", "replicas")}
+    assert device == {"kind": kind, "backend": backend, "replicas": replicas}
+    assert metrics["device"]["rehearsal"] == (kind == "tpu")
+    assert metrics["parameters"]["accelerator"] == kind
+    kept = np.load(run / "val_predictions.npz")
+    answers = kept["probabilities"].argmax(axis=1)
+    assert metrics["macro_f1"] == pytest.approx(f1_score(kept["labels"], answers, average="macro"))
+    assert kept["ids"].tolist() == [f"{number:09x}" for number in range(18, 27)]  # 9 in two batches
+    rows = list(csv.DictReader((run / "submission.csv").read_text().splitlines()))
+    assert [row["id"] for row in rows] == [f"{number:09x}" for number in range(27, 33)]
+    history = list(csv.DictReader((run / "history.csv").read_text().splitlines()))
+    assert len(history) == metrics["epochs"] == 2
+    assert "macro F1" in (run / "report.html").read_text()
+
+
+@pytest.mark.long
+def test_the_first_notebook_stops_where_there_is_no_tpu(checkout, tmp_path):
+    notebook = checkout.root / "notebooks" / "00_first.ipynb"
+    with pytest.raises(AcceleratorMismatchError, match="no tpu: JAX sees"):
+        run_notebook(notebook, {"accelerator": "tpu"}, output=tmp_path / "out", quiet=True)
 
 
 @pytest.mark.long
