@@ -31,9 +31,9 @@ def look(context: PushContext, planned: Plan, asked: bool) -> Plan:
         return planned  # the runs that a notebook starts have notebooks and parameters of their own
     if asked or project.tpu.before_push:
         preflight.stop_on_errors(planned.findings)
-        found = check.compiled(project, planned.request.parameters, machine, context.events)
-        check.tell(found, context.events)
-        check.stop_where_it_does_not_fit(found)
+        compiled = check.compiled(project, planned.request.parameters, machine, context.events)
+        check.tell(compiled, context.events)
+        check.stop_where_it_does_not_fit(compiled)
         return planned
     if context.local:  # a rehearsal spends no quota
         return planned
@@ -49,22 +49,18 @@ def _machine(planned: Plan) -> TpuMachine | None:
 
 
 def _last_time(context: PushContext, planned: Plan, machine: TpuMachine) -> Plan:
-    project = planned.request.project
-    values = kept.told_machine(planned.request.parameters)
-    found = kept.find(project, kept.key(project, values, machine, ()), machine)
-    since = ""
-    if found is None:
-        found = kept.find(project, kept.last_key(values, machine), machine)
-        since = ", before the sources changed"
-    if found is None:
+    request = planned.request
+    last = kept.last(request.project, request.parameters, machine)
+    if last is None:
         context.events(
             "tpu",
             "this program was not checked with the TPU's compiler: "
             f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
         )
         return planned
-    checked = f"checked with the TPU's compiler on {found.date}{since}"
-    refused = next((program for program in found.programs if not program.fits), None)
+    since = "" if last.current else ", before the sources changed"
+    checked = f"checked with the TPU's compiler on {last.date}{since}"
+    refused = next((program for program in last.programs if not program.fits), None)
     if refused is None:
         context.events("tpu", f"{checked}: it fits a {machine.name}")
         return planned
