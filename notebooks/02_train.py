@@ -346,18 +346,23 @@ if fine_tunes:
 # machines (`docs/machines.md`) each reads its own part of the photos.
 
 # %%
-from functools import partial
-
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline
 
 if fine_tunes:
     on_device = in_step(model)
     trained = augmenting(model, change) if change and on_device else model
-    own = train.part(device.host, device.hosts)
-    batches = partial(pipeline.training, own, batch // device.hosts, len(names))
-    batches = partial(batches, augment=change, on_device=on_device, seed=seed)
-    batches = partial(batches, host=device.host, hosts=device.hosts, deterministic=device.on_cpu)
+    batches = pipeline.Batches(
+        train.part(device.host, device.hosts),
+        batch // device.hosts,
+        len(names),
+        augment=change,
+        on_device=on_device,
+        seed=seed,
+        host=device.host,
+        hosts=device.hosts,
+        deterministic=device.on_cpu,
+    )
 
 # %%
 from petals.training.optimization import RateTable, suits_xla
@@ -394,7 +399,7 @@ if fine_tunes:
     with naming_causes(train, len(names)):  # a damaged file or a lost host
         for step, last_epoch, steps_per_epoch in watch.stretches():
             trained.fit(
-                cluster.feed(batches(start=step), batch),
+                cluster.feed(batches.dataset(step), batch),
                 initial_epoch=step // steps,
                 epochs=last_epoch,
                 steps_per_epoch=steps_per_epoch,

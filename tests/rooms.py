@@ -75,17 +75,19 @@ ROOMS = {
             "reports": f"{_tools} notebooks run_folders",
             "running": f"{_tools} notebooks run_folders reports",
             "tpu": f"{_tools} notebooks",
-            # to be untangled: checks and datasets import pushes, and pushes checks
-            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels datasets pushes",
-            "datasets": f"{_tools} kaggle_api bundle pushes",
-            "submissions": f"{_tools} kaggle_api pushes",
-            "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running checks "
-            "submissions",
-            "queue": f"{_tools} notebooks kaggle_api bundle run_folders checks pushes",
+            "workspace": f"{_tools} kaggle_api",
+            "plans": f"{_tools} notebooks kaggle_api bundle",
+            "datasets": f"{_tools} kaggle_api bundle plans workspace",
+            "submissions": f"{_tools} kaggle_api workspace",
+            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels workspace plans datasets",
+            "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
+            "plans checks submissions",
+            "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
+            "pushes",
             "start": f"{_tools} notebooks kaggle_api",
             "sweep": f"{_tools} notebooks bundle run_folders reports",
             "sweep.workers": f"{_tools} run_folders running sweep",
-            "sweep.backends": f"{_tools} notebooks bundle checks pushes run_folders sweep "
+            "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
             "sweep.workers",
             "commands.options": "terminal",
             "commands.start": f"{_tools} commands.options start",

@@ -13,7 +13,7 @@ from pathlib import Path
 from test_walls import SOURCES, imported
 
 ROOT = Path(__file__).parents[1]
-MOST_TOKENS = 216_000  # in src; 185_000 when every room has been made lighter
+MOST_TOKENS = 208_000  # in src; 185_000 when every room has been made lighter
 MOST_LINES, MOST_FUNCTION_LINES, MOST_ARGUMENTS, MOST_MODULES = 300, 50, 7, 12
 MODULES = {
     path.relative_to(ROOT).as_posix(): path
@@ -61,40 +61,27 @@ def tokens(path):
 
 STILL = {
     "long functions": {
-        "build.build",
-        "command.push_kernel",
         "fetch.fetch",
         "follow.follow",
         "send.send",
         "stop.stop",
         "submit.submit",
-        "pipeline.training",
         "scenery.draw_background",
         "ingest.make_tfrecords",
         "synthetic.write_dataset",
     },
     "many arguments": {
-        "command.push_kernel",
-        "command._push",
         "fetch.fetch",
         "follow.follow",
         "wait.__init__",
-        "edit.add",
         "submit.submit",
-        "pipeline.training",
-        "resampling._pass",
-        "resampling._gathered",
-        "resampling._dense",
         "plants.rays",
         "ingest.make_tfrecords",
         "ingest._write_all",
         "synthetic.write_dataset",
         "run_folder.write_metrics",
-        "make_tfrecords.write",
     },
-    "full rooms": {
-        "src/kernelkit/pushes",
-    },
+    "full rooms": set(),
     "circles": set(),
 }
 

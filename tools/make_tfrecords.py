@@ -7,6 +7,7 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 # isort: split
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -56,17 +57,7 @@ def main() -> None: ...
 )
 @click.option("--shards", default=0, help="Files a split; 0 = as many as suit the data.")
 @exits_with_code
-def write(
-    photos: Path,
-    output: Path,
-    sizes: tuple[int, ...],
-    labels: Path | None,
-    test_photos: Path | None,
-    val: float,
-    test: float | None,
-    fit: str,
-    shards: int,
-) -> None:
+def write(photos: Path, output: Path, **options: Any) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.
 
     With --labels, the photos and their classes are those of the CSV. With --test-photos,
@@ -78,19 +69,7 @@ def write(
     from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress
 
-    summary = make_tfrecords(
-        photos,
-        output,
-        sizes=sizes,
-        labels=labels,
-        test_photos=test_photos,
-        val=val,
-        test=test,
-        fit=fit,
-        shards=shards,
-        progress=Progress(),
-    )
-    click.echo(str(summary))
+    click.echo(str(make_tfrecords(photos, output, **options, progress=Progress())))
 
 
 @main.command()

@@ -6,7 +6,36 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.kaggle.push import command as main
+import click
+
+from kernelkit.commands.kaggle import push, resume
+
+
+def _push_or_resume(earlier: str | None, **given: object) -> None:
+    """Push; with `--resume`, the one option that `kernelkit push` lacks, do what `resume` does."""
+    if earlier is None:
+        click.get_current_context().invoke(push.command, **given)
+    else:
+        taken = {
+            parameter.name: given.get(str(parameter.name)) for parameter in resume.command.params
+        }
+        click.get_current_context().invoke(resume.command, **{**taken, "push": earlier})
+
+
+_RESUME = click.Option(
+    ["--resume", "earlier"],
+    is_flag=False,
+    flag_value="last",
+    metavar="[OWNER/SLUG/N]",
+    help="Wait for and fetch an earlier push, the last one by default.",
+)
+main = click.Command(
+    "push",
+    callback=_push_or_resume,
+    params=[*push.command.params, _RESUME],
+    help=push.command.help,
+    epilog=push.command.epilog,
+)
 
 if __name__ == "__main__":
     main()

@@ -51,6 +51,7 @@ RUNS = "runs"  # the folder of runs, at a project's root
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
 PATH = "PYTHONPATH"
 PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
+FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
 
@@ -87,6 +88,7 @@ class Project:
     wheels: tuple[str, ...] = ()
     title: str = ""
     beside: Path | None = None
+    check: str = ""  # module:function with the project's own rules, as `notebooks.rules` asks them
 
     @property
     def wheels_name(self) -> str:
@@ -199,6 +201,14 @@ def _shown(file: Path, written: dict[str, Any]) -> Shown:
         ) from None
 
 
+def _check(file: Path, written: Any) -> str:
+    if not (isinstance(written, str) and FUNCTION.fullmatch(written)):
+        raise PreflightError(
+            f'{file}: check in [tool.kernelkit] takes "package.module:function", not {written!r}'
+        )
+    return written
+
+
 def _needs(file: Path, written: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     if unknown := sorted(set(written) - set(NEEDS)):
         raise PreflightError(
@@ -247,6 +257,7 @@ _READERS: dict[str, Callable[[Path, Any], Any]] = {
     "packages": lambda _, names: tuple(names),
     "leave_out": lambda _, patterns: tuple(patterns),
     "catalogue": lambda _, command: command,
+    "check": _check,
     "keep_best": lambda _, counts: counts,
     "needs": _needs,
     "offers": _offers,

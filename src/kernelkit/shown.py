@@ -81,7 +81,7 @@ class Shown:
     def read(cls, settings: Mapping[str, Any]) -> Shown:
         """From the table in `pyproject.toml`, or what `as_json` made of it.
 
-        Raises `ValueError` or `TypeError` for a section that is none.
+        Raises `ValueError` or `TypeError` for what is not a section.
         """
         return cls(
             score=str(settings.get("score", "")),

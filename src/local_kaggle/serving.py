@@ -7,39 +7,35 @@ import contextlib
 import socket
 import struct
 import threading
-from collections.abc import MutableMapping
-from typing import Any, Self
+import time
+from typing import Self
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from local_kaggle.errors import LocalKaggleError
 
-Scope = MutableMapping[str, Any]
-
 START_SECONDS = 10.0
-
-_open: dict[tuple[Any, Any], asyncio.Transport] = {}
+TRANSPORT = "local_kaggle.transport"  # in a request's scope: its connection
 
 
 class _Breakable(H11Protocol):
-    """Remembers its transport by the two ends of the connection, so that it can be cut."""
+    """Hands its connection to the application, so that it can be cut."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._ends = _ends(self.client, self.server)
-        _open[self._ends] = transport
+        app = self.app
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        _open.pop(self._ends, None)
-        super().connection_lost(exc)
+        async def breakable(scope: Scope, receive: Receive, send: Send) -> None:
+            await app({**scope, TRANSPORT: transport}, receive, send)
+
+        self.app = breakable
 
 
 async def reset(scope: Scope) -> None:
     """Cut the connection of a request so that the client sees a reset (RST, not FIN)."""
-    transport = _open.get(_ends(scope["client"], scope["server"]))
-    if transport is None:
-        return
+    transport: asyncio.Transport = scope[TRANSPORT]
     linger = struct.pack("ii", 1, 0)
     with contextlib.suppress(OSError):
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -51,7 +47,7 @@ async def reset(scope: Scope) -> None:
 class Serving:
     """A server that runs in a thread until `stop()`."""
 
-    def __init__(self, app: Any, listener: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         config = uvicorn.Config(
             app,
             http=_Breakable,
@@ -66,18 +62,18 @@ class Serving:
         )
         self._listener = listener
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, name="local-kaggle", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.run, args=([listener],), name="local-kaggle", daemon=True
+        )
 
     def start(self) -> Self:
         """Serve; returns once requests are answered. Raises LocalKaggleError if that fails."""
         self._thread.start()
-        patience = threading.Event()
-        for _ in range(int(START_SECONDS / 0.01)):
-            if self._server.started or not self._thread.is_alive():
-                break
-            patience.wait(0.01)
-        if not self._server.started:
-            raise LocalKaggleError("the local Kaggle did not start")
+        deadline = time.monotonic() + START_SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                raise LocalKaggleError("the local Kaggle did not start")
+            time.sleep(0.01)
         return self
 
     def stop(self) -> None:
@@ -85,10 +81,3 @@ class Serving:
         self._server.should_exit = True
         self._thread.join()
         self._listener.close()
-
-    def _run(self) -> None:
-        self._server.run(sockets=[self._listener])
-
-
-def _ends(client: Any, server: Any) -> tuple[Any, Any]:
-    return tuple(client or ()), tuple(server or ())

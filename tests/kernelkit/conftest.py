@@ -12,8 +12,9 @@ from kernelkit import project
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.timing import PollPolicy, SavingPolicy, Timing
+from kernelkit.pushes.resuming import resume_push
 from kernelkit.shown import Shown
+from kernelkit.workspace.timing import PollPolicy, SavingPolicy, Timing
 
 SHOWN = Shown(
     "macro_f1",
@@ -109,14 +110,17 @@ class Repository:
         self.metadata.write_text(json.dumps(kept))
 
     def push(self, *parameters, **options):
-        """Push it; returns what it returned. What it said is in `said`."""
+        """Push it; returns what it returned. What it said is in `message`."""
+        return self._said(push_kernel, None, parameters, metadata=self.metadata, **options)
+
+    def resume(self, reference="last", **options):
+        """Resume a push; returns what it returned. What it said is in `message`."""
+        return self._said(resume_push, reference, **{"runs": self.runs} | options)
+
+    def _said(self, command, *arguments, **options):
         stream = io.StringIO()
         try:
-            return push_kernel(
-                None,
-                parameters,
-                **{"metadata": self.metadata, "timing": TIMING, "stream": stream} | options,
-            )
+            return command(*arguments, **{"timing": TIMING, "stream": stream} | options)
         finally:
             self.message = stream.getvalue()
 

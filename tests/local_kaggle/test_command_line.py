@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import time
 
 import pytest
 
@@ -14,7 +13,7 @@ from local_kaggle.limits import ServerLimits
 
 @pytest.fixture(scope="module")
 def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, dataset_seconds=2, score_seconds=0, page_size=3)
+    return ServerLimits(lag_seconds=0, dataset_seconds=5, score_seconds=0, page_size=3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -144,12 +143,13 @@ def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context):
     done = context.cli("datasets", "create", "-p", str(folder), "--dir-mode", "zip")
     assert "is being created" in done.stdout, done.stdout + done.stderr
     assert "ready" not in context.cli("datasets", "status", "tester/own-flowers").stdout
-    time.sleep(2)
+    named = {"ownerSlug": "tester", "datasetSlug": "own-flowers"}
+    context.wait_for(lambda: context.call("GetDatasetStatus", **named)["status"] == "READY")
     assert context.cli("datasets", "status", "tester/own-flowers").stdout.strip() == "ready"
     (folder / "labels.csv").write_text("a,b,c\n")
     done = context.cli("datasets", "version", "-p", str(folder), "-m", "more", "--dir-mode", "zip")
     assert "version is being created" in done.stdout, done.stdout + done.stderr
-    time.sleep(2)
+    context.wait_for(lambda: context.call("GetDatasetStatus", **named)["status"] == "READY")
     files = context.cli("datasets", "files", "tester/own-flowers", "-v").stdout
     assert "labels.csv,6," in files
     assert "shards/0.bin,3," in files

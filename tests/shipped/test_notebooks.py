@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.pushes import plan
+from kernelkit.checks import preflight
+from kernelkit.plans import plan
 from kernelkit.pushes.command import push_kernel
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ def test_a_notebook_that_ships_has_nothing_that_stops_its_push(name):
     planned = plan.make(NOTEBOOKS / f"{name}.py", (), None, None, None)
 
     assert planned.metadata.code_file.samefile(NOTEBOOKS / f"{name}.ipynb")
-    assert [found.text for found in planned.findings if found.level == "error"] == []
+    assert [found.text for found in preflight.run_checks(planned) if found.level == "error"] == []
 
 
 def test_each_notebook_is_a_kernel_of_its_own():

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kernelkit.pushes import plan
+from kernelkit.checks import preflight
+from kernelkit.plans import plan
 from kernelkit.sweep import specification
 from kernelkit.sweep.command import sweep
 from kernelkit.sweep.options import SweepOptions
@@ -66,7 +67,8 @@ def planned(name, at):
 def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle(file):
     asked = specification.read(file, kaggle=True)
     starts = [run.values for run in asked.runs or [asked.run({})]]
-    found = plan.make(None, (), plan.locate(file), None, None, None, starts).findings
+    planned = plan.make(None, (), plan.locate(file), None, None, None, starts)
+    found = preflight.run_checks(planned)
 
     assert [finding.text for finding in found if finding.level == "error"] == []
     assert not any("no parameter needs it" in finding.text for finding in found)

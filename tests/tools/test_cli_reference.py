@@ -34,7 +34,7 @@ def test_every_tool_and_every_command_has_its_section(tool):
 
 def test_the_tools_that_are_commands_of_kernelkit_are_named_with_them(tool):
     page = (ROOT / "docs/cli.md").read_text()
-    assert tool["same"]()["python tools/push_kernel.py"] == "kernelkit push"
+    assert tool["same"]()["python tools/sweep.py"] == "kernelkit sweep"
     assert "| `python tools/tpu_check.py` | `kernelkit tpu` |" in page
     told = set(tool["same"]()) | set(tool["commands"]())
     paths = (ROOT / "tools").glob("[!_]*.py")

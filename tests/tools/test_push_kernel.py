@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelkit.pushes.status import list_pushes
+
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "push_kernel.py"
 
@@ -81,8 +83,8 @@ def test_a_rehearsal_brings_the_result_home(kernel):
     assert (home / "count.txt").read_text() == "8"
     assert (home / "report.html").is_file()
     assert "[rehearsal] pushed" in done.stdout
-    listed = run("--list", cwd=kernel)
-    assert "tester/count-petals/1 (rehearsal)" in listed.stdout
+    listed = list_pushes(kernel / "runs")
+    assert "tester/count-petals/1 (rehearsal)" in listed
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.fetch import fetch
-from kernelkit.pushes.timing import REHEARSAL
+from kernelkit.workspace.timing import REHEARSAL
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 

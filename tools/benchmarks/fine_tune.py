@@ -93,14 +93,14 @@ def _trained(
     rates = learning_rates(given["schedule"], epochs, steps, learning_rate=rate, replicas=replicas)
     names = ("weight_decay", "label_smoothing")
     compile_model(trained, rates, **{name: given[name] for name in names})
-    batches = pipeline.training(
+    batches = pipeline.Batches(
         train,
         batch,
         classifier.head.units,
         augment=change,
         on_device=on_device,
         deterministic=device.on_cpu,
-    )
+    ).dataset()
     training = Training(say=lambda line: None)
     phase, labels = Phase("fine-tune", epochs, steps, batch), held.labels_and_ids()[0]
     watch = Epochs(phase, training, labels, lambda: predict(model, held, batch))

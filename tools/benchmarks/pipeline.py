@@ -40,8 +40,10 @@ def _ratios(split: Any) -> dict[str, float]:
     runs = {
         "decode": lambda: _decoding(split),
         "tutorial": lambda: _tutorial(split),
-        "ours": lambda: pipeline.training(split, BATCH, 104, cache=False),
-        "ours_augmented": lambda: pipeline.training(split, BATCH, 104, augment=strong, cache=False),
+        "ours": lambda: pipeline.Batches(split, BATCH, 104, cache=False).dataset(),
+        "ours_augmented": lambda: pipeline.Batches(
+            split, BATCH, 104, augment=strong, cache=False
+        ).dataset(),
     }
     rates: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
@@ -113,7 +115,7 @@ def _memory_growth(split: Any) -> float:
     """Megabytes by which resident memory grows from the second epoch to the last."""
     from petals.data import pipeline
 
-    batches = iter(pipeline.training(split, BATCH, 104, cache=False))
+    batches = iter(pipeline.Batches(split, BATCH, 104, cache=False).dataset())
     steps, resident = split.count // BATCH, []
     for _ in range(EPOCHS):
         for _ in range(steps):

@@ -137,7 +137,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
         try:
             with device.scope():
                 _compile(model, steps)
-            dataset = pipeline.training(train, BATCH, CLASSES, deterministic=True)
+            dataset = pipeline.Batches(train, BATCH, CLASSES, deterministic=True).dataset()
             model.fit(
                 dataset,
                 epochs=EPOCHS,

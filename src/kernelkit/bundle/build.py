@@ -80,17 +80,13 @@ def build(
     code = [(place, cell["source"]) for place, cell in cells.items() if cell["cell_type"] == "code"]
     files, unnamed, paths = _files(notebook, project, [text for _, text in code])
     modules = [(file.path, file.text) for file in files if file.path.endswith(".py")]
-    broken = [
-        *(imports.broken_cell(place, text) for place, text in code),
-        *(imports.broken(path, text) for path, text in modules),
-    ]
+    broken = [imports.broken_cell(place, text) for place, text in code]
+    broken += [imports.broken(path, text) for path, text in modules]
     names = tuple(dict.fromkeys(file.path.partition("/")[0].removesuffix(".py") for file in files))
     pins, attached = project.wheels, f"*/{project.wheels_name}-*"
     wheels = [bundle_cells.wheels(pins, attached)] if pins else []
-    content = _hash(
-        [f"{file.path}\0{file.text}" for file in files]
-        + [json.dumps(cell) for cell in [*wheels, *cells.values()]]
-    )
+    parts = [f"{file.path}\0{file.text}" for file in files]
+    content = _hash(parts + [json.dumps(cell) for cell in [*wheels, *cells.values()]])
     commit = packages.commit_of(project.root, [notebook, *paths])
     facts = {
         "notebook": name,

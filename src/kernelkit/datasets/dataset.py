@@ -25,10 +25,10 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.plans import plan
 from kernelkit.project import Project, find_project
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import CommandOptions, PushContext, in_project
 from kernelkit.terminal.events import size_of
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 
 LICENCE = "other"
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
@@ -52,7 +52,7 @@ def push_dataset(
     take, `PreflightError` for credentials in it, `RefusedError`, `CredentialsError` or
     `NetworkError` as Kaggle answers.
     """
-    context = in_project(_project(folder), **options)
+    context = in_project(_project(folder), options)
     slug = _slug(folder, name)
     entries = _entries(folder)
     _refuse_leaks(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.pushes.context import PushContext
+from kernelkit.workspace.context import PushContext
 
 NONE = "not there"  # the state of a dataset that does not exist
 USELESS = ("failed", "deleted")  # the states of one that no kernel will ever get

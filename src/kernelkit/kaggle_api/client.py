@@ -15,12 +15,21 @@ from typing import Any, TypeVar
 from kernelkit.kaggle_api.connection import Connection
 from kernelkit.kaggle_api.failures import Failure, FailureKind, is_capacity
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import Kernel, Output, Outputs, Quota, Recent, Saved, Status, Stored
+from kernelkit.kaggle_api.types import (
+    SOURCES,
+    Kernel,
+    Output,
+    Outputs,
+    Quota,
+    Recent,
+    Saved,
+    Status,
+    Stored,
+)
 
 T = TypeVar("T")
 
 PAGE_SIZE = 100
-SOURCES = ("dataset", "competition", "kernel", "model")
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
 SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -11,6 +13,12 @@ class Kernel:
 
     owner: str
     slug: str
+
+    @classmethod
+    def of(cls, name: str) -> Kernel:
+        """The kernel of the name `owner/slug`."""
+        owner, _, slug = name.partition("/")
+        return cls(owner, slug)
 
     def __str__(self) -> str:
         return f"{self.owner}/{self.slug}"

@@ -1,185 +1,167 @@
 """One command from the desk to a Kaggle machine and back.
 
-preflight → bundle → push → wait → fetch → check → report, then on request the submission.
-Each step writes to the ledger before the next begins, so that any of them can be the last
-and the push be taken up again.
+check → push → wait → fetch → check → report, then on request the submission. Each step writes to
+the ledger before the next begins, so that any of them can be the last and the push be resumed.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, Unpack
+from typing import Any, Unpack
 
 from kernelkit.bundle.build import MAX_BYTES
-from kernelkit.checks import attached_wheels, preflight, readiness, tpu_preflight
-from kernelkit.errors import (
-    CredentialsError,
-    KernelkitError,
-    NetworkError,
-    ParameterError,
-)
-from kernelkit.kaggle_api.types import Kernel
-from kernelkit.project import RUNS, Project
-from kernelkit.pushes import follow, plan, resuming
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes.context import LEDGER, CommandOptions, PushContext, in_project
-from kernelkit.pushes.plan import Plan
-from kernelkit.pushes.send import look_after_cut_off, send
+from kernelkit.checks import account, preflight, tpu, wheels
+from kernelkit.checks.findings import Finding
+from kernelkit.errors import CredentialsError, NetworkError, ParameterError
+from kernelkit.plans import plan as plans
+from kernelkit.plans.plan import Plan
+from kernelkit.project import Project
+from kernelkit.pushes.follow import follow
+from kernelkit.pushes.send import look_after_cut_off, prepare, send
 from kernelkit.run_folders import claims
-from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal import invocation
 from kernelkit.terminal.events import size_of
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+
+
+class PushOptions(CommandOptions, total=False):
+    """The keyword arguments of `push_kernel`, beside those that every command takes.
+
+    metadata     another kernel-metadata.json than the notebook's own or the nearest
+    accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
+    timeout      minutes that the session may take
+    output       the folder for the outputs; default runs/<slug>-v<N>
+    dry_run      show the checks and what would be sent, and send nothing
+    wait         False leaves the run to Kaggle once it is pushed
+    continues    attach what the kernel's last version left, for the notebook to go on from
+    force        push though nothing changed, or though a run is active
+    ignore       the names of checks whose errors are warnings: see `checks.preflight`
+    check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
+                 `before_push` in [tool.kernelkit.tpu] asks for it at every push
+    submit       a message: enter the submission into the competition and wait for its score
+    project      the packages and settings, in place of those in pyproject.toml
+    starts       the parameters of each run that the notebook starts, for the checks
+    stays        glob patterns of outputs that stay at Kaggle, until `fetch --only` asks for them
+    """
+
+    metadata: Path | None
+    accelerator: str | None
+    timeout: float | None
+    output: Path | None
+    dry_run: bool
+    wait: bool
+    continues: bool
+    force: bool
+    ignore: Sequence[str]
+    check_tpu: bool
+    submit: str | None
+    project: Project | None
+    starts: Sequence[Mapping[str, Any]]
+    stays: Sequence[str]
 
 
 def push_kernel(
     notebook: Path | None = None,
     parameters: Sequence[str] | Mapping[str, Any] = (),
-    *,
-    metadata: Path | None = None,
-    accelerator: str | None = None,
-    timeout: float | None = None,
-    output: Path | None = None,
-    dry_run: bool = False,
-    wait: bool = True,
-    resume: str | None = None,
-    continues: bool = False,
-    force: bool = False,
-    check_tpu: bool = False,
-    submit: str | None = None,
-    project: Project | None = None,
-    starts: Sequence[Mapping[str, Any]] = (),
-    stays: Sequence[str] = (),
-    **options: Unpack[CommandOptions],
+    **options: Unpack[PushOptions],
 ) -> Path | None:
     """Push a notebook, wait for its run and bring its outputs home; returns their folder.
 
     notebook     the notebook; by default the metadata's code_file
     parameters   `name=value` strings, or a mapping of typed values
-    accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
-    timeout      minutes that the session may take
-    output       the folder for the outputs; default runs/<slug>-v<N>
-    dry_run      show the preflight and what would be sent, and send nothing
-    resume       `owner/slug/N` or "last": wait for and fetch an earlier push instead
-    continues    attach what the kernel's last version left, for the notebook to go on from
-    force        push though nothing changed, or though a run is active
-    check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
-                 `before_push` in [tool.kernelkit.tpu] asks for it at every push
-    submit       a message: enter submission.csv into the competition and wait for its score
-    project      the packages and settings, in place of those in pyproject.toml
-    starts       the parameters of each run that the notebook starts, for the preflight
-    stays        glob patterns of outputs that stay at Kaggle, until `fetch --only` asks for them
-    options      what every command takes: see `CommandOptions`
+    options      `PushOptions`
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
-    context = in_project(project or plan.here(metadata or notebook), **options)
-    if context.local and not wait:
+    project = options.get("project")
+    here = project or plans.here(options.get("metadata") or notebook)
+    context = in_project(here, options, PushOptions)
+    if context.local and not options.get("wait", True):
         raise ParameterError(
             "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
             f"--no-wait, or start one that stays with {invocation.command('local')}"
         )
-    if continues and resume is not None:
-        raise ParameterError(
-            "--resume waits for a push that was made, --continue makes another: choose one"
-        )
-    try:
-        if resume is not None:
-            return resuming.resume(context, resume, output, accelerator, submit)
-        if output:
+    with context.ending():
+        if output := options.get("output"):
             claims.check_free(output)
-        planned = plan.make(notebook, parameters, metadata, accelerator, timeout, project, starts)
-        context = replace(context, catalogue=planned.catalogue)
-        planned = tpu_preflight.look(context, planned, check_tpu)
-        return _push(
-            context,
-            planned,
-            output,
-            submit,
-            dry_run=dry_run,
-            wait=wait,
-            force=force,
-            continues=continues,
-            stays=stays,
+        plan = plans.make(
+            notebook,
+            parameters,
+            options.get("metadata"),
+            accelerator=options.get("accelerator"),
+            timeout_minutes=options.get("timeout"),
+            project_here=project,
+            starts=options.get("starts", ()),
         )
-    except KernelkitError as error:
-        _end(context, error)
-    finally:
-        context.events.end()
+        findings = preflight.run_checks(plan, options.get("ignore", ()))
+        tpu.check_tpu(context, plan, findings, compile_now=options.get("check_tpu", False))
+        _report_bundle(context, plan, findings)
+        preflight.check_submission(plan.metadata, options.get("submit"))
+        context = replace(context, catalogue=plan.catalogue)
+        if options.get("dry_run"):
+            _dry_run(context, plan, findings, options)
+            return None
+        preflight.stop_on_errors(findings)
+        return _push(context, plan, options)
 
 
-def _end(context: PushContext, error: KernelkitError) -> NoReturn:
-    """Raise the same error without any secret in it; programs get the error as an event too."""
-    message = context.events.clear(str(error))
-    if context.events.as_json:
-        context.events("error", message, exit_code=error.exit_code)
-    message = f"[rehearsal] {message}" if context.events.rehearsal else message
-    cleared = type(error)(message)
-    cleared.announced = context.events.as_json
-    raise cleared from None
+def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None:
+    force = options.get("force", False)
+    with context.connect() as kaggle:
+        plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
+        wheels.upload(context, kaggle, attached)
+        with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
+            look_after_cut_off(context, kaggle, plan.kernel)
+            status = account.check_account(context, plan, kaggle, force=force)
+            account.tell(context, plan, status)
+            push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
+        if not options.get("wait", True):
+            context.events("left", f"not waiting. {context.how_to_resume(push)}")
+            return None
+        return follow(
+            context,
+            kaggle,
+            push,
+            plan.bundle.text,
+            output=options.get("output"),
+            submit=options.get("submit"),
+            quota=status.quota,
+        )
 
 
-def _push(
-    context: PushContext,
-    planned: Plan,
-    output: Path | None,
-    submit: str | None,
-    *,
-    dry_run: bool,
-    wait: bool,
-    force: bool,
-    continues: bool,
-    stays: Sequence[str],
-) -> Path | None:
-    _report_bundle(context, planned)
-    if not dry_run:
-        preflight.stop_on_errors(planned.findings)
-    preflight.check_submission(planned.metadata, submit)
+def _dry_run(
+    context: PushContext, plan: Plan, findings: list[Finding], options: PushOptions
+) -> None:
+    """Make the online checks too, show the request, and raise what would have stopped it."""
     try:
         with context.connect() as kaggle:
-            planned = readiness.with_account(context, planned, kaggle)
-            if not dry_run:
-                preflight.stop_on_errors(planned.findings)
-            if continues:
-                planned = readiness.continuing(context, planned, kaggle)
-            planned, wheels = attached_wheels.attach(context, planned, kaggle)
-            if dry_run:
-                readiness.check_account(context, planned, kaggle, force=force)
-                _end_dry_run(context, planned)
-                return None
-            attached_wheels.upload(context, kaggle, wheels)
-            kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-            with context.alone_with(str(kernel)):  # the checks still hold when it is sent
-                look_after_cut_off(context, kaggle, kernel)
-                account = readiness.check_account(context, planned, kaggle, force=force)
-                push = send(context, planned, kaggle, force=force)
-                if stays:
-                    push = context.ledger.update(push, stays=list(stays))
-            if not wait:
-                context.events("left", f"not waiting. {context.how_to_resume(push)}")
-                return None
-            text = planned.request.bundle.text
-            return follow.follow(context, kaggle, push, output, text, account.quota, submit)
+            plan, leaks = account.with_account(context, plan, kaggle)
+            findings += [leak for leak in leaks if leak not in findings]
+            if options.get("continues"):
+                plan = account.continuing(context, plan, kaggle)
+            plan, _ = wheels.attach(context, plan, kaggle)
+            force = options.get("force", False)
+            account.tell(context, plan, account.check_account(context, plan, kaggle, force=force))
     except (CredentialsError, NetworkError) as error:
-        if not dry_run:
-            raise
         context.events("warning", f"the online checks were left out: {error}")
-        _end_dry_run(context, planned)
-        return None
+    request = {name: value for name, value in plan.save_fields.items() if name != "text"}
+    lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
+    context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
+    preflight.stop_on_errors(findings)
 
 
-def _report_bundle(context: PushContext, planned: Plan) -> None:
-    """Report the bundle, its parameters and the findings of the offline preflight."""
-    request = planned.request
-    bundle = request.bundle
+def _report_bundle(context: PushContext, plan: Plan, findings: Sequence[Finding]) -> None:
+    """Report the bundle, its parameters and the warnings of the checks."""
+    bundle = plan.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
     size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
     context.events(
         "bundle",
-        f"{planned.metadata.code_file.name}{carried}, {git}, {size}",
+        f"{plan.metadata.code_file.name}{carried}, {git}, {size}",
         bytes=bundle.size,
         content=bundle.content,
         git=bundle.commit.sha,
@@ -187,28 +169,7 @@ def _report_bundle(context: PushContext, planned: Plan) -> None:
         parameters=dict(bundle.parameters),
     )
     if bundle.parameters:
-        message = ", ".join(f"{name}={value}" for name, value in bundle.parameters.items())
-        context.events("set", message)
-    for finding in planned.findings:
+        context.events("set", ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
+    for finding in findings:
         if finding.level != "error":  # an error ends the push, and the exception carries its text
             context.events(finding.level, finding.text)
-
-
-def _end_dry_run(context: PushContext, planned: Plan) -> None:
-    """End a dry run: report the request, then raise the errors that would have stopped it."""
-    shown = {name: value for name, value in planned.save_fields.items() if name != "text"}
-    lines = "\n".join(f"{name} = {value!r}" for name, value in shown.items())
-    context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=shown)
-    preflight.stop_on_errors(planned.findings)
-
-
-def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
-    """The ledger of pushes as a table, or `as_json` one object a line.
-
-    `runs` defaults to the folder of the present project.
-    """
-    where = runs or plan.here(None).root / RUNS
-    pushes = ledgers.Ledger(where / LEDGER).pushes()
-    if as_json:
-        return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
-    return safe_text.plain(ledgers.table(pushes))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.checks import metadata
 from kernelkit.errors import (
     KernelkitError,
     NetworkError,
@@ -17,13 +16,10 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Stored
-from kernelkit.pushes import plan
-from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.context import LAST, CommandOptions, PushContext, in_project
+from kernelkit.plans import metadata, plan
 from kernelkit.pushes.fetch import fetch
 from kernelkit.pushes.follow import kernel_of
-from kernelkit.pushes.ledger import Push
-from kernelkit.pushes.resuming import earlier
+from kernelkit.pushes.resuming import earlier, resume_push
 from kernelkit.pushes.status import state_of
 from kernelkit.reports import markdown
 from kernelkit.run_folders import claims, run_folder
@@ -31,6 +27,8 @@ from kernelkit.run_folders.claims import Claim
 from kernelkit.shown import duration
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal.events import from_here, size_of
+from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import Push
 
 
 def fetch_push(
@@ -50,16 +48,16 @@ def fetch_push(
     summary    a Markdown file that the run's measures, or what ended this, are added to
 
     Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
-    came, and without `only` everything that `push_kernel` raises.
+    came, and without `only` everything that `resume_push` raises.
     """
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     title = reference
     try:
         with context.asking(reference) as kaggle:
             push = earlier(context, kaggle, reference)
             title = push.reference
             folder = _brought_home(context, kaggle, push, only, output)
-        folder = folder or push_kernel(resume=title, output=output, **options)
+        folder = folder or resume_push(title, output=output, **options)
     except KernelkitError as error:
         if summary:
             markdown.append(summary, markdown.failure(title, context.events.clear(str(error))))
@@ -101,13 +99,13 @@ def submit_result(
     """
     path = Path(result)
     if not path.exists():
-        push_kernel(resume=result, submit=message, **options)
+        resume_push(result, submit=message, **options)
         return
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name != submission.SUBMISSION:
         raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
     name = competition or _own_competition()
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     with context.asking() as kaggle:
         score = submission.submit(
             kaggle,

@@ -17,10 +17,7 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes.context import PushContext
 from kernelkit.pushes.fetch import fetch
-from kernelkit.pushes.ledger import Push
 from kernelkit.pushes.save import twins
 from kernelkit.pushes.send import tell_twins
 from kernelkit.pushes.wait import Ended, Wait
@@ -31,17 +28,20 @@ from kernelkit.shown import duration
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal import invocation
 from kernelkit.terminal.events import from_here, size_of
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
 
 
 def follow(
     context: PushContext,
     kaggle: Kaggle,
     push: Push,
-    output: Path | None,
     text: str,
-    quota: Quota | None,
-    submit: str | None,
     *,
+    output: Path | None,
+    submit: str | None,
+    quota: Quota | None = None,
     submit_once: bool = False,
 ) -> Path:
     """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
@@ -260,5 +260,4 @@ def _note(context: PushContext, push: Push, **changes: object) -> Push:
 
 def kernel_of(push: Push) -> Kernel:
     """The kernel that a push is of."""
-    owner, _, slug = push.kernel.partition("/")
-    return Kernel(owner, slug)
+    return Kernel.of(push.kernel)

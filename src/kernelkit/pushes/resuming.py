@@ -4,35 +4,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from kernelkit import machines
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel
-from kernelkit.pushes.context import LAST, PushContext
+from kernelkit.plans import plan as plans
 from kernelkit.pushes.follow import follow, kernel_of
-from kernelkit.pushes.ledger import Push
 from kernelkit.pushes.send import look_after_cut_off
+from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import Push
 
 
-def resume(
-    context: PushContext,
-    reference: str,
-    output: Path | None,
-    accelerator: str | None,
-    submit: str | None,
+def resume_push(
+    reference: str = LAST,
+    *,
+    output: Path | None = None,
+    accelerator: str | None = None,
+    submit: str | None = None,
+    **options: Unpack[CommandOptions],
 ) -> Path:
-    """Wait for and fetch an earlier push, `owner/slug/N` or the ledger's "last".
+    """Wait for an earlier push and bring its outputs home; returns their folder.
 
-    Raises `ParameterError` for a reference that names none, and all that `follow` raises.
+    reference    `owner/slug/N`, or "last" of the ledger
+    accelerator  the machine that it must have had, where the ledger does not know the push
+    output, submit, options  as `push_kernel` takes them
+
+    Raises `ParameterError` for a reference that names no push, and all that `follow` raises.
     """
-    with context.asking(reference) as kaggle:
+    context = in_project(plans.here(None), options)
+    with context.ending(), context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
         context.events("resumed", f"{push.kernel} version {push.version}")
-        owner, slug = push.kernel.split("/")
         try:
-            stored = kaggle.stored(Kernel(owner, slug), push.version)
+            stored = kaggle.stored(kernel_of(push), push.version)
         except Failure as failure:
             raise failure.error() from None
         if stored is None:
@@ -40,7 +46,7 @@ def resume(
         if not push.competition:
             named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
             push = replace(push, competition=next(iter(sorted(named)), None))
-        return follow(context, kaggle, push, output, stored.text, None, submit)
+        return follow(context, kaggle, push, stored.text, output=output, submit=submit)
 
 
 def _last(context: PushContext, kaggle: Kaggle) -> Push:
@@ -67,8 +73,8 @@ def earlier(
         return _last(context, kaggle)
     kernel, version = named(reference)
     kind = machines.named(accelerator).kind if accelerator else ""
-    known = context.ledger.find(kernel, version)
-    return known or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)
+    push = context.ledger.find(kernel, version)
+    return push or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)
 
 
 def named(reference: str) -> tuple[str, int]:

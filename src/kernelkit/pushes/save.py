@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Kernel, Saved, Stored
-from kernelkit.pushes.timing import SavingPolicy
+from kernelkit.kaggle_api.types import SOURCES, Kernel, Saved, Stored
+from kernelkit.workspace.timing import SavingPolicy
 
 
 def save_once(

@@ -2,48 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from kernelkit.checks import account, preflight, wheels
+from kernelkit.checks.wheels import AttachedWheels
 from kernelkit.errors import PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Saved
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes.context import PushContext
-from kernelkit.pushes.ledger import Push
-from kernelkit.pushes.plan import Plan
+from kernelkit.plans.plan import Plan
 from kernelkit.pushes.save import save_once
 from kernelkit.terminal.events import from_here
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
 
 LOOK_BACK = 5  # versions among which a push that was cut off is looked for
 
 
+def prepare(
+    context: PushContext, plan: Plan, kaggle: Kaggle, *, continues: bool
+) -> tuple[Plan, AttachedWheels | None]:
+    """The plan under the account's name with all that it attaches, checked for its secrets."""
+    plan, leaks = account.with_account(context, plan, kaggle)
+    preflight.stop_on_errors(leaks)
+    if continues:
+        plan = account.continuing(context, plan, kaggle)
+    return wheels.attach(context, plan, kaggle)
+
+
 def send(
-    context: PushContext, planned: Plan, kaggle: Kaggle, *, force: bool, queued: str = ""
+    context: PushContext,
+    plan: Plan,
+    kaggle: Kaggle,
+    *,
+    force: bool,
+    queued: str = "",
+    stays: Sequence[str] = (),
 ) -> Push:
     """Push one version, with its line in the ledger from before the request is out.
 
-    `queued` is the identity of the queued push that it is made of, which the line keeps.
+    The line keeps `queued`, the identity of the queued push that it is made of, and `stays`, the
+    patterns of outputs that stay at Kaggle.
     """
-    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
-    bundle = planned.request.bundle
+    kernel, bundle = plan.kernel, plan.bundle
     push = Push(
         kernel=str(kernel),
-        content=planned.content,
+        content=plan.content,
         git=str(bundle.commit),
-        accelerator=planned.metadata.machine.kind,
+        accelerator=plan.metadata.machine.kind,
         parameters=dict(bundle.parameters),
-        timeout_minutes=planned.request.timeout_minutes,
-        competition=next(iter(planned.metadata.sources("competition")), None),
+        timeout_minutes=plan.timeout_minutes,
+        competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=context.events.rehearsal,
         bundle=bundle.content,
         queued=queued,
+        stays=list(stays),
     )
     if not force:
-        _refuse_identical(context, push, again=planned.metadata.continues)
+        _refuse_identical(context, push, again=plan.metadata.continues)
     push = context.ledger.begin(push)
     try:
-        saved = save_once(kaggle, kernel, planned.save_fields, context.timing.saving)
+        saved = save_once(kaggle, kernel, plan.save_fields, context.timing.saving)
     except Failure as failure:
         unknown = (
             failure.kind in (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Status, Stored
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import LAST, CommandOptions, in_project
+from kernelkit.plans import plan
+from kernelkit.project import RUNS
 from kernelkit.pushes.follow import kernel_of
-from kernelkit.pushes.ledger import Push
 from kernelkit.pushes.resuming import earlier
+from kernelkit.terminal import safe_text
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
+from kernelkit.workspace.ledger import Push
 
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 
@@ -26,7 +32,7 @@ def tell_status(
     `reference`: `owner/slug/N`, or "last" of the ledger. Raises `ParameterError` where there is
     no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference)
         try:
@@ -63,14 +69,23 @@ def state_of(kaggle: Kaggle, push: Push) -> tuple[Stored, Status | None]:
     return stored, status
 
 
-def tell_quota(
-    **options: Unpack[CommandOptions],
-) -> dict[str, float]:
+def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
+    """The ledger of pushes as a table, or `as_json` one object a line.
+
+    `runs` defaults to the folder of the present project.
+    """
+    pushes = ledgers.Ledger((runs or plan.here(None).root / RUNS) / LEDGER).pushes()
+    if as_json:
+        return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
+    return safe_text.plain(ledgers.table(pushes))
+
+
+def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     """Report the hours of each accelerator that are left this week; returns {kind: hours left}.
 
     Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     left = {}
     with context.asking() as kaggle:
         for kind in COUNTED:

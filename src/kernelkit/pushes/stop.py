@@ -9,13 +9,13 @@ from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Kernel, Status, Stored
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import LAST, CommandOptions, PushContext, in_project
+from kernelkit.plans import plan
 from kernelkit.pushes.follow import kernel_of
-from kernelkit.pushes.ledger import Push
 from kernelkit.pushes.resuming import earlier
 from kernelkit.pushes.status import state_of
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import Push
 
 OPEN = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 
@@ -35,7 +35,7 @@ def stop(
     push or the kernel is another's, what `confirm` raises, and `CredentialsError`,
     `NetworkError` or `RefusedError` where Kaggle did not delete it.
     """
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference)
         kernel = kernel_of(push)

@@ -15,11 +15,11 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel, Outputs, Quota, Status
 from kernelkit.machines import Kind
 from kernelkit.pushes.live_log import LiveLog
-from kernelkit.pushes.timing import PollPolicy
 from kernelkit.run_folders.log import Entry, decode
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Emit
+from kernelkit.workspace.timing import PollPolicy
 
 WORTH_TELLING = 60.0  # seconds in the queue
 NEAR_LIMIT = 3600.0  # seconds before Kaggle's own limit from which on the time left is shown

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
-from kernelkit.checks import attached_wheels, preflight, readiness
+from kernelkit.checks import account, wheels
 from kernelkit.errors import (
     CapacityError,
     KernelBusyError,
@@ -25,16 +25,16 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Quota
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import CommandOptions, PushContext, in_project
+from kernelkit.kaggle_api.types import Quota
+from kernelkit.plans import plan
+from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow, kernel_of
-from kernelkit.pushes.ledger import Push
-from kernelkit.pushes.plan import Plan
-from kernelkit.pushes.send import look_after_cut_off, send
-from kernelkit.queue.items import Queue, QueuedPush
+from kernelkit.pushes.send import look_after_cut_off, prepare, send
+from kernelkit.queue.items import OVER, Queue, QueuedPush
 from kernelkit.terminal import invocation
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import Push
 
 # Errors that end one push and do not concern the next one.
 ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
@@ -58,7 +58,7 @@ def work_off(
     """
     if options.get("local") and not wait:
         raise ParameterError("a rehearsal's Kaggle lives as long as the command: drop --no-wait")
-    context = in_project(plan.here(None), **options)
+    context = in_project(plan.here(None), options)
     tried: list[QueuedPush] = []
     failures: list[KernelkitError] = []
     with context.alone_in_queue():
@@ -78,20 +78,17 @@ def work_off(
 def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
     """The first item with something to do that was not tried; others may add some meanwhile."""
     done = {item.added for item in tried}
-    rehearsal = context.events.rehearsal
     for item in Queue(context.runs).items():
-        if item.added not in done and not item.is_over(context.ledger, rehearsal=rehearsal):
+        if item.added not in done and item.state_in(context) not in OVER:
             return item
     return None
 
 
 def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
     """Bring one item to its end, from the state that it is in."""
-    request = item.plan.request
-    context = replace(context, catalogue=item.plan.catalogue, root=request.project.root)
+    context = replace(context, catalogue=item.plan.catalogue, root=item.plan.project.root)
     with context.asking() as kaggle:
-        rehearsal = context.events.rehearsal
-        push, quota = item.push_in(context.ledger, rehearsal=rehearsal), None
+        push, quota = item.push_in(context), None
         if push is None or not push.version:
             sent = _send(context, item, kaggle, wait=wait)
             if sent is None:
@@ -103,10 +100,10 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
             context,
             kaggle,
             push,
-            item.output,
-            request.bundle.text,
-            quota,
-            item.submit,
+            item.plan.bundle.text,
+            output=item.output,
+            submit=item.submit,
+            quota=quota,
             submit_once=True,
         )
 
@@ -118,16 +115,12 @@ def _send(
 
     None where it was removed from the queue while it waited.
     """
-    planned = readiness.with_account(context, item.plan, kaggle)
-    preflight.stop_on_errors(planned.findings)
-    if item.continues:
-        planned = readiness.continuing(context, planned, kaggle)
-    planned, wheels = attached_wheels.attach(context, planned, kaggle)
-    attached_wheels.upload(context, kaggle, wheels)
+    planned, attached = prepare(context, item.plan, kaggle, continues=item.continues)
+    wheels.upload(context, kaggle, attached)
     clock, patience = context.timing.clock, context.timing.patience
-    if item.state_in(context.ledger, rehearsal=context.events.rehearsal) == ledgers.SENDING:
+    if item.state_in(context) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
-    pause, told, answered = patience.slow_poll, "", clock.now()
+    pause, reported, answered = patience.slow_poll, "", clock.now()
     while item in Queue(context.runs):
         try:
             return _send_now(context, item, planned, kaggle)
@@ -139,9 +132,9 @@ def _send(
             reason = str(error)
         if not wait:
             raise StillRunningError(f"queued push {item.number} waits: {reason}")
-        if reason != told:
+        if reason != reported:
             context.events("waiting", f"queued push {item.number}: {reason}", number=item.number)
-        told = reason
+        reported = reason
         clock.sleep(pause)
         pause = min(patience.longest, 2 * pause)
     return None
@@ -151,22 +144,22 @@ def _send_now(
     context: PushContext, item: QueuedPush, planned: Plan, kaggle: Kaggle
 ) -> tuple[Push, Quota | None]:
     """Push the item, unless that was done already; raises what keeps it from being pushed now."""
-    kernel = Kernel(planned.metadata.owner, planned.metadata.slug)
+    kernel = planned.kernel
     with context.alone_with(str(kernel)):  # the checks hold until the push is sent
         look_after_cut_off(context, kaggle, kernel)
-        push = item.push_in(context.ledger, rehearsal=context.events.rehearsal)
+        push = item.push_in(context)
         if push and push.version:
             return push, None
-        found = readiness.account_status(context, planned, kaggle)
-        _check_hours(planned, found.quota)
-        readiness.tell(context, planned, found)
+        status = account.check_account(context, planned, kaggle)
+        _check_hours(planned, status.quota)
+        account.tell(context, planned, status)
         sent = send(context, planned, kaggle, force=item.force, queued=item.added)
-        return sent, found.quota
+        return sent, status.quota
 
 
 def _check_hours(planned: Plan, quota: Quota | None) -> None:
     """Raise `CapacityError` where the week's hours might not last to the end of the session."""
-    longest = readiness.hours(planned)
+    longest = planned.hours
     if quota is None or quota.left >= longest:
         return
     kind = planned.metadata.machine.kind.upper()

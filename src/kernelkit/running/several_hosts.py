@@ -14,10 +14,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from kernelkit import files, processes
 from kernelkit.errors import ParameterError, of_exit_code
@@ -66,12 +66,16 @@ def run_on_hosts(
 
 def _start(count: int, command: Sequence[str], folder: Path) -> None:
     with ExitStack() as stack:
-        hosts = [
-            stack.enter_context(_host(command, environment, log))
-            for environment, log in zip(
-                _environments(count), _logs(count, folder, stack), strict=True
-            )
-        ]
+        hosts = []
+        for index, environment in enumerate(_environments(count)):
+            log = None
+            if index:
+                path = files.make_folder(folder / HOST_FOLDER.format(index)) / LOG
+                log = stack.enter_context(path.open("wb"))
+            errors = subprocess.STDOUT if log else None
+            host = subprocess.Popen(command, env=environment, stdout=log, stderr=errors)
+            stack.callback(processes.end, host)
+            hosts.append(host)
         _watch(hosts, folder)
 
 
@@ -94,42 +98,20 @@ def _free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def _logs(count: int, folder: Path, stack: ExitStack) -> Iterator[IO[bytes] | None]:
-    yield None
-    for index in range(1, count):
-        path = folder / HOST_FOLDER.format(index) / LOG
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield stack.enter_context(path.open("wb"))
-
-
-@contextmanager
-def _host(
-    command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None
-) -> Iterator[subprocess.Popen[bytes]]:
-    errors = None if log is None else subprocess.STDOUT
-    process = subprocess.Popen(list(command), env=dict(environment), stdout=log, stderr=errors)
-    try:
-        yield process
-    finally:
-        processes.end(process)
-
-
 def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
-    while True:
-        codes = [host.poll() for host in hosts]
-        dead = next((index for index, code in enumerate(codes) if code), None)
-        if dead is None and None not in codes:
-            return
-        if dead is not None:
-            break
+    """Return once all hosts are done; raise the error of the first that fails."""
+    while None in (codes := [host.poll() for host in hosts]) and not any(codes):
         time.sleep(POLL_SECONDS)
+    if not any(codes):
+        return
     end = time.monotonic() + GRACE
     while any(host.poll() is None for host in hosts) and time.monotonic() < end:
         time.sleep(POLL_SECONDS)
+    dead = next(index for index, code in enumerate(codes) if code)
     raise of_exit_code(codes[dead])(
         f"host {dead} {_how(codes[dead])}, so the others were ended"
         + (f"; {folder / HOST_FOLDER.format(dead) / LOG} holds its last words" if dead else "")
-        + ". The same command goes on from the last checkpoint"
+        + ". The same command continues from the last checkpoint"
     )
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError, RefusedError
-from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Stored
+from kernelkit.kaggle_api.types import SOURCES, Kernel, Stored
 from kernelkit.machines import Machine
 from kernelkit.notebooks import document, parameters
 
@@ -117,18 +117,12 @@ def _notebook(source: str, stored: Stored) -> nbformat.NotebookNode:
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
         raise NotebookError(f"{source} is not a notebook of Jupyter's fourth format")
-    makers = {
-        "code": nbformat.v4.new_code_cell,
-        "markdown": nbformat.v4.new_markdown_cell,
-        "raw": nbformat.v4.new_raw_cell,
-    }
     for cell in cells:
         kind = cell.get("cell_type") if isinstance(cell, dict) else None
-        if not isinstance(kind, str) or kind not in makers:
-            continue
-        made = makers[kind](_text(cell.get("source")))
-        made.metadata["tags"] = document.tags(cell)
-        notebook.cells.append(made)
+        if kind in ("code", "markdown", "raw"):
+            make = getattr(nbformat.v4, f"new_{kind}_cell")
+            tags = {"tags": document.tags(cell)}
+            notebook.cells.append(make(_text(cell.get("source")), metadata=tags))
     return document.strip(notebook)
 
 

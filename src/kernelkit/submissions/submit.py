@@ -12,7 +12,7 @@ from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.pushes.context import PushContext
+from kernelkit.workspace.context import PushContext
 
 SUBMISSION = "submission.csv"
 POLL_SECONDS = 15.0

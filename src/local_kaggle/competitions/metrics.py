@@ -95,9 +95,9 @@ def find_metric(name: str) -> Metric:
     plain: dict[str, Metric] = {**OF_CLASSES, **OF_NUMBERS}  # type: ignore[dict-item]
     if name in plain:
         return plain[name]
-    known = f"{', '.join(NAMES)}, or a function of sklearn.metrics"
+    names = f"{', '.join(NAMES)}, or a function of sklearn.metrics"
     if not name.isidentifier():
-        raise MetricError(f"no metric {name!r}: choose {known}")
+        raise MetricError(f"no metric {name!r}: choose {names}")
     try:
         import sklearn.metrics
     except ImportError:
@@ -106,7 +106,7 @@ def find_metric(name: str) -> Metric:
             "(pip install scikit-learn)"
         ) from None
     if name not in sklearn.metrics.__all__ or not callable(getattr(sklearn.metrics, name)):
-        raise MetricError(f"no metric {name!r}: choose {known}")
+        raise MetricError(f"no metric {name!r}: choose {names}")
     function = getattr(sklearn.metrics, name)
 
     def call(truth: Sequence[Value], predicted: Sequence[Value]) -> float:

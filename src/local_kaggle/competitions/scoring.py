@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from local_kaggle.competitions.metrics import MetricError, Value
 USAGE = "Usage"
 IGNORED = "Ignored"
 KEYS = ("metric", "columns", "answers")
+NUMBER, WHOLE = "a number", "a whole number"
 Rows = dict[str, dict[str, str]]
 
 
@@ -95,17 +98,13 @@ def score(submission: Path, rules: ScoringRules) -> SubmissionScores:
         columns = rules.columns or tuple(name for name in header if name != USAGE)
         if not _is_columns(list(columns)) or not answers:
             raise SubmissionError("they need an id, a column of answers, and rows")
-        numbers = _of_numbers(rules.metric, answers, columns)
-        truth = _typed(answers, columns, numbers=numbers)
+        kinds = {c: _kind(rules.metric, [r[c] for r in answers.values()]) for c in columns[1:]}
+        truth = _typed(answers, kinds)
     except (SubmissionError, MetricError) as error:
         raise SubmissionError(f"rehearsal: solutions/{rules.answers.name}: {error}") from None
     rows, _ = _read(submission, columns)
     _check_ids(rows, answers)
-    if numbers:
-        predicted = _typed(rows, columns, numbers=True)
-    else:
-        whole = {c: all(isinstance(row[c], int) for row in truth.values()) for c in columns[1:]}
-        predicted = {i: _labels(i, row, whole) for i, row in rows.items()}
+    predicted = _typed(rows, kinds)
 
     def of(usage: str) -> float:
         ids = [i for i, row in answers.items() if row.get(USAGE, usage) == usage]
@@ -142,13 +141,13 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
             rows = list(reader)
         except (UnicodeDecodeError, csv.Error) as error:
             raise SubmissionError(f"Submission is not a CSV file: {error}") from error
-    found: Rows = {}
+    by_id: Rows = {}
     for row in rows:
         key = row[header[0]]
-        if key in found:
+        if key in by_id:
             raise SubmissionError(f"Submission has the {header[0]} {key} twice")
-        found[key] = {name: (value or "").strip() for name, value in row.items() if name}
-    return found, header
+        by_id[key] = {name: (value or "").strip() for name, value in row.items() if name}
+    return by_id, header
 
 
 def _check_ids(rows: Rows, expected: Rows) -> None:
@@ -159,47 +158,40 @@ def _check_ids(rows: Rows, expected: Rows) -> None:
         raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
 
 
-def _typed(rows: Rows, columns: Sequence[str], *, numbers: bool) -> dict[str, dict[str, Value]]:
-    """Each row's values: numbers, or labels that are whole numbers where all in a column are."""
-    if numbers:
-        return {i: {c: _number(i, c, row[c]) for c in columns[1:]} for i, row in rows.items()}
-    whole = {c: all(_is_whole(row[c]) for row in rows.values()) for c in columns[1:]}
-    return {i: _labels(i, row, whole) for i, row in rows.items()}
+def _kind(metric: str, answers: Sequence[str]) -> str:
+    """What a column holds; scikit-learn's metrics take what the answers are."""
+    if metric in metrics.OF_NUMBERS:
+        return NUMBER
+    kinds = (WHOLE,) if metric in metrics.OF_CLASSES else (NUMBER, WHOLE)
+    for kind in kinds:
+        if all(_value(kind, text) is not None for text in answers):
+            return kind
+    return "a label"
 
 
-def _labels(key: str, row: Mapping[str, str], whole: Mapping[str, bool]) -> dict[str, Value]:
-    labels: dict[str, Value] = {}
-    for column, is_whole in whole.items():
-        text = row.get(column, "")
-        if not text or (is_whole and not _is_whole(text)):
-            kind = "a whole number" if is_whole else "a label"
-            raise SubmissionError(f"Submission has the {column} {text!r} at {key}: give {kind}")
-        labels[column] = int(text) if is_whole else text
-    return labels
+def _typed(rows: Rows, kinds: Mapping[str, str]) -> dict[str, dict[str, Value]]:
+    """Each row's values as what their columns hold."""
+    typed: dict[str, dict[str, Value]] = {key: {} for key in rows}
+    for key, row in rows.items():
+        for column, kind in kinds.items():
+            value = _value(kind, row[column])
+            if value is None:
+                raise SubmissionError(
+                    f"Submission has the {column} {row[column]!r} at {key}: give {kind}"
+                )
+            typed[key][column] = value
+    return typed
 
 
-def _number(key: str, column: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise SubmissionError(f"Submission has the {column} {text!r} at {key}: give a number")
-    return value
-
-
-def _of_numbers(metric: str, expected: Rows, columns: Sequence[str]) -> bool:
-    """Whether a metric takes numbers; scikit-learn's take what the answers are."""
-    if metric in metrics.OF_NUMBERS or metric in metrics.OF_CLASSES:
-        return metric in metrics.OF_NUMBERS
-    try:
-        return bool(_typed(expected, columns, numbers=True))
-    except SubmissionError:
-        return False
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("-").isdecimal() and text.isascii() and len(text) < 19
+def _value(kind: str, text: str) -> Value | None:
+    """What a text stands for; None where it is not of this kind."""
+    if kind == NUMBER:
+        with suppress(ValueError):
+            return number if math.isfinite(number := float(text)) else None
+        return None
+    if kind == WHOLE:
+        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+    return text or None
 
 
 def _and(columns: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import re
 import shlex
 from typing import Any
 
-MOUNTS = "KERNELKIT_MOUNTS"  # the variable with {"/kaggle/input": a folder, …} as JSON
+MOUNTS = "LOCAL_KAGGLE_MOUNTS"  # the variable with {"/kaggle/input": a folder, …} as JSON
 SHELLS = {"system", "getoutput", "popen", "run_line_magic", "run_cell_magic"}
 ANY = "/kaggle/"
 
@@ -30,10 +30,10 @@ class SessionPaths(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         """A text that is one of the paths or begins with it."""
         text = node.value
-        if isinstance(text, str) and (found := self._path.match(text)):
-            rest = text[found.end() :]
+        if isinstance(text, str) and (match := self._path.match(text)):
+            rest = text[match.end() :]
             if not rest or rest[0] == "/":
-                return ast.copy_location(ast.Constant(self._mounts[found[1]] + rest), node)
+                return ast.copy_location(ast.Constant(self._mounts[match[1]] + rest), node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -45,7 +45,7 @@ class SessionPaths(ast.NodeTransformer):
     def _in_shell(self, node: ast.expr) -> ast.expr:
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             return node
-        line = self._path.sub(lambda found: shlex.quote(self._mounts[found[1]]), node.value)
+        line = self._path.sub(lambda match: shlex.quote(self._mounts[match[1]]), node.value)
         return ast.copy_location(ast.Constant(line), node)
 
 

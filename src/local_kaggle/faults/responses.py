@@ -11,10 +11,10 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.types import Scope
 
 from local_kaggle import serving
 from local_kaggle.faults.schedule import Fault, FaultKind
-from local_kaggle.serving import Scope
 from local_kaggle.signed import EXPIRED
 from local_kaggle.state import ServerState
 
@@ -116,8 +116,8 @@ async def _broken(
 async def silence(seconds: float, state: ServerState) -> None:
     """Wait, but no longer than the server lives."""
     end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0 and not state.closing:
-        await asyncio.sleep(min(left, 0.05))
+    while (rest := end - time.monotonic()) > 0 and not state.closing:
+        await asyncio.sleep(min(rest, 0.05))
 
 
 def spoilt(path: Path, scope: Scope, state: ServerState) -> Response | None:

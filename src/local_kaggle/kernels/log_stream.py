@@ -9,6 +9,7 @@ from kagglesdk.kernels.types import kernels_api_service as types
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Scope
 
 from local_kaggle import serving
 from local_kaggle.api.accounts import user_of
@@ -20,7 +21,6 @@ from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, answered, shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.kernels.kernels import find, version_of
 from local_kaggle.kernels.outputs import log_of
-from local_kaggle.serving import Scope
 from local_kaggle.state import ServerState
 
 POLL_SECONDS = 0.1  # seconds between looks at the log of a session that is alive

@@ -39,8 +39,10 @@ def seconds_of_week(state: ServerState, user: str, kind: Kind) -> tuple[float, f
         kind,
     )
     ages = [now - row["started"] for row in running]
-    left = [max(0.0, row["limit_seconds"] - age) for row, age in zip(running, ages, strict=True)]
-    return ended["seconds"] + sum(ages), sum(left)
+    reserved = [
+        max(0.0, row["limit_seconds"] - age) for row, age in zip(running, ages, strict=True)
+    ]
+    return ended["seconds"] + sum(ages), sum(reserved)
 
 
 def is_spent(state: ServerState, user: str, kind: Kind) -> bool:

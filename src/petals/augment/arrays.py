@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import tensorflow as tf
@@ -15,22 +16,18 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class ArrayOps:
-    """One library's functions; dtypes are given by name.
+    """One library's functions; dtypes are given by name."""
 
-    `take(x, index)`: x (n, k, ...), index int32 (n, m) to (n, m, ...), each row's own lines.
-    """
-
-    arange: Callable[[int], Any]  # float32 0 .. n - 1
     cast: Callable[[Any, str], Any]
     reshape: Callable[[Any, tuple[int, ...]], Any]
     where: Callable[[Any, Any, Any], Any]
-    floor: Callable[[Any], Any]
     round: Callable[[Any], Any]
-    minimum: Callable[[Any, Any], Any]
-    maximum: Callable[[Any, Any], Any]
-    mean: Callable[[Any, tuple[int, ...]], Any]  # over these axes, which stay as 1
+    clip: Callable[[Any, Any, Any], Any]
+    mean: Callable[[Any], Any]  # of each image, which keeps its axes
     product: Callable[[str, Any, Any], Any]  # an einsum, float32
-    take: Callable[[Any, Any], Any]
+    take: Callable[
+        [Any, Any], Any
+    ]  # (n, k, ...) and int32 (n, m): each row's own lines (n, m, ...)
 
 
 def of(array: Any) -> ArrayOps:
@@ -39,34 +36,29 @@ def of(array: Any) -> ArrayOps:
 
 
 TENSORFLOW = ArrayOps(
-    arange=lambda count: tf.range(count, dtype=tf.float32),
     cast=tf.cast,
     reshape=tf.reshape,
     where=tf.where,
-    floor=tf.floor,
     round=tf.round,
-    minimum=tf.minimum,
-    maximum=tf.maximum,
-    mean=lambda x, axes: tf.reduce_mean(x, axes, keepdims=True),
+    clip=tf.clip_by_value,
+    mean=lambda x: tf.reduce_mean(x, (1, 2, 3), keepdims=True),
     product=lambda how, x, y: tf.cast(tf.einsum(how, x, y), tf.float32),
     take=lambda x, index: tf.gather(x, index, axis=1, batch_dims=1),
 )
 
 
+@cache
 def _of_jax() -> ArrayOps:
     import jax
     import jax.numpy as jnp
 
     return ArrayOps(
-        arange=lambda count: jnp.arange(count, dtype=jnp.float32),
         cast=lambda x, dtype: x.astype(dtype),
         reshape=jnp.reshape,
         where=jnp.where,
-        floor=jnp.floor,
         round=jnp.round,
-        minimum=jnp.minimum,
-        maximum=jnp.maximum,
-        mean=lambda x, axes: jnp.mean(x, axes, keepdims=True),
+        clip=jnp.clip,
+        mean=lambda x: jnp.mean(x, (1, 2, 3), keepdims=True),
         product=lambda how, x, y: jnp.einsum(how, x, y, preferred_element_type=jnp.float32),
         take=jax.vmap(lambda rows, index: rows.at[index].get(mode="promise_in_bounds")),
     )

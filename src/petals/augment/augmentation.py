@@ -18,7 +18,7 @@ import tensorflow as tf
 from petals.augment.arrays import ArrayOps, of
 from petals.augment.draws import Draws, by_name, drawn
 from petals.augment.levels import LEVELS, MIXES, Strength
-from petals.augment.resampling import along_columns, along_rows, rounded
+from petals.augment.resampling import COLUMNS, ROWS, Pass, rounded
 from petals.errors import SettingError
 
 GREY = 128  # of what is erased
@@ -118,10 +118,8 @@ def _stages(strength: Strength | None, mix: str, dense: bool, dtype: str) -> lis
     """The functions of (uint8 images, their rows of draws) that are applied one after another."""
     stages: list[Stage] = []
     if strength is not None and strength.scales:
-        stages = [
-            partial(_rows_moved, strength=strength, dense=dense, dtype=dtype),
-            partial(_columns_moved, strength=strength, dense=dense, dtype=dtype),
-        ]
+        move = partial(_moved, strength=strength, dense=dense, dtype=dtype)
+        stages = [partial(move, axis=ROWS), partial(move, axis=COLUMNS)]
     elif strength is not None:
         stages.append(_flipped)
     if strength is not None and (strength.colour or strength.saturation or strength.erasing):
@@ -136,19 +134,14 @@ def _flipped(images: Any, changes: Any) -> Any:
     return of(images).where(flip > 0.5, images[:, :, ::-1], images)
 
 
-def _rows_moved(images: Any, changes: Any, *, strength: Strength, dense: bool, dtype: str) -> Any:
-    """The first half of flipping, cropping, zooming, shifting, rotating and shearing."""
-    draws, bound = by_name(changes), strength.shifted(images.shape[1])[0]
-    given = (draws["slope_x"], draws["scale_x"], draws["centre_x"])
-    return along_rows(images, *given, bound, dense, dtype)
-
-
-def _columns_moved(
-    images: Any, changes: Any, *, strength: Strength, dense: bool, dtype: str
+def _moved(
+    images: Any, changes: Any, *, axis: int, strength: Strength, dense: bool, dtype: str
 ) -> Any:
-    draws, bound = by_name(changes), strength.shifted(images.shape[1])[1]
-    given = (draws["slope_y"], draws["scale_y"], draws["centre_y"])
-    return along_columns(images, *given, bound, dense, dtype)
+    """One half of flipping, cropping, zooming, shifting, rotating and shearing."""
+    draws, name = by_name(changes), "x" if axis == ROWS else "y"
+    bound = strength.shifted(images.shape[1])["xy".index(name)]
+    how = (draws[f"{what}_{name}"] for what in ("slope", "scale", "centre"))
+    return Pass(axis, bound, dense, dtype).move(images, *how)
 
 
 def _recoloured(images: Any, changes: Any, *, strength: Strength, dtype: str) -> Any:
@@ -157,14 +150,14 @@ def _recoloured(images: Any, changes: Any, *, strength: Strength, dtype: str) ->
     saturation, contrast, brightness = (
         ops.cast(_wide(draws[name]), dtype) for name in ("saturation", "contrast", "brightness")
     )
-    mean = ops.cast(ops.mean(ops.cast(images, "float32"), (1, 2, 3)), dtype)
+    mean = ops.cast(ops.mean(ops.cast(images, "float32")), dtype)
     pixels = ops.cast(images, dtype)
     grey = (pixels[..., 0:1] + pixels[..., 1:2] + pixels[..., 2:3]) * (1 / 3)
     pixels = grey + (pixels - grey) * saturation
     pixels = (mean + (pixels - mean) * contrast) * brightness
     if strength.erasing:
         # A sum of products: with XLA's `where` this whole function takes twice as long on a CPU.
-        rows, columns = (ops.cast(part, dtype) for part in _rectangle(ops, pixels, draws, "erase"))
+        rows, columns = (ops.cast(part, dtype) for part in _rectangle(pixels, draws, "erase"))
         kept = 1 - rows * columns
         pixels = pixels * kept + GREY * (1 - kept)
     return rounded(ops, pixels)
@@ -175,17 +168,17 @@ def _mixed(images: Any, changes: Any, *, mix: str, dtype: str) -> Any:
     ops, draws = of(images), by_name(changes)
     other = _partner(ops, images)
     if mix == "cutmix":
-        rows, columns = _rectangle(ops, images, draws, "paste")
+        rows, columns = _rectangle(images, draws, "paste")
         return ops.where(rows & columns, other, images)
     share = ops.cast(_wide(draws["share"]), dtype)
     return rounded(ops, ops.cast(images, dtype) * share + ops.cast(other, dtype) * (1 - share))
 
 
-def _rectangle(ops: ArrayOps, pixels: Any, draws: Draws, name: str) -> tuple[Any, Any]:
+def _rectangle(pixels: Any, draws: Draws, name: str) -> tuple[Any, Any]:
     """bool (n, size, 1, 1) and (n, 1, size, 1): the rows and columns of the rectangle `name`."""
-    at = ops.arange(pixels.shape[1])[None, :]
+    at = np.arange(pixels.shape[1], dtype=np.float32)[None, :]
     top, left, bottom, right = (draws[f"{name}_{k}"][:, None] for k in range(4))
-    rows, columns = (at >= top) & (at < bottom), (at >= left) & (at < right)
+    rows, columns = (top <= at) & (bottom > at), (left <= at) & (right > at)
     return rows[:, :, None, None], columns[:, None, :, None]
 
 

@@ -18,7 +18,7 @@ def augmenting(
     """The model with the augmentation before it; both have the same variables.
 
     `model` maps uint8 (n, size, size, 3); the result maps {"image": the same, "changes": float32
-    (n, columns) of `Augmentation.draw`}, as `petals.data.pipeline.training` gives them. `dense`:
+    (n, columns) of `Augmentation.draw`}, as `petals.data.pipeline.Batches` gives them. `dense`:
     the way to resample pixels; None = the one that suits the device at hand.
     """
     strategy = getattr(model, "distribute_strategy", None)

@@ -102,7 +102,7 @@ def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
 def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> dict[str, float]:
     """Images a second through each kind of input pipeline, in wall time on this machine.
 
-    "decoding" only reads and decodes in order. The others are `petals.data.pipeline.training`:
+    "decoding" only reads and decodes in order. The others are `petals.data.pipeline.Batches`:
     streamed from the files, with what the device is to change drawn, or the change made by this
     machine's CPU; and, where the decoded images fit into memory, from memory after one pass. Each
     is measured for about `seconds`.
@@ -111,9 +111,9 @@ def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> di
     strong = augmentation("strong")
 
     def training(on_device: bool = True, cache: bool = False) -> tf.data.Dataset:
-        return pipeline.training(
+        return pipeline.Batches(
             split, batch_size, num_classes, augment=strong, on_device=on_device, cache=cache
-        )
+        ).dataset()
 
     decoding = pipeline.ordered(split, batch_size).repeat()
     rates = {

@@ -12,7 +12,7 @@ What makes it fast, each against what the competition's tutorial does:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import tensorflow as tf
@@ -28,60 +28,82 @@ SHUFFLE = 4096  # records
 CACHE_SHARE = 0.25  # of the machine's memory may hold decoded images
 
 
-def training(
-    split: Split,
-    batch_size: int,
-    num_classes: int,
-    *,
-    augment: Augmentation | None = None,
-    on_device: bool = True,
-    seed: int = 0,
-    host: int = 0,
-    hosts: int = 1,
-    deterministic: bool = False,
-    cache: bool | None = None,
-    start: int = 0,
-) -> tf.data.Dataset:
-    """Endless shuffled batches: uint8 (batch, size, size, 3) and one-hot float32 (batch, classes).
+@dataclass(frozen=True)
+class Batches:
+    """Endless shuffled batches of a split to train on.
 
     Files are read in parallel and, unless `deterministic`, out of order. The same seed with
     `deterministic` gives the same batches every time, whatever the number of threads. `cache`
-    keeps the decoded images in memory after the first pass; None = where they fit easily.
+    keeps the decoded images in memory after the first pass; None = where they fit easily. Of
+    `hosts` this is `host`, which gives `batch_size` images of its own part of the photos.
 
-    With `augment`, the images are instead {"image": as they are, "changes": float32 (batch,
-    columns)}, for a model of `petals.augment.layer.augmenting`, and labels are mixed where it
-    mixes images; unless `on_device`, the images themselves are changed. What is drawn depends on
-    the seed, the step and the image's number in the batch of all `hosts`, of which this pipeline
-    gives part `host`.
-
-    `start`: the batches before this one are left out, to go on with an interrupted training.
-    Where their order could not be repeated, the images are shuffled anew instead.
+    With `augment`, labels are mixed where it mixes images. What is drawn depends on the seed, the
+    step and the image's number in the batch of all hosts.
     """
-    if batch_size < 1:
-        raise SettingError(f"batch_size {batch_size}: at least 1")
-    if augment is not None and augment.mix != "none" and batch_size % 2:
-        raise SettingError(
-            f"mix={augment.mix} with batches of {batch_size}: images are mixed in pairs, so the "
-            "batch must be even"
+
+    split: Split
+    batch_size: int
+    num_classes: int
+    _: KW_ONLY
+    augment: Augmentation | None = None
+    on_device: bool = True
+    seed: int = 0
+    host: int = 0
+    hosts: int = 1
+    deterministic: bool = False
+    cache: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise SettingError(f"batch_size {self.batch_size}: at least 1")
+        if self.augment is not None and self.augment.mix != "none" and self.batch_size % 2:
+            raise SettingError(
+                f"mix={self.augment.mix} with batches of {self.batch_size}: images are mixed in "
+                "pairs, so the batch must be even"
+            )
+
+    def dataset(self, start: int = 0) -> tf.data.Dataset:
+        """uint8 (batch, size, size, 3) and one-hot float32 (batch, classes), from `start` on.
+
+        With `augment`, the images are instead {"image": as they are, "changes": float32 (batch,
+        columns)}, for a model of `petals.augment.layer.augmenting`; unless `on_device`, the images
+        themselves are changed. To go on with an interrupted training, the batches before `start`
+        are left out; where their order could not be repeated, the images are shuffled anew.
+        """
+        split, seed = self.split, self.seed + self.host + (0 if self.deterministic else start)
+        past = start * self.batch_size if self.deterministic else 0  # images
+        if self.cache or (self.cache is None and fits_in_memory(split)):
+            records = split.records()
+            if split.complete:
+                records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
+            images = _decoded(records, split.size, DECODE_AT_ONCE, False).unbatch()
+            images = shuffled(images.cache(), split.count, seed).skip(past)
+            dataset = images.batch(
+                self.batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE
+            )
+        else:
+            records = _shuffled_records(split, seed, self.deterministic).skip(past)
+            dataset = _decoded(records, split.size, self.batch_size, drop_remainder=True)
+        dataset = dataset.enumerate(start).map(
+            lambda step, batch: self.changed(step, *_labelled(batch, self.num_classes)),
+            num_parallel_calls=AUTOTUNE,
         )
-    draws = _Draws(augment, seed, batch_size, host, hosts, on_device)
-    seed += host + (0 if deterministic else start)
-    past = start * batch_size if deterministic else 0  # images
-    if cache or (cache is None and fits_in_memory(split)):
-        records = split.records()
-        if split.complete:
-            records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
-        images = _decoded(records, split.size, DECODE_AT_ONCE, False).unbatch()
-        images = shuffled(images.cache(), split.count, seed).skip(past)
-        dataset = images.batch(batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE)
-    else:
-        records = _shuffled_records(split, seed, deterministic).skip(past)
-        dataset = _decoded(records, split.size, batch_size, drop_remainder=True)
-    dataset = dataset.enumerate(start).map(
-        lambda step, batch: draws.add(step, *_labelled(batch, num_classes)),
-        num_parallel_calls=AUTOTUNE,
-    )
-    return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic))
+        return dataset.prefetch(AUTOTUNE).with_options(_options(self.deterministic))
+
+    def changed(
+        self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
+    ) -> tuple[tf.Tensor | dict[str, tf.Tensor], tf.Tensor]:
+        """The batch of a step with what augmentation is to do to it, or as it has done it."""
+        if self.augment is None:
+            return images, labels
+        size, begin = images.shape[1], self.host * self.batch_size
+        key = tf.stack([tf.constant(self.seed, tf.int64), step])
+        changes = self.augment.draw(key, self.batch_size * self.hosts, size)
+        changes = changes[begin : begin + self.batch_size]
+        labels = self.augment.labels(labels, changes, size)
+        if self.on_device:
+            return {IMAGE: images, CHANGES: changes}, labels
+        return self.augment.compiled()(images, changes), labels
 
 
 def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.Dataset:
@@ -119,32 +141,6 @@ def _labelled(batch: dict[str, tf.Tensor], num_classes: int) -> tuple[tf.Tensor,
         batch["class"], tf.constant(num_classes, tf.int64), message="label out of range"
     )
     return batch["image"], tf.one_hot(batch["class"], num_classes)
-
-
-@dataclass(frozen=True)
-class _Draws:
-    """Adds to each batch what augmentation is to do to it, or does it."""
-
-    augment: Augmentation | None
-    seed: int
-    batch_size: int  # of this host
-    host: int
-    hosts: int
-    on_device: bool
-
-    def add(
-        self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
-    ) -> tuple[tf.Tensor | dict[str, tf.Tensor], tf.Tensor]:
-        if self.augment is None:
-            return images, labels
-        size, begin = images.shape[1], self.host * self.batch_size
-        key = tf.stack([tf.constant(self.seed, tf.int64), step])
-        changes = self.augment.draw(key, self.batch_size * self.hosts, size)
-        changes = changes[begin : begin + self.batch_size]
-        labels = self.augment.labels(labels, changes, size)
-        if self.on_device:
-            return {IMAGE: images, CHANGES: changes}, labels
-        return self.augment.compiled()(images, changes), labels
 
 
 def ordered(split: Split, batch_size: int) -> tf.data.Dataset:
@@ -240,12 +236,15 @@ def views(
     seed: int = 0,
     on_device: bool = True,
 ) -> tf.data.Dataset:
-    """Batches of a split in order, augmented by `seed` and `view` as those of `training`."""
-    draws = _Draws(augment, seed + 7919 * view, batch_size, 0, 1, on_device)
+    """Batches of a split in order, augmented by `seed` and `view` as those of `Batches`."""
+    seed += 7919 * view
+    draws = Batches(split, batch_size, 1, augment=augment, on_device=on_device, seed=seed)
     nothing = tf.zeros([batch_size, 1])
     return (
         images(split, batch_size)
         .enumerate()
-        .map(lambda step, batch: draws.add(step, batch, nothing)[0], num_parallel_calls=AUTOTUNE)
+        .map(
+            lambda step, batch: draws.changed(step, batch, nothing)[0], num_parallel_calls=AUTOTUNE
+        )
         .prefetch(AUTOTUNE)
     )

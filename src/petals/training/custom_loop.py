@@ -26,7 +26,7 @@ def fit(
 
     The arguments are those of `keras.Model.fit`: `epochs` is the one after the last, and
     `shuffle` and `verbose` change nothing here. `dataset` gives (the model's inputs, one-hot
-    labels) in batches of one size, as `petals.data.pipeline.training` and
+    labels) in batches of one size, as `petals.data.pipeline.Batches` and
     `petals.accelerators.cluster.feed` do; every device takes its share of each. Losses that
     layers add for themselves (regularizers) are left out: no backbone of petals has any.
     """

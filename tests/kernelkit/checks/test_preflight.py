@@ -6,12 +6,12 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.checks import preflight
-from kernelkit.pushes import plan
+from kernelkit.plans import plan
 
 
 def findings(repository, *parameters, accelerator=None, timeout=None):
     planned = plan.make(None, parameters, repository.metadata, accelerator, timeout)
-    return planned.findings
+    return tuple(preflight.run_checks(planned))
 
 
 def errors_of(repository, *parameters, **options):
@@ -89,7 +89,7 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
         machine_shape="",
     )
     planned = plan.make(None, (), repository.metadata, None, None)
-    assert planned.findings == ()
+    assert preflight.run_checks(planned) == []
     told = {name: planned.save_fields[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
     assert told == {"enable_gpu": False, "enable_tpu": False, "is_private": True}
 
@@ -99,7 +99,7 @@ def test_tpu_means_todays_tpu(repository):
     planned = plan.make(None, (), repository.metadata, "tpu", None)
     assert planned.save_fields["machine_shape"] == "TpuV5E8"
     assert planned.save_fields["enable_tpu"]
-    assert not [f for f in planned.findings if f.level == "error"]
+    assert not [f for f in preflight.run_checks(planned) if f.level == "error"]
 
 
 def test_cpu_asks_for_no_shape(repository):
@@ -156,7 +156,7 @@ NEEDS = (
 
 def of_runs(repository, *starts):
     planned = plan.make(None, (), repository.metadata, None, None, None, starts)
-    return [f"{finding.level}: {finding.text}" for finding in planned.findings]
+    return [f"{finding.level}: {finding.text}" for finding in preflight.run_checks(planned)]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,9 @@ def test_the_internet_that_the_notebook_needs_as_it_stands_is_no_warning(reposit
 
     def doubted(*given):
         planned = plan.make(None, given, repository.metadata, None, None, None, ())
-        return any("no parameter needs it" in finding.text for finding in planned.findings)
+        return any(
+            "no parameter needs it" in finding.text for finding in preflight.run_checks(planned)
+        )
 
     assert not doubted("files=1")
     (repository.root / "pyproject.toml").write_text(NEEDS)
@@ -269,7 +271,7 @@ def test_a_credential_stops_the_push_by_file_and_line(repository):
 
 def test_the_machine_asked_for_is_told_to_the_notebook(repository):
     planned = plan.make(None, (), repository.metadata, "gpu", None)
-    assert planned.request.parameters["accelerator"] == "gpu"
+    assert planned.parameters["accelerator"] == "gpu"
     with pytest.raises(errors.ParameterError, match="contradict"):
         plan.make(None, ["accelerator=cpu"], repository.metadata, "tpu", None)
 
@@ -277,7 +279,7 @@ def test_the_machine_asked_for_is_told_to_the_notebook(repository):
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
 def test_the_bundle_says_how_long_the_session_lasts(repository, kind, timeout, minutes):
     planned = plan.make(None, (), repository.metadata, kind, timeout)
-    head = json.loads(planned.request.bundle.text)["cells"][0]["source"]
+    head = json.loads(planned.bundle.text)["cells"][0]["source"]
     assert f"'session_minutes': {minutes}" in head
 
 
@@ -308,7 +310,7 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository):
         planned = plan.make(half, (), None, None, None)
         assert planned.metadata.path == own
         assert planned.metadata.code_file == other
-        assert not [f for f in planned.findings if f.level == "error"]
+        assert not [f for f in preflight.run_checks(planned) if f.level == "error"]
     assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
+import sys
 
 import jupytext
 import pytest
@@ -116,7 +118,8 @@ def test_what_is_advised_brings_the_halves_together(notebook, advised):
     side = notebook.with_suffix(".py") if advised == "text" else notebook
     edit(side, "print(rate)", "print(3 * rate)")
     command = pairs.advice(notebook, pairs.difference(notebook)).split("`")[1]
-    subprocess.run(command.split(), check=True, capture_output=True)
+    line = [sys.executable, "-m", *shlex.split(command)]
+    subprocess.run(line, check=True, capture_output=True)
     assert pairs.difference(notebook) is None
     assert "3 * rate" in notebook.read_text()
     assert "3 * rate" in notebook.with_suffix(".py").read_text()

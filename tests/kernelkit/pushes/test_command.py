@@ -17,11 +17,12 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes import send
-from kernelkit.pushes.command import list_pushes, push_kernel
-from kernelkit.pushes.context import PushContext
+from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.follow import follow
-from kernelkit.pushes.ledger import Ledger
+from kernelkit.pushes.status import list_pushes
 from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -293,7 +294,7 @@ def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing
     folder = repository.push("files=1")  # not refused as identical
     assert folder.name.endswith("-v2")
     assert "whose outputs did not all come home" in repository.message
-    assert (repository.push(resume="tester/blossom-train/1") / "0.bin").is_file()
+    assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
     first, second = Ledger(repository.runs / "pushes.jsonl").pushes()
     assert (first.state, second.state) == ("complete", "complete")
 
@@ -304,7 +305,7 @@ def test_resume_completes_what_could_not_be_fetched(repository, kaggle):
         repository.push()
     kaggle.faults = FaultSchedule()
 
-    folder = repository.push(resume="last")
+    folder = repository.resume("last")
 
     for name, data in expected(3).items():
         assert (folder / name).read_bytes() == data
@@ -333,22 +334,6 @@ def test_the_same_rehearsed_anew_is_another_session(repository):
     shutil.rmtree(repository.runs / "local_kaggle")
     assert repository.push("files=2", local=True, force=True) == first
     assert not (first / "of-before.txt").exists()
-
-
-def test_a_folder_marked_by_version_alone_is_fetched_again(repository, kaggle):
-    folder = repository.push("files=2")
-    for path in (folder / ".kernelkit").iterdir():
-        path.unlink()
-    (folder / ".kernelkit").rmdir()
-    marker = {"kernel": "tester/blossom-train", "version": 1}
-    (folder / "push.json").write_text(json.dumps(marker))
-    (folder / "0.bin").write_bytes(b"?")
-
-    again = repository.push(resume="last")
-
-    assert again == folder
-    assert (folder / "0.bin").read_bytes() == b"\0"
-    assert not (folder / "push.json").exists()
 
 
 COLLIDING = """\
@@ -390,7 +375,7 @@ def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repo
     (in_the_way / "thesis.txt").write_text("precious")
     folder = repository.push("files=1")
     assert folder.name == "rehearsal-blossom-train-v1-2"
-    assert repository.push(resume="last") == folder
+    assert repository.resume("last") == folder
     assert [p.name for p in in_the_way.iterdir()] == ["thesis.txt"]
 
 
@@ -424,7 +409,7 @@ def test_a_push_that_was_cut_off_is_found(repository, tmp_path, cut_off, how):
                 errors.PreflightError, match="kernelkit resume tester/blossom-train/1"
             ):
                 repository.push("files=2")
-        folder = repository.push(resume="last")
+        folder = repository.resume("last")
     assert (folder / "0.bin").is_file()
     assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["complete"]
 
@@ -435,7 +420,7 @@ def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_
         repository.push("files=1")
     cut_off.off()
     with pytest.raises(errors.ParameterError, match="no push in"):
-        repository.push(resume="last")
+        repository.resume("last")
     assert "made no version: push again" in repository.message
     assert repository.push("files=1").name.endswith("-v1")
 
@@ -445,7 +430,7 @@ def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle):
     ledger = Ledger(repository.runs / "pushes.jsonl")
     repository.push("files=1", force=True)  # stands for one that was sent and came late
     ledger.update(ledger.pushes()[0], resent_after=0)
-    repository.push(resume="tester/blossom-train/1")
+    repository.resume("tester/blossom-train/1")
     assert "version 2 is this push too" in repository.message
 
 
@@ -469,10 +454,10 @@ def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch,
     repository.push("files=1", wait=False)
     with monkeypatch.context() as patch, pytest.raises(kind) as caught:
         patch.setattr(Sessions, "of", refuse)
-        repository.push(resume="last")
+        repository.resume("last")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
     assert "at Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
-    assert (repository.push(resume="last") / "0.bin").is_file()
+    assert (repository.resume("last") / "0.bin").is_file()
 
 
 def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
@@ -483,7 +468,8 @@ def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
     text = client.stored(Kernel("tester", "blossom-train"), 1).text
     with ThreadPoolExecutor(2) as pool:
         both = [
-            pool.submit(follow, context, client, push, None, text, None, None) for _ in range(2)
+            pool.submit(follow, context, client, push, text, output=None, submit=None)
+            for _ in range(2)
         ]
         folders = [one.result() for one in both]
     assert folders[0] == folders[1]
@@ -504,7 +490,7 @@ def test_an_output_that_cannot_be_made_is_found_before_the_push(repository, kagg
 def test_resume_by_name_needs_no_ledger(repository, kaggle, tmp_path):
     repository.push("files=1")
 
-    folder = repository.push(resume="tester/blossom-train/1", runs=tmp_path / "elsewhere")
+    folder = repository.resume("tester/blossom-train/1", runs=tmp_path / "elsewhere")
 
     assert (folder / "0.bin").is_file()
 
@@ -539,8 +525,6 @@ def test_there_must_be_a_version_to_continue(repository, kaggle):
     with pytest.raises(errors.PreflightError, match="no version to go on from"):
         repository.push(continues=True)
     assert "SaveKernel" not in kaggle.faults.calls
-    with pytest.raises(errors.ParameterError, match="choose one"):
-        repository.push(continues=True, resume="last")
 
 
 def test_a_continued_push_beside_itself_is_refused(repository, tmp_path):
@@ -554,7 +538,7 @@ def test_a_continued_push_beside_itself_is_refused(repository, tmp_path):
 @pytest.mark.parametrize("reference", ["blossom", "tester/blossom-train", "a/b/c"])
 def test_resume_wants_a_whole_reference(repository, kaggle, reference):
     with pytest.raises(errors.ParameterError, match="OWNER/SLUG/N"):
-        repository.push(resume=reference)
+        repository.resume(reference)
 
 
 def test_another_accelerator_than_asked_for_has_its_own_code(repository, kaggle, notebook_code):

@@ -7,8 +7,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.pushes.existing import fetch_push, submit_result
-from kernelkit.pushes.ledger import Ledger, Push
 from kernelkit.pushes.status import tell_quota, tell_status
+from kernelkit.workspace.ledger import Ledger, Push
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 

@@ -172,7 +172,7 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
         folder = repository.push("files=4", stays=["deep/*"])
         assert (folder / "2.bin").is_file()
         assert not (folder / "deep").exists()
-        assert repository.push(resume="last") == folder
+        assert repository.resume("last") == folder
         assert not (folder / "deep").exists()
         existing.fetch_push(only=["deep/*"], runs=folder.parent)
         assert sorted(path.name for path in (folder / "deep").iterdir()) == ["1.bin", "3.bin"]

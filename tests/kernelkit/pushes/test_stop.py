@@ -11,9 +11,9 @@ from kernelkit.commands.kaggle.stop import command
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
-from kernelkit.pushes import ledger as ledgers
-from kernelkit.pushes.ledger import Ledger
 from kernelkit.pushes.stop import stop
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.ledger import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

@@ -9,8 +9,8 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.kaggle_api.types import Kernel, Outputs, Status
 from kernelkit.pushes import wait as wait_module
-from kernelkit.pushes.timing import PollPolicy
 from kernelkit.pushes.wait import Wait
+from kernelkit.workspace.timing import PollPolicy
 
 KERNEL = Kernel("me", "blossom")
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")

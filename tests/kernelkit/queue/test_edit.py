@@ -30,9 +30,9 @@ def test_items_keep_their_order_and_all_that_a_push_needs(repository):
     for files in range(3):
         assert events("add", "-p", f"files={files}", "--timeout", "60")[-1]["number"] == files + 1
     items = Queue(repository.runs).items()
-    assert [item.plan.request.parameters["files"] for item in items] == [0, 1, 2]
+    assert [item.plan.parameters["files"] for item in items] == [0, 1, 2]
     assert items[1].plan.save_fields["session_timeout_seconds"] == 3600
-    assert "blossom" in items[1].plan.request.bundle.packages
+    assert "blossom" in items[1].plan.bundle.packages
     assert [event["state"] for event in events("list")] == ["waiting"] * 3
 
 

@@ -10,14 +10,14 @@ import time
 import pytest
 
 from kernelkit.kaggle_api.connection import Connection
-from kernelkit.pushes.ledger import Ledger
+from kernelkit.workspace.ledger import Ledger
 
 # `kernelkit queue run` with the pace of the tests.
 PROGRAM = """\
 import sys
 from pathlib import Path
 from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.pushes.timing import Timing
+from kernelkit.workspace.timing import Timing
 from kernelkit.queue.work import work_off
 clock = Clock(speed=50)
 work_off(runs=Path(sys.argv[1]), timing=Timing(clock=clock, retries=Retries(clock=clock)))

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.queue import command
-from kernelkit.pushes.ledger import Ledger
+from kernelkit.workspace.ledger import Ledger
 
 
 def scores(repository):

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from kernelkit import errors
-from kernelkit.pushes.ledger import Ledger
+from kernelkit.workspace.ledger import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 

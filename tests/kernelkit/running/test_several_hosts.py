@@ -63,7 +63,7 @@ def test_a_host_that_fails_ends_the_run_and_is_named(notebook):
         run_on_hosts(2, notebook, ["fails=1"], name="cut", report=False)
     assert str(failed.value) == (
         "host 1 ended with exit code 6, so the others were ended; runs/cut/host-1/log.txt holds "
-        "its last words. The same command goes on from the last checkpoint"
+        "its last words. The same command continues from the last checkpoint"
     )
     assert "ValueError: not today" in Path("runs/cut/host-1/log.txt").read_text()
 

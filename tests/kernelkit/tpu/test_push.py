@@ -14,7 +14,7 @@ def pushed(garden, *parameters, **options):
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
-    from kernelkit.pushes import context
+    from kernelkit.workspace import context
 
     def refuse(*_):
         raise errors.NetworkError("no network in this test")

@@ -74,7 +74,7 @@ def main(dataset: str, out: str) -> None:
         return made
 
     def batches(step: int) -> tf.data.Dataset:
-        return pipeline.training(
+        return pipeline.Batches(
             train,
             BATCH,
             CLASSES,
@@ -82,8 +82,7 @@ def main(dataset: str, out: str) -> None:
             on_device=False,
             seed=3,
             deterministic=True,
-            start=step,
-        )
+        ).dataset(step)
 
     class CutOffError(Exception):
         pass

@@ -50,14 +50,13 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
         model = build("SmallNet", SIZE, CLASSES, weights="none", dropout=0.0)
 
     def part(index: int, step: int) -> tf.data.Dataset:
-        return pipeline.training(
+        return pipeline.Batches(
             train.part(index, parts),
             BATCH // parts,
             CLASSES,
             seed=3,
             deterministic=True,
-            start=step,
-        )
+        ).dataset(step)
 
     def batches(step: int) -> tf.data.Dataset:
         if device.hosts > 1:

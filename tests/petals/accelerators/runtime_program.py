@@ -59,7 +59,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         change, on_device = augmentation(level), in_step(model.model)
 
         def batches(step):
-            return pipeline.training(
+            return pipeline.Batches(
                 train,
                 BATCH,
                 CLASSES,
@@ -67,8 +67,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
                 on_device=on_device,
                 seed=3,
                 deterministic=True,
-                start=step,
-            )
+            ).dataset(step)
 
         rates = learning_rates("constant", 1, steps, learning_rate=2e-3)
         phase, training = Phase("fine-tune", 1, steps, BATCH), Training(say=lambda line: None)
@@ -118,7 +117,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         """What the models of three steps see."""
         change = augmentation("strong", "cutmix")
         batches = (
-            pipeline.training(
+            pipeline.Batches(
                 train,
                 BATCH,
                 CLASSES,
@@ -127,6 +126,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
                 seed=3,
                 deterministic=True,
             )
+            .dataset()
             .take(3)
             .map(lambda images, labels: images)
         )

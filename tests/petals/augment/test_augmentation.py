@@ -196,9 +196,8 @@ def test_lines_are_shifted_by_the_nearest_quarter():
     ramp = np.stack([ramp] * 3, axis=3)  # four a pixel
     slope = tf.constant([0.1, -0.1])
     for dense in (False, True):
-        out = resampling.along_rows(
-            tf.constant(ramp), slope, tf.ones(2), tf.zeros(2), 5, dense, "float32"
-        )
+        along_rows = resampling.Pass(resampling.ROWS, 5, dense, "float32")
+        out = along_rows.move(tf.constant(ramp), slope, tf.ones(2), tf.zeros(2))
         moved = out.numpy()[:, :, 32, 0].astype(float) - ramp[:, :, 32, 0]
         exact = 4 * slope.numpy()[:, None] * (np.arange(64) - 31.5)
         assert np.abs(moved - exact).max() <= 0.5 + 1e-3

@@ -17,14 +17,14 @@ def take(dataset, count):
 
 
 def test_training_batches_are_uint8_and_one_hot(splits):
-    images, labels = take(pipeline.training(splits[0], 8, 3), 1)[0]
+    images, labels = take(pipeline.Batches(splits[0], 8, 3).dataset(), 1)[0]
     assert (images.dtype, images.shape) == (np.uint8, (8, 32, 32, 3))
     assert (labels.dtype, labels.shape) == (np.float32, (8, 3))
     assert (labels.sum(axis=1) == 1).all()
 
 
 def test_training_goes_on_for_ever_and_sees_every_image(splits):
-    batches = take(pipeline.training(splits[0], 10, 3), 25)
+    batches = take(pipeline.Batches(splits[0], 10, 3).dataset(), 25)
     sums = {int(image.astype(np.int64).sum()) for images, _ in batches for image in images}
     assert len(sums) == splits[0].count
 
@@ -36,9 +36,9 @@ def test_the_same_seed_gives_the_same_batches(dataset, limit):
     change = augmentation("strong", "mixup")
 
     def batches(seed):
-        made = pipeline.training(
+        made = pipeline.Batches(
             split, 8, 3, augment=change, on_device=False, seed=seed, deterministic=True
-        )
+        ).dataset()
         return take(made, 6)
 
     for first, second in zip(batches(1), batches(1), strict=True):
@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_batches(dataset, limit):
 
 def test_batches_larger_than_one_decoding_are_whole(splits, monkeypatch):
     monkeypatch.setattr(pipeline, "DECODE_AT_ONCE", 8)
-    images, labels = take(pipeline.training(splits[0], 24, 3), 1)[0]
+    images, labels = take(pipeline.Batches(splits[0], 24, 3).dataset(), 1)[0]
     assert images.shape[0] == labels.shape[0] == 24
 
 
@@ -90,7 +90,7 @@ def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
         pytest.raises(DataError, match=f"{name}.*make the file again"),
         shards.naming_damaged_files(split.paths),
     ):
-        take(pipeline.training(split, 10, 3), 12)
+        take(pipeline.Batches(split, 10, 3).dataset(), 12)
     with pytest.raises(DataError, match=name), shards.naming_damaged_files(split.paths):
         list(pipeline.ordered(split, 8).as_numpy_iterator())
 
@@ -102,7 +102,7 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
         pytest.raises(DataError, match=r"label 2 is not in 0\.\.1"),
         shards.naming_damaged_files(split.paths, num_classes=2),
     ):
-        take(pipeline.training(split, 10, 2), 12)
+        take(pipeline.Batches(split, 10, 2).dataset(), 12)
 
 
 @pytest.mark.parametrize("hosts", [1, pytest.param(2, marks=pytest.mark.long)])
@@ -110,16 +110,15 @@ def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hos
     change = augmentation("strong")
 
     def drawn(seed=1, start=0, **part):
-        made = pipeline.training(
+        made = pipeline.Batches(
             splits[0],
             8 // hosts,
             3,
             augment=change,
             seed=seed,
-            start=start,
             deterministic=True,
             **part,
-        )
+        ).dataset(start)
         return np.stack([inputs["changes"].numpy() for inputs, _ in made.take(4)])
 
     parts = [drawn(host=host, hosts=hosts) for host in range(hosts)]
@@ -134,20 +133,20 @@ def test_what_is_drawn_follows_from_seed_step_and_place_in_the_batch(splits, hos
 def test_the_images_are_left_for_the_device_to_change(splits):
     change = augmentation("strong")
     given = {"seed": 1, "deterministic": True}
-    plain = pipeline.training(splits[0], 8, 3, **given)
-    left = pipeline.training(splits[0], 8, 3, augment=change, **given)
+    plain = pipeline.Batches(splits[0], 8, 3, **given).dataset()
+    left = pipeline.Batches(splits[0], 8, 3, augment=change, **given).dataset()
     for (images, _), (inputs, _) in zip(plain.take(3), left.take(3), strict=True):
         assert (inputs["image"].numpy() == images.numpy()).all()
 
 
 def test_images_are_mixed_in_pairs(splits):
     with pytest.raises(SettingError, match=r"mix=cutmix with batches of 5: .* must be even"):
-        pipeline.training(splits[0], 5, 3, augment=augmentation("none", "cutmix"))
+        pipeline.Batches(splits[0], 5, 3, augment=augmentation("none", "cutmix")).dataset()
 
 
 def test_settings_out_of_range(splits):
     with pytest.raises(SettingError, match="batch_size 0"):
-        pipeline.training(splits[0], 0, 3)
+        pipeline.Batches(splits[0], 0, 3).dataset()
 
 
 @pytest.mark.parametrize("cache", [True, False])
@@ -156,7 +155,7 @@ def test_a_part_trains_on_its_own_images_alone(splits, cache):
     seen = [
         {
             int(image.astype(np.int64).sum())
-            for images, _ in take(pipeline.training(part, 4, 3, cache=cache), 30)
+            for images, _ in take(pipeline.Batches(part, 4, 3, cache=cache).dataset(), 30)
             for image in images
         }
         for part in parts
@@ -174,10 +173,10 @@ def test_begun_again_or_further_on_the_order_is_the_same(dataset, cache, limit):
         return [images.numpy() for images, _ in batches.take(count)]
 
     given = {"seed": 3, "deterministic": True, "cache": cache}
-    batches = pipeline.training(split, 8, 3, **given)
+    batches = pipeline.Batches(split, 8, 3, **given).dataset()
     first = rows(batches, 12)
     assert not all((a == b).all() for a, b in zip(first[:5], first[5:10], strict=True))
-    later = pipeline.training(split, 8, 3, start=7, **given)
+    later = pipeline.Batches(split, 8, 3, **given).dataset(7)
     for expected, found in ((first, rows(batches, 12)), (first[7:], rows(later, 5))):
         assert all((a == b).all() for a, b in zip(expected, found, strict=True))
     assert all((a == b).all() for a, b in zip(first[7:], rows(later, 5), strict=True))

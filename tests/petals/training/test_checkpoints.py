@@ -57,9 +57,9 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, deadl
     change = augmentation("light")
     watch = fine_tune(
         model,
-        lambda start: pipeline.training(
-            splits[0], 10, 3, augment=change, deterministic=True, cache=cache, start=start
-        ),
+        lambda start: pipeline.Batches(
+            splits[0], 10, 3, augment=change, deterministic=True, cache=cache
+        ).dataset(start),
         splits,
         labels,
         learning_rates("cosine", EPOCHS, STEPS, learning_rate=3e-3),

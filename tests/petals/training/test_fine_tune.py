@@ -251,7 +251,7 @@ def tune(
 
     def own(start):
         change = augmentation(level)
-        return pipeline.training(
+        return pipeline.Batches(
             splits[0],
             10,
             3,
@@ -259,8 +259,7 @@ def tune(
             seed=1,
             on_device=False,
             deterministic=True,
-            start=start,
-        )
+        ).dataset(start)
 
     if rates is None:
         rates = learning_rates("cosine", epochs, steps, learning_rate=3e-3)
@@ -329,7 +328,12 @@ def test_frozen_layers_do_not_move(splits):
     rates = learning_rates("constant", 1, 3)
     phase = Phase("fine-tune", 1, 3, 10)
     fine_tune(
-        model, lambda start: pipeline.training(splits[0], 10, 3), splits, labels, rates, phase
+        model,
+        lambda start: pipeline.Batches(splits[0], 10, 3).dataset(),
+        splits,
+        labels,
+        rates,
+        phase,
     )
     after = model.backbone.get_weights()
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
@@ -353,7 +357,7 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
         model = classifier()
 
         def batches(start, on_device=on_device):
-            return pipeline.training(
+            return pipeline.Batches(
                 splits[0],
                 10,
                 3,
@@ -361,8 +365,7 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
                 on_device=on_device,
                 seed=1,
                 deterministic=True,
-                start=start,
-            )
+            ).dataset(start)
 
         found = tune(
             model, splits, batches=batches, by_hand=by_hand, augment=change if on_device else None

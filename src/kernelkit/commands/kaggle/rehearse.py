@@ -11,7 +11,7 @@ from kernelkit.commands import options
 from kernelkit.commands.kaggle import push
 from kernelkit.terminal.cli import exits_with_code
 
-NOT_HERE = ("local", "no_wait", "listing")  # options that mean nothing in a rehearsal
+NOT_HERE = ("local", "no_wait")  # options that mean nothing in a rehearsal
 
 
 @exits_with_code

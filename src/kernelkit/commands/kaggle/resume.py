@@ -19,6 +19,6 @@ def command(push: str, **values: Any) -> None:
 
     The default is the last push.
     """
-    from kernelkit.pushes.command import push_kernel
+    from kernelkit.pushes.resuming import resume_push
 
-    push_kernel(resume=push, **values)
+    resume_push(push, **values)

@@ -12,9 +12,7 @@ from typing import Any
 import click
 
 from kernelkit import machines, project
-from kernelkit.checks import attached_wheels, preflight
-from kernelkit.checks import metadata as kernel_metadata
-from kernelkit.checks.metadata import Metadata
+from kernelkit.checks import preflight, wheels
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -25,9 +23,11 @@ from kernelkit.errors import (
     RefusedError,
     RunFailedError,
 )
-from kernelkit.pushes import plan
+from kernelkit.plans import metadata as kernel_metadata
+from kernelkit.plans import plan
+from kernelkit.plans.metadata import Metadata
+from kernelkit.plans.plan import ACCELERATOR
 from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.plan import ACCELERATOR
 from kernelkit.run_folders import claims
 from kernelkit.sweep import records
 from kernelkit.sweep.backends import in_session
@@ -120,7 +120,7 @@ def _check(kernel: SessionKernel) -> None:
             carrying(sweep.notebook),
             _starts(kernel),
         )
-    preflight.stop_on_errors(planned.findings)
+    preflight.stop_on_errors(preflight.run_checks(planned))
 
 
 def _session(kernel: SessionKernel) -> None:
@@ -204,7 +204,7 @@ def _any_point(sweep: Specification) -> PlannedRun:
 def _check_search(sweep: Specification, base: Metadata) -> None:
     """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
     kind = base.machine.kind
-    pinned = attached_wheels.pinned(project.find_project(sweep.notebook))
+    pinned = wheels.pinned(project.find_project(sweep.notebook))
     if OPTUNA not in pinned and machines.lacking([OPTUNA], kind):
         raise PreflightError(
             f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: "

@@ -14,10 +14,10 @@ from slugify import slugify
 import kernelkit
 from kernelkit import files, project
 from kernelkit.bundle import imports, packages
-from kernelkit.checks import metadata as kernel_metadata
 from kernelkit.checks import preflight
-from kernelkit.checks.checks import error
+from kernelkit.checks.findings import error
 from kernelkit.notebooks import document
+from kernelkit.plans import metadata as kernel_metadata
 from kernelkit.project import Project
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import PlannedRun

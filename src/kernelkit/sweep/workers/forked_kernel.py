@@ -93,6 +93,6 @@ class Forked(LocalProvisioner):
         }
         with os.fdopen(pipe, "w") as seed:
             seed.write(json.dumps(request) + "\n")
-        self.process = Process(pid)  # type: ignore[assignment]
+        self.process = Process(pid)
         self.pid, self.pgid = pid, None
         return self.connection_info

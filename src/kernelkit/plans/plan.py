@@ -2,56 +2,83 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kernelkit import machines, project
-from kernelkit.bundle.build import build
-from kernelkit.checks import metadata, preflight
-from kernelkit.checks.checks import Finding
-from kernelkit.checks.metadata import FILE_NAME, Metadata
-from kernelkit.checks.preflight import PushRequest
+from kernelkit.bundle.build import Bundle, build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.kaggle_api.types import Kernel
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import parameters_source, read_json
+from kernelkit.plans import metadata
+from kernelkit.plans.metadata import FILE_NAME, Metadata
 from kernelkit.project import Project
 
-ACCELERATOR = (
-    "accelerator"  # the parameter through which a notebook learns its machine, to check it
-)
+ACCELERATOR = "accelerator"  # the parameter through which a notebook checks its machine
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A push ready to be sent: the request, and the findings of the preflight."""
+    """One push: its kernel's settings (machine and owner filled in), bundle, project, parameters.
 
-    request: PushRequest
-    findings: tuple[Finding, ...]
+    `parameters` are all of the notebook's, the defaults among them, and `starts` those of each
+    run that it starts in turn; `defaults` are the notebook's own values; `timeout_minutes` is None
+    where none was asked for.
+    """
+
+    metadata: Metadata
+    bundle: Bundle
+    project: Project
+    parameters: Mapping[str, Any]
+    timeout_minutes: float | None
+    starts: tuple[Mapping[str, Any], ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def metadata(self) -> Metadata:
-        """The kernel's settings, machine and owner filled in."""
-        return self.request.metadata
+    def values(self) -> Iterator[tuple[str, Any]]:
+        """Each parameter's name and value, of the notebook and of every run that it starts."""
+        for each in (self.parameters, *self.starts):
+            yield from each.items()
+
+    @property
+    def kind(self) -> machines.Kind | None:
+        """The kind of machine that is asked for; None for one that does not exist."""
+        with contextlib.suppress(PreflightError):  # the check of the machine reports it
+            return self.metadata.machine.kind
+        return None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that is pushed; its owner is empty until the account is known."""
+        return Kernel(self.metadata.owner, self.metadata.slug)
+
+    @property
+    def hours(self) -> float:
+        """The longest that the session may take."""
+        cap = machines.LIMITS[self.metadata.machine.kind].hours_per_session
+        return min(cap, (self.timeout_minutes or 60 * cap) / 60)
 
     @property
     def save_fields(self) -> dict[str, Any]:
         """The SaveKernel request's fields."""
-        minutes = self.request.timeout_minutes
+        minutes = self.timeout_minutes
         seconds = None if minutes is None else round(minutes * 60)
-        return metadata.save_request(self.metadata, self.request.bundle.text, seconds)
+        return metadata.save_request(self.metadata, self.bundle.text, seconds)
 
     @property
     def content(self) -> str:
         """A hash of the bundle's content and of the request without its text."""
         settings = {name: value for name, value in self.save_fields.items() if name != "text"}
-        message = json.dumps([self.request.bundle.content, settings], sort_keys=True)
+        message = json.dumps([self.bundle.content, settings], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
 
     @property
@@ -62,26 +89,23 @@ class Plan:
         """
 
         def values(mark: re.Match[str]) -> str:
-            words = {str(value) for name, value in self.request.values if name == mark[1]}
+            words = {str(value) for name, value in self.values if name == mark[1]}
             return mark[0] if mark[1] == "catalogue" else shlex.join(sorted(words))
 
-        return re.sub(r"\{(\w+)\}", values, self.request.project.catalogue).strip()
+        return re.sub(r"\{(\w+)\}", values, self.project.catalogue).strip()
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with the placeholder owner filled, or with `anyone` any owner replaced."""
-        kernel = self.metadata
-        if anyone:
-            kernel = kernel.anyones()
-        return replace(self, request=replace(self.request, metadata=kernel.owned_by(username)))
+        kernel = self.metadata.anyones() if anyone else self.metadata
+        return replace(self, metadata=kernel.owned_by(username))
 
     def attaching(self, dataset: str) -> Plan:
         """The same plan with a dataset ("owner/slug") attached."""
-        kernel = self.metadata.attaching(dataset)
-        return replace(self, request=replace(self.request, metadata=kernel))
+        return replace(self, metadata=self.metadata.attaching(dataset))
 
     def continuing(self) -> Plan:
         """The same plan with the output of the kernel's own last version attached."""
-        return replace(self, request=replace(self.request, metadata=self.metadata.continuing()))
+        return replace(self, metadata=self.metadata.continuing())
 
 
 def make(
@@ -93,7 +117,7 @@ def make(
     project_here: Project | None = None,
     starts: Sequence[Mapping[str, Any]] = (),
 ) -> Plan:
-    """Plan a push and run the offline preflight over it, without stopping at its errors.
+    """Plan a push, without checking it.
 
     `project_here`: the packages and settings, in place of those of the metadata's own project;
     `starts`: the parameters of each run that the notebook itself starts.
@@ -121,7 +145,7 @@ def make(
     if ACCELERATOR in declared:
         values = _told_machine(values, kernel)
     minutes = _session_minutes(kernel, timeout_minutes)
-    request = PushRequest(
+    return Plan(
         metadata=kernel,
         bundle=build(kernel.code_file, values, here, minutes),
         project=here,
@@ -130,7 +154,6 @@ def make(
         timeout_minutes=timeout_minutes,
         starts=tuple(starts),
     )
-    return Plan(request, tuple(preflight.offline(request)))
 
 
 def locate(start: Path) -> Path:

@@ -15,6 +15,7 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import PreflightError
+from kernelkit.kaggle_api.types import SOURCES
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
@@ -190,7 +191,7 @@ def save_request(metadata: Metadata, text: str, timeout_seconds: int | None) -> 
         "machine_shape": machine.shape or None,
         "session_timeout_seconds": timeout_seconds,
     }
-    for kind in ("dataset", "competition", "kernel", "model"):
+    for kind in SOURCES:
         request[f"{kind}_data_sources"] = metadata.sources(kind)
     if machine.kind != "tpu":
         request["docker_image"] = values.get("docker_image")

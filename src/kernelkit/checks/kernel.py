@@ -1,36 +1,17 @@
-"""The findings of a check, and the checks of a kernel's metadata."""
+"""The checks of a kernel's settings, and of the pair of files that they name."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterator
 
 from kernelkit import machines
-from kernelkit.checks.metadata import KEYS, Metadata
+from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import PreflightError
 from kernelkit.notebooks import pairs
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check: an `error` stops the push, a `warning` is printed."""
-
-    level: Literal["error", "warning"]
-    text: str
-
-
-def error(text: str) -> Finding:
-    """A finding that stops the push."""
-    return Finding("error", text)
-
-
-def warning(text: str) -> Finding:
-    """A finding that is printed."""
-    return Finding("warning", text)
-
+from kernelkit.plans.metadata import KEYS
+from kernelkit.plans.plan import Plan
 
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
 SHAPES = {
@@ -47,17 +28,9 @@ NOT_READ = {
 }
 
 
-def in_metadata(metadata: Metadata) -> Iterator[Finding]:
-    """Every finding in the metadata, and in the pair of files that it names."""
-    yield from _keys(metadata)
-    yield from _identity(metadata)
-    yield from _code(metadata)
-    yield from _sources(metadata)
-    yield from _machine(metadata)
-
-
-def _keys(metadata: Metadata) -> Iterator[Finding]:
-    for key, value in metadata.values.items():
+def keys(plan: Plan) -> Iterator[Finding]:
+    """Keys that Kaggle's client would ignore, and values of another type."""
+    for key, value in plan.metadata.values.items():
         if key in NOT_READ:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
         elif key not in KEYS:
@@ -68,7 +41,9 @@ def _keys(metadata: Metadata) -> Iterator[Finding]:
             yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
 
 
-def _identity(metadata: Metadata) -> Iterator[Finding]:
+def identity(plan: Plan) -> Iterator[Finding]:
+    """An id and a title that agree, and that Kaggle takes."""
+    metadata = plan.metadata
     parts = str(metadata.values.get("id") or "").split("/")
     if parts == [""]:
         yield error('no id: write "id": "INSERT_USERNAME/slug-of-the-title"')
@@ -94,7 +69,9 @@ def _identity(metadata: Metadata) -> Iterator[Finding]:
         )
 
 
-def _code(metadata: Metadata) -> Iterator[Finding]:
+def code(plan: Plan) -> Iterator[Finding]:
+    """What the code file is."""
+    metadata = plan.metadata
     language = metadata.values.get("language")
     kind = metadata.values.get("kernel_type")
     if language != "python":
@@ -105,15 +82,21 @@ def _code(metadata: Metadata) -> Iterator[Finding]:
         yield error("no code_file: name the notebook, relative to the metadata")
     elif not metadata.code_file.is_file():
         yield error(f"code_file {metadata.values['code_file']} is not there")
-    elif difference := pairs.difference(metadata.code_file):
-        yield error(pairs.advice(metadata.code_file, difference))
     if metadata.values.get("is_private") is False:
         yield warning("is_private is false: the notebook and its outputs will be public")
 
 
-def _sources(metadata: Metadata) -> Iterator[Finding]:
+def pair(plan: Plan) -> Iterator[Finding]:
+    """A notebook whose paired `.py` says something else."""
+    notebook = plan.metadata.code_file
+    if notebook.is_file() and (difference := pairs.difference(notebook)):
+        yield error(pairs.advice(notebook, difference))
+
+
+def sources(plan: Plan) -> Iterator[Finding]:
+    """Sources in a form that Kaggle drops or refuses, and doubled ones."""
     for kind, (pattern, form) in SHAPES.items():
-        sources = metadata.sources(kind)
+        sources = plan.metadata.sources(kind)
         for source in sources:
             bare = source.removeprefix("https://www.kaggle.com/")
             bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind])
@@ -125,13 +108,14 @@ def _sources(metadata: Metadata) -> Iterator[Finding]:
             yield warning(f"{kind}_sources: {source!r} is there twice")
 
 
-def _machine(metadata: Metadata) -> Iterator[Finding]:
+def machine(plan: Plan) -> Iterator[Finding]:
+    """A machine that is retired or contradicts the other settings, and a time past its limit."""
     try:
-        machine = metadata.machine
+        machine = plan.metadata.machine
     except PreflightError as raised:
         yield error(str(raised))
         return
-    values = metadata.values
+    values = plan.metadata.values
     if values.get("enable_gpu") and values.get("enable_tpu"):
         yield error("enable_gpu and enable_tpu are both true: choose one")
     for kind in ("gpu", "tpu"):
@@ -143,15 +127,25 @@ def _machine(metadata: Metadata) -> Iterator[Finding]:
         yield warning(
             f"{machine.shape} is listed for some accounts only; others are given another machine"
         )
-    yield from _image(values, machine)
+    minutes = plan.timeout_minutes
+    limit = machines.LIMITS[machine.kind].hours_per_session * 60
+    if minutes is not None and not minutes > 0:
+        yield error(f"--timeout {minutes:g}: give minutes above zero")
+    elif minutes is not None and minutes > limit:
+        yield error(
+            f"--timeout {minutes:g} is past the {limit / 60:g} hours that Kaggle gives a "
+            f"{machine.kind.upper()} session ({limit:g} minutes)"
+        )
 
 
-def _image(values: Mapping[str, Any], machine: machines.Machine) -> Iterator[Finding]:
+def image(plan: Plan) -> Iterator[Finding]:
+    """A pinned image, which a TPU push never gets."""
+    values = plan.metadata.values
     pinned = bool(values.get("docker_image"))
     pinning = values.get("docker_image_pinning_type")
     if pinning not in (None, "original", "latest"):
         yield error(f"docker_image_pinning_type is {pinning!r}: original or latest")
-    if machine.kind == "tpu" and (pinned or pinning == "original"):
+    if plan.kind == "tpu" and (pinned or pinning == "original"):
         key = "docker_image" if pinned else "docker_image_pinning_type"
         yield error(f"{key} pins the image, and a TPU push would start the CPU's: take it out")
     elif pinned:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO, TypedDict
+from typing import TextIO, TypedDict, get_type_hints
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
@@ -18,12 +18,12 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import LOCKS, RUNS, Project
-from kernelkit.pushes.ledger import Ledger, Push
-from kernelkit.pushes.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
 from kernelkit.terminal.events import Events, from_here, secrets_of_environment
+from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
 LEDGER = "pushes.jsonl"
 LAST = "last"  # as a reference: the ledger's last push
@@ -66,6 +66,22 @@ class PushContext:
             self.events.keep_secret(kaggle.connection.secrets)
             self.events.rehearsal = kaggle.connection.rehearses
             yield kaggle
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Raise an error of the block without any secret in it; programs get it as an event too."""
+        try:
+            yield
+        except KernelkitError as error:
+            message = self.events.clear(str(error))
+            if self.events.as_json:
+                self.events("error", message, exit_code=error.exit_code)
+            message = f"[rehearsal] {message}" if self.events.rehearsal else message
+            cleared = type(error)(message)
+            cleared.announced = self.events.as_json
+            raise cleared from None
+        finally:
+            self.events.end()
 
     def _tell_filling(self, line: str) -> None:
         if live_line.is_step(line):
@@ -166,27 +182,23 @@ class CommandOptions(TypedDict, total=False):
 
 
 def in_project(
-    project: Project,
-    *,
-    local: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    runs: Path | None = None,
-    stream: TextIO | None = None,
-    timing: Timing | None = None,
+    project: Project, options: CommandOptions, kind: type[CommandOptions] = CommandOptions
 ) -> PushContext:
-    """The surroundings of a command in this project; the options are those of `CommandOptions`."""
+    """The surroundings of a command in this project, whose options are of this `kind`."""
+    if unknown := set(options) - set(get_type_hints(kind)):
+        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+    local = options.get("local", False)
     rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
     events = Events(
-        stream,
-        as_json=as_json,
-        quiet=quiet,
+        options.get("stream"),
+        as_json=options.get("as_json", False),
+        quiet=options.get("quiet", False),
         rehearsal=rehearsal,
         secrets=secrets_of_environment(),
     )
-    folder = runs or project.root / RUNS
+    folder = options.get("runs") or project.root / RUNS
     server = folder / "local_kaggle" if local else None
-    limits = timing or (REHEARSAL if rehearsal else KAGGLE)
+    limits = options.get("timing") or (REHEARSAL if rehearsal else KAGGLE)
     return PushContext(folder, events, limits, server, root=project.root)
 
 

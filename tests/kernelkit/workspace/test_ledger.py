@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from kernelkit.pushes import ledger
-from kernelkit.pushes.ledger import Ledger, Push
+from kernelkit.workspace import ledger
+from kernelkit.workspace.ledger import Ledger, Push
 
 
 @pytest.fixture

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
-from kernelkit.checks import preflight
+from kernelkit.checks.notebook import lacking
 from kernelkit.datasets import dataset, dataset_state
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
+from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
-from kernelkit.pushes.context import PushContext
-from kernelkit.pushes.plan import Plan
 from kernelkit.terminal.events import size_of
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
+from kernelkit.workspace.context import PushContext
 
 MISSING = (dataset_state.NONE, *dataset_state.USELESS)
 MINUTES = 60.0  # for Kaggle to make an uploaded dataset usable
@@ -51,26 +51,22 @@ def find(context: PushContext, project: Project) -> WheelSet | None:
     return find_wheels(project.wheels, target, context.runs)
 
 
-def attach(
-    context: PushContext, planned: Plan, kaggle: Kaggle
-) -> tuple[Plan, AttachedWheels | None]:
+def attach(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, AttachedWheels | None]:
     """The plan with the dataset of its wheels among its sources, which is not uploaded here.
 
-    The plan has a warning for each module that neither the image holds nor a wheel brings. Raises
-    what `find_wheels` raises.
+    Warns of each module that neither the image holds nor a wheel brings. Raises what `find_wheels`
+    raises.
     """
-    project = planned.request.project
+    project = plan.project
     found = find(context, project)
     if found is None:
-        return planned, None
+        return plan, None
     brought = found.modules | (_installed(project) if context.events.rehearsal else set())
-    new = tuple(preflight.lacking(planned.request, brought))
-    for finding in new:
+    for finding in lacking(plan, brought):
         context.events(finding.level, finding.text)
-    planned = replace(planned, findings=(*planned.findings, *new))
     if not found.wheels:
         context.events("wheels", f"{found.words} holds {', '.join(project.wheels)} already")
-        return planned, None
+        return plan, None
     reference = f"{kaggle.username}/{project.wheels_name}-{found.digest[:8]}"
     context.events(
         "wheels",
@@ -78,7 +74,7 @@ def attach(
         ref=reference,
         packages={wheel.name: wheel.version for wheel in found.wheels},
     )
-    return planned.attaching(reference), AttachedWheels(found, reference)
+    return plan.attaching(reference), AttachedWheels(found, reference)
 
 
 def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels | None) -> None:

@@ -2,9 +2,9 @@
 
 import sys
 
-from kernelkit.pushes import plan
-from kernelkit.pushes.context import connect
-from kernelkit.pushes.timing import REHEARSAL
+from kernelkit.plans import plan
+from kernelkit.workspace.context import connect
+from kernelkit.workspace.timing import REHEARSAL
 
 
 def test_the_command_names_what_the_runs_ask_for(repository):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.checks.metadata import Metadata
+from kernelkit.plans.metadata import Metadata
 from kernelkit.queue.edit import add
 from kernelkit.queue.work import work_off
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -1,0 +1,157 @@
+"""The checks of a plan that only Kaggle can answer: account, live sessions, quota.
+
+With the account's name the plan is checked for the account's secrets too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelkit import machines
+from kernelkit.checks.findings import Finding, warning
+from kernelkit.checks.notebook import leaking
+from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.types import Kernel, Quota
+from kernelkit.machines import Machine
+from kernelkit.plans.plan import Plan
+from kernelkit.terminal import invocation
+from kernelkit.terminal.events import secrets_of_environment
+from kernelkit.workspace.context import PushContext
+
+LEAST_HOURS = 0.05  # less quota than this is used up by a session's start
+
+
+@dataclass(frozen=True)
+class AccountStatus:
+    """The state of the account: findings, and the quota of the machine asked for."""
+
+    findings: tuple[Finding, ...]
+    quota: Quota | None
+
+
+def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, list[Finding]]:
+    """The plan under the account's name, and a finding wherever it holds one of its secrets.
+
+    At a rehearsal any owner is replaced by the local Kaggle's user.
+    """
+    context.events.keep_secret(kaggle.connection.secrets)
+    context.events.rehearsal = context.events.rehearsal or kaggle.connection.rehearses
+    plan = plan.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
+    secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
+    leaks = leaking(plan, secrets)
+    for finding in leaks:
+        context.events(finding.level, finding.text)
+    return plan, leaks
+
+
+def check_account(
+    context: PushContext, plan: Plan, kaggle: Kaggle, *, force: bool = False
+) -> AccountStatus:
+    """Look for what would refuse this plan, or let it burn quota beside another run.
+
+    Raises `CredentialsError`, `PreflightError` for another's kernel, one that still runs or an own
+    source that is not there, `CapacityError` for used-up quota or sessions; the last two not with
+    `force`, save that no quota at all always stops. Raises `NetworkError` when Kaggle cannot be
+    asked.
+    """
+    kernel, machine = plan.kernel, plan.metadata.machine
+    if kernel.owner.lower() != kaggle.username.lower():
+        raise PreflightError(
+            f"the id names {kernel.owner}'s kernel and the credentials are {kaggle.username}'s: "
+            f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
+        )
+    # Asked without a version, Kaggle may still tell of the version before the ledger's last.
+    last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
+    try:
+        _check_own_sources(kaggle, plan.metadata.sources("kernel"))
+        findings = [
+            *_active(kaggle, kernel, last.version if last else None, force),
+            *_sessions(kaggle, kernel, machine, force),
+        ]
+        quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
+    except Failure as failure:
+        raise failure.error() from None
+    return AccountStatus((*findings, *(_quota(quota, plan) if quota else ())), quota)
+
+
+def tell(context: PushContext, plan: Plan, status: AccountStatus) -> None:
+    """Report the findings of the account's check, and the machine that the plan asks for."""
+    for finding in status.findings:
+        context.events(finding.level, finding.text)
+    remaining = f", {status.quota.left:.1f} h of quota left" if status.quota else ""
+    machine, hours = plan.metadata.machine, plan.hours
+    time = f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.3g} min"
+    words = f"{machine.words} for at most {time}{remaining}"
+    context.events("machine", words, shape=machine.shape)
+
+
+def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
+    """The plan with what the last version left; raises `PreflightError` where there is none."""
+    kernel = plan.kernel
+    try:
+        last = kaggle.stored(kernel)
+    except Failure as failure:
+        raise failure.error() from None
+    if last is None:
+        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
+    context.events("continues", f"with what the last complete version of {kernel} left")
+    return plan.continuing()
+
+
+def _check_own_sources(kaggle: Kaggle, sources: Sequence[str]) -> None:
+    """Raise for an own source that is missing: Kaggle would start the session without it."""
+    for source in sources:
+        owner, _, slug = source.partition("/")
+        own = owner.lower() == kaggle.username.lower() and "/" not in slug
+        if own and kaggle.stored(Kernel(owner, slug)) is None:
+            raise PreflightError(
+                f"kernel_sources: there is no {source} yet: push it first, or take it out"
+            )
+
+
+def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> list[Finding]:
+    statuses = (kaggle.status(kernel, version) for version in dict.fromkeys((None, last)))
+    status = next((s for s in statuses if s and s.alive), None)
+    if status is None:
+        return []
+    message = f"{kernel} is still {status.state}, and a second session would run beside it"
+    if not force:
+        stored = kaggle.stored(kernel)
+        reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
+        raise KernelBusyError(
+            f"{message}, using quota twice: wait for it ({invocation.command('resume')} "
+            f"{reference}), or push all the same (--force)"
+        )
+    return [warning(message)]
+
+
+def _sessions(kaggle: Kaggle, kernel: Kernel, machine: Machine, force: bool) -> list[Finding]:
+    """Whether other kernels of the account hold all its sessions of this kind."""
+    cap = machines.LIMITS[machine.kind].sessions
+    others = [r.kernel for r in kaggle.recent() if r.accelerator == machine.kind]
+    alive = []
+    for other in others:
+        if str(other) != str(kernel):
+            status = kaggle.status(other, None)
+            alive += [str(other)] if status and status.alive else []
+    if len(alive) < cap:
+        return []
+    message = f"Kaggle runs {cap} {machine.kind.upper()} session(s) at once, and {', '.join(alive)}"
+    message += " is alive" if len(alive) == 1 else " are alive"
+    if not force:
+        raise CapacityError(f"{message}: push again when it has ended")
+    return [warning(message)]
+
+
+def _quota(quota: Quota, plan: Plan) -> list[Finding]:
+    kind = plan.metadata.machine.kind.upper()
+    remaining = f"{quota.left:.1f} of {quota.allowed:.0f} {kind} hours are left this week"
+    if quota.left < LEAST_HOURS:
+        raise CapacityError(f"{remaining}: push again after Saturday 00:00 UTC, when they renew")
+    if quota.left >= plan.hours:
+        return []
+    shorter = f"--timeout {quota.left * 60:.0f}"
+    return [warning(f"{remaining} and the run may take {plan.hours:.1f}: bound it with {shorter}")]

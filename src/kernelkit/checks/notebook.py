@@ -1,0 +1,182 @@
+"""The checks of what a push carries: its parameters, code, size, modules and credentials."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kernelkit import machines
+from kernelkit.bundle import secret_scan
+from kernelkit.bundle.build import check_size
+from kernelkit.checks.findings import Finding, error, warning
+from kernelkit.errors import NotebookError, PreflightError
+from kernelkit.kaggle_api.types import SOURCES
+from kernelkit.notebooks import rules
+from kernelkit.plans.plan import Plan
+from kernelkit.terminal import invocation
+
+OUTPUT = "output"  # where a run writes
+READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
+
+
+def parameters(plan: Plan) -> Iterator[Finding]:
+    """What the project's own rules say against the parameters of each run."""
+    runs = plan.starts or (plan.parameters,)
+    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
+    notebook = plan.project.beside or plan.metadata.code_file
+    try:
+        answers = rules.problems(plan.project, notebook, runs, attached)
+    except NotebookError as raised:
+        yield error(str(raised))
+        return
+    yield from (error(text) for text in dict.fromkeys(text for lines in answers for text in lines))
+
+
+def needs(plan: Plan) -> Iterator[Finding]:
+    """Check that the metadata switches on the internet, files and data that the parameters need."""
+    online = plan.metadata.values.get("enable_internet", True)
+    wants, download = _wanted(plan, "internet"), _wanted(plan, "download")
+    attached = any(plan.metadata.sources(kind) for kind in ("dataset", "model", "kernel"))
+    if wants and not online:
+        yield error(f"{wants} needs the internet, which is off: set enable_internet to true")
+    if download and not online and not attached:
+        yield error(
+            f"{download} downloads what is not attached, and the internet is off: set "
+            "enable_internet to true, or add the dataset or model that holds it"
+        )
+    # Metadata that suits the notebook as it stands is not changed for one push.
+    usual = replace(plan, parameters=plan.defaults, starts=())
+    needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
+    if online and not needed:
+        yield warning("enable_internet is on though no parameter needs it: set it to false")
+    if online and (wants or (download and not attached)):
+        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
+    wants = _wanted(plan, "competition")
+    if wants and not plan.metadata.sources("competition"):
+        yield error(f"{wants} reads the competition's files: add it to competition_sources")
+    if wants := _wanted(plan, "desk"):
+        yield error(f"{wants} works at the desk only: what it needs does not travel")
+
+
+def _wanted(plan: Plan, need: str) -> str:
+    """The first `name=value` of the project's needs that a parameter matches."""
+    has = {f"{name}={value}" for name, value in plan.values}
+    return next((pair for pair in plan.project.needs.get(need, ()) if pair in has), "")
+
+
+def paths(plan: Plan) -> Iterator[Finding]:
+    """Files and folders of this machine, which a session does not have."""
+    given = {
+        (name, value)
+        for name, value in plan.values
+        if isinstance(value, str) and "/" in value and name != OUTPUT
+    }
+    for name, value in sorted(given):
+        if _is_here(value):
+            yield error(
+                f"{name}={value} is on this machine only: attach what it holds "
+                f"({invocation.command('dataset')} FOLDER) and name it as the notebook finds it "
+                "there"
+            )
+
+
+def _is_here(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # too long, of no user, or no path at all
+        return False
+
+
+def size(plan: Plan) -> Iterator[Finding]:
+    """A bundle that Kaggle refuses, or that comes near its limit."""
+    try:
+        message = check_size(plan.bundle)
+    except PreflightError as raised:
+        yield error(str(raised))
+        return
+    if "over" in message:
+        yield warning(f"the bundle has {message}")
+
+
+def bundle(plan: Plan) -> Iterator[Finding]:
+    """Code that is no Python, and what of the notebook's neighbours and metadata stays here."""
+    bundle = plan.bundle
+    yield from map(error, bundle.broken)
+    if "kaggle" in bundle.traces:
+        yield warning(
+            "the notebook's metadata.kaggle (left by `kernels pull -m`) would have pinned the "
+            "image and is not sent"
+        )
+    if bundle.unnamed:
+        yield warning(
+            f"{', '.join(bundle.unnamed)} stays here: no module that rides names the file or its "
+            "folder"
+        )
+
+
+def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
+    """Modules that the code needs and that neither the machine's image holds nor wheels bring."""
+    if not (kind := plan.kind):
+        return
+    imports = plan.bundle.imports
+    there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
+    needs = [module for module in imports if module not in there]
+    for module in machines.lacking(needs, kind):
+        yield warning(
+            f"the image of {kind.upper()} sessions does not hold {module} ({imports[module]}): "
+            f"{_instead(module, plan, kind)}"
+        )
+
+
+def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
+    """What to do about a module that the image lacks."""
+    near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
+    if near:
+        return f"did you mean {near[0]}?"
+    root = plan.project.root
+    for folder in (root / "src", root, plan.metadata.code_file.parent):
+        if (folder / module / "__init__.py").is_file():
+            return f'it stays here: add "{module}" to packages in [tool.kernelkit]'
+        if (folder / f"{module}.py").is_file():
+            return (
+                f"{module}.py stays here: make it part of a package under src/ that is named in "
+                "packages of [tool.kernelkit]"
+            )
+    online = plan.metadata.values.get("enable_internet", True)
+    install = f", or install it in the first cell with %pip install {module}" if online else ""
+    return (
+        'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or '
+        f"put its source under src/ and name it in packages there{install}"
+    )
+
+
+def modules(plan: Plan) -> Iterator[Finding]:
+    """Missing modules; what wheels bring is only known once they are chosen."""
+    if not plan.project.wheels:
+        yield from lacking(plan)
+
+
+def account_secrets(plan: Plan) -> Iterator[Finding]:
+    """Code that reads the account's Secrets, which no pushed run is given."""
+    places = [place for place, text in plan.bundle.texts if READS_SECRETS.search(text)]
+    if places:
+        yield warning(
+            f"{', '.join(places)} reads kaggle_secrets, and a push drops the Secrets that the "
+            "kernel is bound to: the run will not find them. Have it go on without, attach a "
+            "private dataset that holds what it needs, or bind them again on the kernel's page "
+            "(Add-ons, Secrets) and run it from there"
+        )
+
+
+def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
+    """A finding for each line that holds a credential, or one of the client's own `secrets`."""
+    path = plan.metadata.path
+    own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
+    leaks = secret_scan.find_secrets([*plan.bundle.texts, *own], secrets)
+    return [
+        Finding("error", f"{leak}: take it out before it leaves this machine", "secrets")
+        for leak in leaks
+    ]

@@ -1,0 +1,64 @@
+"""The TPU compiler's check of a push before quota is spent, or the result of the last check."""
+
+from __future__ import annotations
+
+from kernelkit.checks.findings import Finding, warning
+from kernelkit.checks.preflight import stop_on_errors
+from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.plans.plan import Plan
+from kernelkit.terminal import invocation
+from kernelkit.tpu import check, kept
+from kernelkit.tpu.chips import TpuMachine, machine_named
+from kernelkit.workspace.context import PushContext
+
+
+def check_tpu(
+    context: PushContext, plan: Plan, findings: list[Finding], *, compile_now: bool
+) -> None:
+    """Compile a TPU push's programs if that is wanted; else report what their last check found.
+
+    Adds a warning to the plan's `findings` where that check found that it does not fit. Raises
+    `DoesNotFitError` before anything is sent, and `ParameterError` where there is nothing to check.
+    """
+    project, machine = plan.project, _machine(plan)
+    if compile_now and machine is None:
+        raise ParameterError(
+            "--check-tpu compiles for a TPU, and this push asks for another machine: add "
+            "--accelerator tpu, or leave the check out"
+        )
+    # The runs that a notebook starts have notebooks and parameters of their own.
+    if machine is None or plan.starts or not (compile_now or project.tpu.command):
+        return
+    if compile_now or project.tpu.before_push:
+        stop_on_errors(findings)
+        result = check.compiled(project, plan.parameters, machine, context.events)
+        check.tell(result, context.events)
+        check.stop_where_it_does_not_fit(result)
+    elif not context.local:  # a rehearsal spends no quota
+        findings += _last_check(context, plan, machine)
+
+
+def _machine(plan: Plan) -> TpuMachine | None:
+    try:
+        shape = plan.metadata.machine.shape
+        return machine_named(shape) if shape else None
+    except (ParameterError, PreflightError):  # of no TPU; an unknown shape is a finding already
+        return None
+
+
+def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[Finding]:
+    result = kept.last(plan.project, plan.parameters, machine)
+    if result is None:
+        context.events(
+            "tpu",
+            "this program was not checked with the TPU's compiler: "
+            f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
+        )
+        return []
+    since = "" if result.current else ", before the sources changed"
+    checked = f"checked with the TPU's compiler on {result.date}{since}"
+    refused = next((program for program in result.programs if not program.fits), None)
+    if refused is not None:
+        return [warning(f"{checked}: {refused.verdict}")]
+    context.events("tpu", f"{checked}: it fits a {machine.name}")
+    return []

@@ -1,0 +1,94 @@
+"""A project's own rules for its notebooks' parameters, asked before anything is sent or run.
+
+`check = "soil_moisture.settings:check"` in `[tool.kernelkit]` names a function that gets three
+arguments: the notebook's name without its ending, all its parameters by name, and what is attached,
+as {"dataset": ["owner/slug"], "competition": [], "kernel": [], "model": []} or None for a run at
+home. It returns the problems, each a line that says what to change, or raises an exception whose
+text is one. Its module must import quickly. It runs in a child process of the project's Python,
+once for all runs of a sweep.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import NotebookError
+from kernelkit.project import PATH, Project
+
+SECONDS = 20.0
+LAST_WORDS = 300  # characters of a child that failed
+CHILD = """\
+import importlib, json, os, sys
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what the project prints is no answer
+request = json.load(sys.stdin)
+module, _, name = request["check"].partition(":")
+check = getattr(importlib.import_module(module), name)
+problems = []
+for values in request["runs"]:
+    try:
+        lines = check(request["notebook"], values, request["sources"])
+        problems.append([str(line) for line in lines or ()])
+    except Exception as error:
+        problems.append([str(error) or type(error).__name__])
+json.dump(problems, answers)
+answers.close()
+"""
+
+
+def problems(
+    project: Project,
+    notebook: Path,
+    runs: Sequence[Mapping[str, Any]],
+    sources: Mapping[str, Sequence[str]] | None = None,
+) -> list[list[str]]:
+    """What the project's rules say against each run's parameters; nothing without rules.
+
+    `runs`: all parameters of each run, the defaults too; `sources`: what is attached at Kaggle,
+    None for runs at home. Raises `NotebookError` where the rules cannot be asked.
+    """
+    if not project.check or not runs:
+        return [[] for _ in runs]
+    request = {
+        "check": project.check,
+        "notebook": notebook.stem,
+        "runs": [dict(values) for values in runs],
+        "sources": None if sources is None else {kind: list(s) for kind, s in sources.items()},
+    }
+    paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]
+    try:
+        done = subprocess.run(
+            [str(_python(project)), "-c", CHILD],
+            input=json.dumps(request, default=str),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            cwd=project.root,
+            env={**os.environ, PATH: os.pathsep.join(paths)},
+        )
+        answer = json.loads(done.stdout) if done.returncode == 0 else None
+    except subprocess.TimeoutExpired:
+        raise _not_asked(project, f"it took more than {SECONDS:.0f} s") from None
+    except (OSError, ValueError) as error:
+        raise _not_asked(project, str(error)) from None
+    if not isinstance(answer, list) or len(answer) != len(runs):
+        raise _not_asked(project, done.stderr.strip()[-LAST_WORDS:].rpartition("\n")[2])
+    return answer
+
+
+def _python(project: Project) -> Path:
+    own = project.root / ".venv" / "bin" / "python"
+    return own if own.is_file() else Path(sys.executable)
+
+
+def _not_asked(project: Project, why: str) -> NotebookError:
+    return NotebookError(
+        f"check = {project.check!r} in [tool.kernelkit] could not be asked about the parameters: "
+        f"{why}"
+    )
