@@ -66,7 +66,6 @@ STILL = {
         "ingest.make_tfrecords",
     },
     "many arguments": {
-        "edit.add",
         "plants.rays",
         "ingest.make_tfrecords",
         "ingest._write_all",

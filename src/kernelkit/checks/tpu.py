@@ -47,12 +47,7 @@ def _machine(plan: Plan) -> TpuMachine | None:
 
 
 def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[Finding]:
-    values = kept.told_machine(plan.parameters)
-    result = kept.find(plan.project, kept.key(plan.project, values, machine, ()), machine)
-    since = ""
-    if result is None:
-        result = kept.find(plan.project, kept.last_key(values, machine), machine)
-        since = ", before the sources changed"
+    result = kept.last(plan.project, plan.parameters, machine)
     if result is None:
         context.events(
             "tpu",
@@ -60,6 +55,7 @@ def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[F
             f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
         )
         return []
+    since = "" if result.current else ", before the sources changed"
     checked = f"checked with the TPU's compiler on {result.date}{since}"
     refused = next((program for program in result.programs if not program.fits), None)
     if refused is not None:

@@ -8,61 +8,63 @@ from typing import Any, Unpack
 
 from kernelkit.checks import preflight, wheels
 from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.plans import plan
-from kernelkit.queue.items import UNSUBMITTED, WAITING, Queue, QueuedPush
+from kernelkit.plans import plan as plans
+from kernelkit.queue.items import OVER, UNSUBMITTED, WAITING, Queue, QueuedPush
 from kernelkit.run_folders import claims
 from kernelkit.terminal import invocation
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.context import CommandOptions, in_project
 
-REMOVABLE = (
-    WAITING,
-    UNSUBMITTED,
-    ledgers.COMPLETE,
-    ledgers.FAILED,
-    ledgers.STOPPED,
-    ledgers.REFUSED,
-    ledgers.LOST,
-)
+REMOVABLE = (WAITING, UNSUBMITTED, *OVER)
+
+
+class QueueOptions(CommandOptions, total=False):
+    """The keyword arguments of `add`: those of `push_kernel` that say what is pushed.
+
+    `force` queues once more what waits already, or was complete before.
+    """
+
+    metadata: Path | None
+    accelerator: str | None
+    timeout: float | None
+    output: Path | None
+    continues: bool
+    force: bool
+    submit: str | None
 
 
 def add(
     notebook: Path | None = None,
     parameters: Sequence[str] | Mapping[str, Any] = (),
-    *,
-    metadata: Path | None = None,
-    accelerator: str | None = None,
-    timeout: float | None = None,
-    output: Path | None = None,
-    continues: bool = False,
-    force: bool = False,
-    submit: str | None = None,
-    **options: Unpack[CommandOptions],
+    **options: Unpack[QueueOptions],
 ) -> int:
     """Check a push as `push_kernel` would offline and put it at the queue's end, frozen.
 
-    Returns its number. The arguments are those of `push_kernel`; `force` queues what waits
-    already, or was complete before, once more. Raises what `plan.make` raises and `PreflightError`.
+    Returns its number. Raises what `plan.make` raises and `PreflightError`.
     """
-    context = in_project(plan.here(metadata or notebook), options)
+    metadata, output = options.get("metadata"), options.get("output")
+    force, submit = options.get("force", False), options.get("submit")
+    context = in_project(plans.here(metadata or notebook), options, QueueOptions)
     if output:
         claims.check_free(output)
-    planned = plan.make(notebook, parameters, metadata, accelerator, timeout)
-    findings = preflight.run_checks(planned)
+    plan = plans.make(
+        notebook, parameters, metadata, options.get("accelerator"), options.get("timeout")
+    )
+    findings = preflight.run_checks(plan)
     for finding in findings:
         if finding.level != "error":
             context.events(finding.level, finding.text)
     preflight.stop_on_errors(findings)
-    preflight.check_submission(planned.metadata, submit)
-    wheels.find(context, planned.project)  # now, and not when its turn comes
+    preflight.check_submission(plan.metadata, submit)
+    wheels.find(context, plan.project)  # now, and not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
-        same = item.plan.content == planned.content
-        if same and not force and _state(context, item) == WAITING:
+        same = item.plan.content == plan.content
+        if same and not force and item.state_in(context) == WAITING:
             raise PreflightError(
                 f"identical to the queued push {item.number}: add it all the same with --force"
             )
-    item = queue.add(planned, output, force=force, submit=submit, continues=continues)
+    continues = options.get("continues", False)
+    item = queue.add(plan, output, force=force, submit=submit, continues=continues)
     hint = f"{invocation.command('queue')} run"
     context.events(
         "queued",
@@ -74,11 +76,11 @@ def add(
 
 def listing(**options: Unpack[CommandOptions]) -> list[tuple[int, str]]:
     """Report the state of each item, in order; returns (number, state) of each."""
-    context = in_project(plan.here(None), options)
-    found = []
+    context = in_project(plans.here(None), options)
+    states = []
     for item in Queue(context.runs).items():
-        push = item.push_in(context.ledger, rehearsal=context.events.rehearsal)
-        state = _state(context, item)
+        push = item.push_in(context)
+        state = item.state_in(context)
         reference = f"  {push.reference}" if push and push.version else ""
         context.events(
             "status",
@@ -88,10 +90,10 @@ def listing(**options: Unpack[CommandOptions]) -> list[tuple[int, str]]:
             added=item.added,
             push=push.reference if push and push.version else None,
         )
-        found.append((item.number, state))
-    if not found:
+        states.append((item.number, state))
+    if not states:
         context.events("status", "the queue is empty")
-    return found
+    return states
 
 
 def remove(
@@ -102,11 +104,11 @@ def remove(
 
     What the ledger has of their pushes stays.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(plans.here(None), options)
     queue = Queue(context.runs)
     items = [queue.find(number) for number in numbers]
     for item in items:
-        state = _state(context, item)
+        state = item.state_in(context)
         if state not in REMOVABLE:
             raise ParameterError(
                 f"queued push {item.number} is {state}: wait for it with "
@@ -115,10 +117,6 @@ def remove(
     for item in items:
         queue.remove(item)
         context.events("removed", f"{item.number}: {_words(item)}", number=item.number)
-
-
-def _state(context: PushContext, item: QueuedPush) -> str:
-    return item.state_in(context.ledger, rehearsal=context.events.rehearsal)
 
 
 def _words(item: QueuedPush) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,13 @@ from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.terminal import invocation
 from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.ledger import Push
 
 FOLDER = ".queue"
 WAITING = "waiting"
 UNSUBMITTED = "not submitted"  # complete, and its result is still to be entered or scored
-OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED)
+OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledgers.LOST)
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,21 @@ class QueuedPush:
     submit: str | None = None
     continues: bool = False
 
-    def push_in(self, ledger: Ledger, *, rehearsal: bool) -> Push | None:
+    def push_in(self, context: PushContext) -> Push | None:
         """The last push that was made of it, one with a version first; None before any."""
-        mine = [p for p in ledger.of("", rehearsal=rehearsal) if p.queued == self.added]
+        pushes = context.ledger.of("", rehearsal=context.events.rehearsal)
+        mine = [push for push in pushes if push.queued == self.added]
         arrived = [push for push in mine if push.version]
         return next(reversed(arrived or mine), None)
 
-    def state_in(self, ledger: Ledger, *, rehearsal: bool) -> str:
+    def state_in(self, context: PushContext) -> str:
         """The state: `WAITING`, `UNSUBMITTED`, or the state in the ledger."""
-        push = self.push_in(ledger, rehearsal=rehearsal)
+        push = self.push_in(context)
         if push is None or (not push.version and push.state != ledgers.SENDING):
             return WAITING
         if push.state == ledgers.COMPLETE and self.submit is not None and push.score is None:
             return UNSUBMITTED
         return push.state
-
-    def is_over(self, ledger: Ledger, *, rehearsal: bool) -> bool:
-        """Whether there is nothing more to do for it."""
-        state = self.state_in(ledger, rehearsal=rehearsal)
-        return state in (*OVER, ledgers.REFUSED, ledgers.LOST)
 
 
 class Queue:
@@ -76,28 +72,20 @@ class Queue:
 
     def items(self) -> list[QueuedPush]:
         """All items, finished ones too; files that cannot be read are passed over."""
-        found = []
+        items = []
         for path in sorted(self.folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                found.append(_read(json.loads(path.read_text(encoding="utf-8"))))
-        return found
+                items.append(_read(json.loads(path.read_text(encoding="utf-8"))))
+        return items
 
-    def add(
-        self,
-        planned: Plan,
-        output: Path | None,
-        *,
-        force: bool,
-        submit: str | None = None,
-        continues: bool = False,
-    ) -> QueuedPush:
-        """Put a push at the end; returns it with its number."""
+    def add(self, plan: Plan, output: Path | None, **options: Any) -> QueuedPush:
+        """Put a push at the end, with these options of a `QueuedPush`; returns it."""
         with files.locked(self.folder / "lock"):
             numbers = [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdigit()]
             added = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-            number = max(numbers, default=0) + 1
-            item = QueuedPush(number, added, planned, output, force, submit, continues)
-            files.write_text(self._path(number), json.dumps(_written(item)))
+            place = output and output.absolute()
+            item = QueuedPush(max(numbers, default=0) + 1, added, plan, place, **options)
+            files.write_text(self._path(item.number), json.dumps(asdict(item), default=str))
         return item
 
     def find(self, number: int) -> QueuedPush:
@@ -121,64 +109,17 @@ class Queue:
         return self.folder / f"{number:06d}.json"
 
 
-def _written(item: QueuedPush) -> dict[str, Any]:
-    plan = item.plan
-    return {
-        "number": item.number,
-        "added": item.added,
-        "output": None if item.output is None else str(item.output.absolute()),
-        "force": item.force,
-        "submit": item.submit,
-        "continues": item.continues,
-        "metadata": {"path": str(plan.metadata.path), "values": dict(plan.metadata.values)},
-        "bundle": asdict(plan.bundle),
-        "project": {
-            "root": str(plan.project.root),
-            "catalogue": plan.project.catalogue,
-            "wheels": list(plan.project.wheels),
-            "title": plan.project.title,
-        },
-        "parameters": dict(plan.parameters),
-        "defaults": dict(plan.defaults),
-        "timeout_minutes": plan.timeout_minutes,
-    }
-
-
-def _read(written: Mapping[str, Any]) -> QueuedPush:
-    project = written["project"]
+def _read(item: dict[str, Any]) -> QueuedPush:
+    """The item in a file; of its project the file holds all, and a push needs what is read here."""
+    plan, output = item["plan"], item["output"]
+    project = {name: plan["project"][name] for name in ("catalogue", "title")}
+    wheels = tuple(plan["project"]["wheels"])
     plan = Plan(
-        metadata=Metadata(Path(written["metadata"]["path"]), written["metadata"]["values"]),
-        bundle=_bundle(written["bundle"]),
-        project=Project(
-            Path(project["root"]),
-            catalogue=project["catalogue"],
-            wheels=tuple(project.get("wheels", ())),
-            title=project.get("title", ""),
-        ),
-        parameters=written["parameters"],
-        timeout_minutes=written["timeout_minutes"],
-        defaults=written["defaults"],
+        Metadata(Path(plan["metadata"]["path"]), plan["metadata"]["values"]),
+        Bundle(**plan["bundle"] | {"commit": Commit(**plan["bundle"]["commit"])}),
+        Project(Path(plan["project"]["root"]), wheels=wheels, **project),
+        plan["parameters"],
+        plan["timeout_minutes"],
+        defaults=plan["defaults"],
     )
-    output = written["output"]
-    return QueuedPush(
-        written["number"],
-        written["added"],
-        plan,
-        None if output is None else Path(output),
-        written["force"],
-        written.get("submit"),
-        written.get("continues", False),
-    )
-
-
-def _bundle(written: Mapping[str, Any]) -> Bundle:
-    bundle = Bundle(**written)
-    return replace(
-        bundle,
-        commit=Commit(**written["commit"]),
-        packages=tuple(bundle.packages),
-        texts=tuple((name, text) for name, text in bundle.texts),
-        traces=tuple(bundle.traces),
-        broken=tuple(bundle.broken),
-        unnamed=tuple(bundle.unnamed),
-    )
+    return QueuedPush(**item | {"plan": plan, "output": output and Path(output)})

@@ -30,7 +30,7 @@ from kernelkit.plans import plan
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow
 from kernelkit.pushes.send import look_after_cut_off, prepare, send
-from kernelkit.queue.items import Queue, QueuedPush
+from kernelkit.queue.items import OVER, Queue, QueuedPush
 from kernelkit.terminal import invocation
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
@@ -78,9 +78,8 @@ def work_off(
 def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
     """The first item with something to do that was not tried; others may add some meanwhile."""
     done = {item.added for item in tried}
-    rehearsal = context.events.rehearsal
     for item in Queue(context.runs).items():
-        if item.added not in done and not item.is_over(context.ledger, rehearsal=rehearsal):
+        if item.added not in done and item.state_in(context) not in OVER:
             return item
     return None
 
@@ -89,8 +88,7 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
     """Bring one item to its end, from the state that it is in."""
     context = replace(context, catalogue=item.plan.catalogue, root=item.plan.project.root)
     with context.asking() as kaggle:
-        rehearsal = context.events.rehearsal
-        push, quota = item.push_in(context.ledger, rehearsal=rehearsal), None
+        push, quota = item.push_in(context), None
         if push is None or not push.version:
             sent = _send(context, item, kaggle, wait=wait)
             if sent is None:
@@ -121,9 +119,9 @@ def _send(
     if attached:
         wheels.upload(context, kaggle, attached)
     clock, patience = context.timing.clock, context.timing.patience
-    if item.state_in(context.ledger, rehearsal=context.events.rehearsal) == ledgers.SENDING:
+    if item.state_in(context) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
-    pause, told, answered = patience.slow_poll, "", clock.now()
+    pause, reported, answered = patience.slow_poll, "", clock.now()
     while item in Queue(context.runs):
         try:
             return _send_now(context, item, planned, kaggle)
@@ -135,9 +133,9 @@ def _send(
             reason = str(error)
         if not wait:
             raise StillRunningError(f"queued push {item.number} waits: {reason}")
-        if reason != told:
+        if reason != reported:
             context.events("waiting", f"queued push {item.number}: {reason}", number=item.number)
-        told = reason
+        reported = reason
         clock.sleep(pause)
         pause = min(patience.longest, 2 * pause)
     return None
@@ -150,7 +148,7 @@ def _send_now(
     kernel = planned.kernel
     with context.alone_with(str(kernel)):  # the checks hold until the push is sent
         look_after_cut_off(context, kaggle, kernel)
-        push = item.push_in(context.ledger, rehearsal=context.events.rehearsal)
+        push = item.push_in(context)
         if push and push.version:
             return push, None
         status = account.check_account(context, planned, kaggle)

@@ -45,9 +45,10 @@ def check_tpu(
         tpu = machine_named(machine)
         if largest_batch:
             return _search(project, values, tpu, events)
-        found = compiled(project, values, tpu, events)
-        tell(found, events)
-        stop_where_it_does_not_fit(found)
+        check = compiled(project, values, tpu, events)
+        tell(check, events)
+        stop_where_it_does_not_fit(check)
+        return check
     except KernelkitError as error:
         if as_json:
             events("error", str(error), exit_code=error.exit_code)
@@ -55,7 +56,6 @@ def check_tpu(
         raise
     finally:
         events.end()
-    return found
 
 
 def compiled(
@@ -75,50 +75,43 @@ def compiled(
             "the project does not say how its programs are compiled: name the command in "
             f"[tool.kernelkit.tpu] of {project.root / 'pyproject.toml'}"
         )
-    values = kept.told_machine(values)
-    name = kept.key(project, values, machine, programs)
-    if found := kept.find(project, name, machine):
-        return found
+    last = kept.last(project, values, machine, programs)
+    if last and last.current:
+        events("checked", f"on {last.date}, and nothing changed since")
+        return last
     python = environment.python_of(project, events)
     request = {
-        "parameters": values,
+        "parameters": kept.for_tpu(values),
         "chips": machine.request(),
         "programs": list(programs),
         "kept": str(kept.folder(project) / kept.PROGRAMS),
     }
     facts = compile_programs(project, python, request, events)
-    found = TpuCheck(tuple(CompiledProgram(one, machine) for one in facts), time.time())
-    kept.keep(project, name, found)
-    if not programs:
-        kept.keep(project, kept.last_key(values, machine), found)
-    return found
+    check = TpuCheck(tuple(CompiledProgram(fact, machine) for fact in facts), time.time())
+    kept.keep(project, values, machine, programs, check)
+    return check
 
 
-def tell(found: TpuCheck, events: Events) -> None:
-    """Every program's figures as an event, then what is worth a second look."""
-    if found.stored:
-        events("checked", f"on {found.date}, and nothing changed since")
-    for program in found.programs:
-        bound = program.bound if program.fits else None
-        computed = (
-            {}
-            if bound is None
-            else {
+def tell(check: TpuCheck, events: Events) -> None:
+    """Report every program's figures as an event, then what is worth a second look."""
+    for program in check.programs:
+        event, computed = "refused", {}
+        if program.fits:
+            event, bound = "program", program.bound
+            computed = {
                 "bound_seconds": bound.seconds,
                 "binds": bound.binds,
                 "images_per_second_at_best": bound.images_per_second,
             }
-        )
-        event = "program" if program.fits else "refused"
         events(event, "\n".join(program.lines()), **program.facts, **computed)
-    for program in found.programs:
+    for program in check.programs:
         for text in program.warnings():
             events("warning", text)
 
 
-def stop_where_it_does_not_fit(found: TpuCheck) -> None:
+def stop_where_it_does_not_fit(check: TpuCheck) -> None:
     """Raise `DoesNotFitError` that names the programs the compiler refused."""
-    refused = [program for program in found.programs if not program.fits]
+    refused = [program for program in check.programs if not program.fits]
     if refused:
         machine = refused[0].machine.name
         names = ", ".join(program.name for program in refused)
@@ -142,20 +135,20 @@ def _search(
     def memory(batch: int) -> tuple[int, int] | None:
         events("progress", f"trying {name}={batch}")
         given = {**values, name: batch}
-        results[batch] = found = compiled(project, given, machine, events, [TRAINING])
-        if not found.programs:
+        check = results[batch] = compiled(project, given, machine, events, [TRAINING])
+        if not check.programs:
             raise PreflightError("--largest-batch: this run has no training step")
-        program = found.programs[0]
+        program = check.programs[0]
         rate = program.estimated_rate
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
         events(
             "tried",
             f"{name}={batch}: {program.verdict}{speed}",
             batch=batch,
-            fits=found.fits,
+            fits=check.fits,
             estimated_images_per_second=rate,
         )
-        return program.memory if found.fits else None
+        return program.memory if check.fits else None
 
     good, bad = largest(int(values[name]), memory, machine.hbm)
     if not good:
@@ -163,7 +156,7 @@ def _search(
         raise DoesNotFitError(f"not even {name}={bad} fits a {machine.name}")
     tell(results[good], events)
     beyond = f"; {name}={bad} does not fit" if bad else ", the largest that was tried"
-    rates = {n: one.programs[0].estimated_rate for n, one in results.items() if one.fits}
+    rates = {n: check.programs[0].estimated_rate for n, check in results.items() if check.fits}
     fastest = max(rates, key=lambda batch: (rates[batch], batch))
     if rates[fastest] > NOTABLE * rates[good]:
         beyond += (

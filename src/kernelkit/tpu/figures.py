@@ -117,11 +117,12 @@ class CompiledProgram:
 
     def warnings(self) -> Iterator[str]:
         """What is worth a second look, a sentence each."""
-        for one in self.facts.get("collectives", ()):
-            if one["kind"] != "all-reduce" and one["bytes"] >= LARGE:
+        for exchange in self.facts.get("collectives", ()):
+            if exchange["kind"] != "all-reduce" and exchange["bytes"] >= LARGE:
+                size = _size(exchange["bytes"])
                 yield (
-                    f"{self.name}: the chips exchange {_size(one['bytes'])} in an {one['kind']} of "
-                    f"{one['cause']}, which data parallelism does not need"
+                    f"{self.name}: the chips exchange {size} in an {exchange['kind']} of "
+                    f"{exchange['cause']}, which data parallelism does not need"
                 )
         layers = list(self.facts.get("float32_convolutions", ()))
         if layers:
@@ -174,8 +175,8 @@ class CompiledProgram:
 
     def _exchanged(self) -> Iterator[str]:
         shown = [
-            f"{one['kind']} of {one['cause']} {_size(one['bytes'])}"
-            for one in self.facts.get("collectives", ())
+            f"{exchange['kind']} of {exchange['cause']} {_size(exchange['bytes'])}"
+            for exchange in self.facts.get("collectives", ())
         ]
         if shown:
             yield "  " + ", ".join(shown)

@@ -1,4 +1,4 @@
-"""What was checked before, found again by content: parameters, machine, versions and sources."""
+"""The last check of a run, found again by its parameters and machine."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ ACCELERATOR = "accelerator"
 
 @dataclass(frozen=True)
 class TpuCheck:
-    """What the compiler said of a run's programs, and when, in seconds since 1970."""
+    """What the compiler said of a run's programs, and when, in seconds since 1970.
+
+    `current`: whether the sources are still those that were compiled.
+    """
 
     programs: tuple[CompiledProgram, ...]
     when: float
-    stored: bool = False
+    current: bool = True
 
     @property
     def fits(self) -> bool:
@@ -39,34 +42,10 @@ class TpuCheck:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
 
 
-def told_machine(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as a push to a TPU has them: it tells the notebook what it asks for."""
-    found = dict(values)
-    if found.get(ACCELERATOR) == "auto":
-        found[ACCELERATOR] = "tpu"
-    return found
-
-
-def key(
-    project: Project, values: Mapping[str, Any], machine: TpuMachine, programs: Sequence[str]
-) -> str:
-    """The name of a check's result: another where anything differs that it may depend on."""
-    digest = hashlib.sha256()
-    asked = [dict(values), machine.name, list(programs), project.tpu.command]
-    digest.update(json.dumps(asked, sort_keys=True, default=str).encode())
-    sources = [project.root / project.tpu.requirements]
-    for package in project.packages:
-        sources += sorted(project.package_folder(package).rglob("*.py"))
-    for path in sources:
-        if path.is_file():
-            digest.update(project.name(path).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:32]
-
-
-def last_key(values: Mapping[str, Any], machine: TpuMachine) -> str:
-    """The name of the last check of a run with these parameters, whatever the sources were."""
-    asked = json.dumps([dict(values), machine.name], sort_keys=True, default=str)
-    return f"last-{hashlib.sha256(asked.encode()).hexdigest()[:32]}"
+def for_tpu(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as a push to a TPU has them, which names the machine it asks for."""
+    auto = values.get(ACCELERATOR) == "auto"
+    return {**values, ACCELERATOR: "tpu"} if auto else dict(values)
 
 
 def folder(project: Project) -> Path:
@@ -74,18 +53,47 @@ def folder(project: Project) -> Path:
     return project.root / RUNS / FOLDER
 
 
-def find(project: Project, name: str, machine: TpuMachine) -> TpuCheck | None:
-    """The result of this key; None where there is none that can be read."""
+def last(
+    project: Project, values: Mapping[str, Any], machine: TpuMachine, programs: Sequence[str] = ()
+) -> TpuCheck | None:
+    """The last check of a run with these parameters; None where there is none that can be read."""
     try:
-        held = json.loads((folder(project) / f"{name}.json").read_text(encoding="utf-8"))
-        programs = tuple(CompiledProgram(facts, machine) for facts in held["programs"])
-        return TpuCheck(programs, float(held["when"]), stored=True)
+        kept = json.loads(_file(project, values, machine, programs).read_text(encoding="utf-8"))
+        compiled = tuple(CompiledProgram(facts, machine) for facts in kept["programs"])
+        return TpuCheck(compiled, float(kept["when"]), kept["sources"] == _sources(project))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def keep(project: Project, name: str, found: TpuCheck) -> None:
-    """Keep a result under its key."""
-    facts = [dict(program.facts) for program in found.programs]
-    text = json.dumps({"when": found.when, "programs": facts}, indent=1)
-    files.write_text(folder(project) / f"{name}.json", text + "\n")
+def keep(
+    project: Project,
+    values: Mapping[str, Any],
+    machine: TpuMachine,
+    programs: Sequence[str],
+    check: TpuCheck,
+) -> None:
+    """Keep a check as the last one of its run."""
+    facts = [dict(program.facts) for program in check.programs]
+    kept = {"when": check.when, "sources": _sources(project), "programs": facts}
+    text = json.dumps(kept, indent=1) + "\n"
+    files.write_text(_file(project, values, machine, programs), text)
+
+
+def _file(
+    project: Project, values: Mapping[str, Any], machine: TpuMachine, programs: Sequence[str]
+) -> Path:
+    run = [for_tpu(values), machine.name, list(programs)]
+    text = json.dumps(run, sort_keys=True, default=str)
+    return folder(project) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+
+def _sources(project: Project) -> str:
+    """A hash of all that the compiled programs may depend on besides the parameters."""
+    digest = hashlib.sha256(project.tpu.command.encode())
+    paths = [project.root / project.tpu.requirements]
+    for package in project.packages:
+        paths += sorted(project.package_folder(package).rglob("*.py"))
+    for path in paths:
+        if path.is_file():
+            digest.update(project.name(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -26,16 +26,16 @@ def largest(
     """
     first = max(STEP, _whole(begin + STEP - 1))
     tried: Tried = {}
-    good, bad, asked, times = 0, 0, first, 0
-    while asked:
-        found = memory(asked)
-        if found is None:
-            bad = asked
+    good, bad, batch, times = 0, 0, first, 0
+    while batch:
+        used = memory(batch)
+        if used is None:
+            bad = batch
         else:
-            good, tried[asked] = asked, found[0]
-            tried.setdefault(0, found[1])
+            good, tried[batch] = batch, used[0]
+            tried.setdefault(0, used[1])
         times += 1
-        asked = _next(good, bad, tried, room, most, halving=times >= GUESSES)
+        batch = _next(good, bad, tried, room, most, halving=times >= GUESSES)
     return good, bad
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import threading
 import time
@@ -131,11 +132,12 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files below a folder that a run is writing into."""
+    """Bytes of all files below a folder that a run is writing into, and removing from."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.lstat().st_size
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(parent, name).lstat().st_size
     return total
 
 

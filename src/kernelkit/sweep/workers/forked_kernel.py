@@ -6,14 +6,15 @@ command that would have started a kernel, and becomes that kernel.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
@@ -60,46 +61,21 @@ def _become(request: dict[str, Any]) -> None:
     IPKernelApp.launch_instance(argv=request["arguments"])
 
 
-class Process:
-    """The part of `subprocess.Popen` that a provisioner needs, for a forked child."""
+class Process(psutil.Process):  # type: ignore[misc]
+    """A forked child, with what a provisioner needs of `subprocess.Popen`."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.returncode: int | None = None
-
     def poll(self) -> int | None:
         """The exit code, None while it runs."""
-        return self._look(os.WNOHANG)
-
-    def wait(self) -> int | None:
-        """The exit code, once it has ended."""
-        return self._look(0)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            return int(self.wait(0) or 0)
+        return None
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it is gone."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        """End it now."""
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
-
-    def _look(self, flags: int) -> int | None:
-        if self.returncode is None:
-            try:
-                pid, status = os.waitpid(self.pid, flags)
-            except ChildProcessError:
-                self.returncode = 0
-            else:
-                if pid:
-                    self.returncode = os.waitstatus_to_exitcode(status)
-        return self.returncode
+        with contextlib.suppress(psutil.NoSuchProcess):
+            super().send_signal(number)
 
 
 class Forked(LocalProvisioner):
@@ -117,6 +93,6 @@ class Forked(LocalProvisioner):
         }
         with os.fdopen(pipe, "w") as seed:
             seed.write(json.dumps(request) + "\n")
-        self.process = Process(pid)  # type: ignore[assignment]
+        self.process = Process(pid)
         self.pid, self.pgid = pid, None
         return self.connection_info
