@@ -73,8 +73,7 @@ head, views = settings["head"], settings["views"]
 # ## How a notebook uses a TPU
 #
 # The machine that holds the [TPU](https://www.kaggle.com/docs/tpu) runs this notebook and hands
-# its chips one batch after the other. The Keras model and `fit` are the same. Three things differ
-# from a CPU:
+# its chips one batch after the other. Three things differ from a CPU:
 #
 # - **It compiles first.** [XLA](https://openxla.org/xla) turns a whole training step into one
 #   program for the chip. The first step therefore takes minutes. It fits one shape of batch.
@@ -86,21 +85,19 @@ head, views = settings["head"], settings["views"]
 #
 # On Kaggle's v5e-8 the installed TensorFlow cannot see the TPU, but the installed
 # [JAX](https://docs.jax.dev) can. So Keras 3 runs on JAX there and splits each batch among the
-# chips with [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/), while the
-# input pipeline stays `tf.data`. Where TensorFlow sees the TPU, as on older machines,
+# chips with [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/). Where
+# TensorFlow sees the TPU, as on older machines,
 # [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu) needs Keras 2 (the package
 # `tf_keras`).
 #
-# `detect` tries JAX, then `TPUStrategy`, then GPUs, then the CPU, and prints what it tried. With
-# `accelerator="tpu"` it stops within a minute if there is no TPU. Keras is imported later, because
-# it reads its backend once.
+# `detect` tries JAX, then `TPUStrategy`, GPUs and the CPU. With `accelerator="tpu"` it stops
+# within a minute if there is no TPU. Keras is imported later, because it reads its backend once.
 #
 # ### What a replica is
 #
 # A *replica* is a copy of the model on one chip. Every replica computes the gradients of its own
 # part of a batch; their average updates all copies. `batch_size` counts the photos of *one*
-# replica, because one chip's memory limits it: eight replicas with `batch_size=8` train like one
-# device with a batch of 64.
+# replica: eight with `batch_size=8` train like one device with a batch of 64.
 #
 # A larger batch makes fewer steps, so each has to be longer: fine-tuning multiplies the learning
 # rate by the number of replicas, as [Goyal et al. (2017)](https://arxiv.org/abs/1706.02677) did.
@@ -124,12 +121,10 @@ print(device)
 # whose labels only Kaggle has. Each split is cut into 16 *shards*: [TFRecord
 # files](https://www.tensorflow.org/tutorials/load_data/tfrecord) with hundreds of JPEGs each.
 # Reading several of them at a time is faster than opening single JPEGs, and the chips wait for a
-# slow host (`01_explore` measures it). A shard's name, such as `00-192x192-798.tfrec`, says how
-# many photos it holds, so the number of steps is known in advance.
+# slow host (`01_explore` measures it).
 #
-# The next cell makes the run's folder, works out when training has to stop, and sets the seed. On
-# JAX it reuses programs that an earlier run compiled; on a CPU it measures whether bfloat16 is
-# faster.
+# On JAX the next cell finds programs that an earlier run compiled; on a CPU it measures whether
+# bfloat16 is faster.
 
 # %%
 from petals import kaggle
@@ -244,9 +239,8 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # ### Why the features are computed once
 #
 # A frozen backbone gives the same features for a photo in every epoch. So the notebook computes
-# and stores them once, and trains the head on them. On two CPU cores, with MobileNet-0.75 and
-# 3,670 photos of five flowers, this took 10.1 seconds (with `head="gradient"`) instead of 101.
-# Later runs reuse them.
+# and stores them once, and trains the head on them. With MobileNet-0.75 and 3,670 photos this took
+# 10.1 seconds on two CPU cores instead of 101. Later runs reuse them.
 #
 # Photos that change at random in every epoch (*augmentation*) have no features to store. `views`
 # is a compromise: it stores several versions of each photo, first the photo, then its mirror
@@ -281,9 +275,9 @@ if head == "gradient" and head_rates:
 # %% [markdown]
 # ## Second phase: fine-tuning
 #
-# *Fine-tuning* trains the backbone too, so that its features fit flowers: `fine_tune="all"` trains
-# all of it, `"last:40"` its last 40 layers with weights, `"block:NAME"` the layers whose names
-# begin with NAME. There are three risks:
+# *Fine-tuning* trains the backbone too: `fine_tune="all"` all of it, `"last:40"` its last 40
+# layers with weights, `"block:NAME"` the layers whose names begin with NAME. There are three
+# risks:
 #
 # - **It can destroy what the backbone knows.** A new head sends large, random gradients back. So
 #   the head is trained first, and the learning rate is small and rises from near zero. A logistic
@@ -380,8 +374,8 @@ if fine_tunes:
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. A run that resumes in mid-epoch first calls `fit` for the rest of that epoch. To change
-# what `fit` does, replace `trained.fit(` by `custom_loop.fit(trained, ` of
+# time. A run that resumes in mid-epoch first fits the rest of that epoch. To change what `fit`
+# does, replace `trained.fit(` by `custom_loop.fit(trained, ` of
 # `src/petals/training/custom_loop.py`, a loop that is written out.
 
 # %%
@@ -569,7 +563,7 @@ print(f"{score} after {run.seconds:.0f} s; everything is in {run}")
 #
 # Change one setting at a time, with two or three values of `seed`. A gain below .008 is noise.
 #
-# 1. `image_size=331` or `512`: more pixels show finer parts of a flower.
+# 1. `image_size=331` or `512`.
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
 # 3. `fine_tune="all"`, with `augment="strong"` if the training loss falls far below the validation
 #    loss.
