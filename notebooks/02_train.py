@@ -305,8 +305,10 @@ if head == "gradient" and head_rates:
 
 # %%
 from petals.augment.augmentation import augmentation, augmented
+from petals.augment.layer import augmenting, in_step
+from petals.data import pipeline
 
-fine_tunes = fine_tune != "none" and not stopped
+fine_tunes, on_device = fine_tune != "none" and not stopped, in_step(model)
 if fine_tunes:
     change = augmentation(augment, mix)
     changed = augmented(sample.images[:8], change, seed)
@@ -340,11 +342,7 @@ if fine_tunes:
 # machines (`docs/machines.md`) each reads its own part of the photos.
 
 # %%
-from petals.augment.layer import augmenting, in_step
-from petals.data import pipeline
-
 if fine_tunes:
-    on_device = in_step(model)
     trained = augmenting(model, change) if change and on_device else model
     batches = pipeline.Batches(
         train.part(device.host, device.hosts),

@@ -75,18 +75,17 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
             tell(number)
             yield np.zeros((len(batch), 2))
 
-    monkeypatch.setattr(features, "frozen", lambda model, batch_size: run)
+    monkeypatch.setattr(features, "_program", lambda model, batch_size: run)
     stream = io.StringIO()
     watch = Progress(5.0, stream)
+    extract = features.FeatureExtractor(
+        model,
+        key="k",
+        batch_size=10,
+        progress=lambda *step: (told.append(step), watch(*step)),
+    )
     for split in splits[:2]:
-        features.extract(
-            model,
-            split,
-            key="k",
-            views=2,
-            batch_size=10,
-            progress=lambda *step: (told.append(step), watch(*step)),
-        )
+        extract(split, views=2)
     assert [step for step in told if step[1] == step[2]] == [
         ("features", 100, 100),
         ("features", 42, 42),

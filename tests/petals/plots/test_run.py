@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from petals.data.classes import CLASSES
 from petals.evaluation.metrics import confusion, per_class
 from petals.plots import run
-from petals.training import schedules
+from petals.training.optimization import learning_rates
 
 DICE = np.random.default_rng(0)
 IMAGES = DICE.integers(0, 255, (10, 16, 16, 3)).astype(np.uint8)
@@ -30,7 +30,7 @@ HISTORY = [
         lambda: run.gallery(IMAGES, ["a rose"] * 10),
         lambda: run.class_balance({"train": LABELS, "val": LABELS[:50]}, CLASSES),
         lambda: run.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
-        lambda: run.schedule(schedules.rates("ramp", 12, 10), 10),
+        lambda: run.schedule(learning_rates("ramp", 12, 10), 10),
         lambda: run.curves(HISTORY),
         lambda: run.confusion(confusion(LABELS, PROBABILITIES), CLASSES),
         lambda: run.confusion(np.eye(3, dtype=int), ("a", "b", "c")),

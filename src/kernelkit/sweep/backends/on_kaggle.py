@@ -120,7 +120,7 @@ def _check(kernel: SessionKernel) -> None:
             carrying(sweep.notebook),
             _starts(kernel),
         )
-    preflight.stop_on_errors(preflight.run_checks(planned))
+        preflight.stop_on_errors(preflight.run_checks(planned))
 
 
 def _session(kernel: SessionKernel) -> None:
