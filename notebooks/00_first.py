@@ -198,8 +198,8 @@ def in_order(split):
 # a [MobileNet](https://arxiv.org/abs/1704.04861) that was trained on the million photos of
 # ImageNet, and gives it a new last layer for the flowers. MobileNet is small and quick; any other
 # network of [`keras.applications`](https://keras.io/api/applications/) fits into the same place.
-# Xception, for one, takes pixels in the same range and scores higher. For sizes other than 128, 160,
-# 192 and 224, Keras warns that it loads the weights of 224. That is fine: they fit any size.
+# Xception, for one, takes pixels in the same range and scores higher. For sizes other than 128,
+# 160, 192 and 224, Keras warns that it loads the weights of 224. That is fine: they fit any size.
 #
 # - `RandomFlip` mirrors half of the training photos, which makes the network see more of them.
 #   It is part of the model, so the devices do the work.
