@@ -30,8 +30,8 @@
 #   -p width=0.25 -p epochs=5 -p learning_rate=1e-3
 # ```
 #
-# Then run it on Kaggle's TPU, on the competition's photos. Allow ten minutes, most of them for
-# compiling:
+# Then run it on Kaggle's TPU, on the competition's photos. Expect about ten minutes, most of them
+# for compiling. (This is an estimate: it has not been timed on a TPU yet.)
 #
 # ```
 # python tools/push_kernel.py notebooks/00_first.ipynb
