@@ -1,5 +1,6 @@
 """Every parameter of 02_train acts, or is refused before anything is trained."""
 
+import io
 import re
 import shlex
 import subprocess
@@ -8,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
 from kernelkit.sweep import specification
+from kernelkit.sweep.command import sweep
+from kernelkit.sweep.options import SweepOptions
 from petals import settings
 from petals.errors import SettingError
 
@@ -185,3 +189,11 @@ def test_the_desk_applies_the_notebooks_rules(changes, problem):
 
 def test_at_home_nothing_has_to_be_attached():
     assert list(settings.check("02_train", DEFAULTS | {"data": "me/photos"}, None)) == []
+
+
+def test_a_sweep_is_refused_before_its_first_run(tmp_path):
+    file = tmp_path / "sweep.yaml"
+    file.write_text(f"notebook: {TRAIN}\nbase: {{fine_tune: none}}\ngrid: {{mix: [none, mixup]}}\n")
+    with pytest.raises(ParameterError, match="mix=mixup would be ignored"):
+        sweep(file, options=SweepOptions(output=tmp_path / "out", stream=io.StringIO()))
+    assert not (tmp_path / "out").exists()

@@ -35,6 +35,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     specification = read(file, parameters, many=options.yes, kaggle=options.kaggle)
     if options.time_limit is not None:
         specification = replace(specification, time_limit=options.time_limit)
+    _check_rules(specification)
     if specification.search:
         from kernelkit.sweep import search
 
@@ -77,6 +78,20 @@ def _check(options: SweepOptions) -> None:
         if minutes is not None and not 0 <= minutes < math.inf:
             option = f"--{name.replace('_', '-')}"
             raise ParameterError(f"{option} {minutes:g}: give minutes, zero or more")
+
+
+def _check_rules(specification: Specification) -> None:
+    """Raise `ParameterError` where the project's own rules refuse the parameters of a run."""
+    notebook = specification.notebook
+    here = project.find_project(notebook)
+    if not here.check:
+        return
+    from kernelkit.notebooks import rules
+
+    answers = rules.problems(here, notebook, [run.values for run in specification.runs])
+    if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
+        listed = "\n".join(f"  - {line}" for line in lines)
+        raise ParameterError(f"the notebook refuses these parameters of the sweep:\n{listed}")
 
 
 def _folder_name(specification: Specification, options: SweepOptions) -> str:
