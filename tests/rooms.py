@@ -96,7 +96,7 @@ ROOMS = {
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
             "commands": f"{_tools} commands.start commands.run commands.kaggle commands.compare",
             "__main__": "commands",
-            "sweep.command": f"{_tools} sweep sweep.workers sweep.backends",
+            "sweep.command": f"{_tools} notebooks sweep sweep.workers sweep.backends",
         },
     ),
     **_below(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -56,12 +57,24 @@ def report_place(folder: Path) -> Path:
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:
-    """The run's `metrics.json`; None when there is none that can be read."""
+    """The run's `metrics.json`; None when there is none that can be read.
+
+    NaN, Infinity and numbers that no float can hold are read as None.
+    """
     try:
-        values = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+        text = (folder / METRICS).read_text(encoding="utf-8")
+        values = json.loads(
+            text, parse_constant=lambda _: None, parse_float=_finite, parse_int=_finite
+        )
     except (OSError, ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None
+
+
+def _finite(digits: str) -> float | None:
+    if not math.isfinite(float(digits)):
+        return None
+    return float(digits) if "." in digits or "e" in digits.lower() else int(digits)
 
 
 def part(values: Metrics, name: str) -> Metrics:

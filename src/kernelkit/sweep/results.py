@@ -14,7 +14,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.reports import naming
-from kernelkit.run_folders import history
+from kernelkit.run_folders import history, run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
@@ -171,15 +171,7 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
 
 def numbers(folder: Path) -> dict[str, float]:
     """The plain numbers of a run folder's metrics; empty when there are none to read."""
-    try:
-        values = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-        return {
-            name: value
-            for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        }
-    except (OSError, ValueError, AttributeError):
-        return {}
+    return run_folder.numbers(run_folder.metrics(folder) or {})
 
 
 def keep_best(

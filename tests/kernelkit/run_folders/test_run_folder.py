@@ -64,3 +64,17 @@ def test_the_log_is_kept_without_control_sequences(tmp_path):
     kept = kit_folder.path(tmp_path, kit_folder.LOG).read_text()
     assert all(c == "\n" or " " <= c < "\x7f" for c in kept)
     assert json.loads(kept) == json.loads(log)
+
+
+def test_numbers_that_are_none_are_not_shown(tmp_path):
+    (tmp_path / run_folder.METRICS).write_text(
+        '{"f1": NaN, "seconds": Infinity, "loss": -Infinity, "rate": 1e400, "epochs": 3, "ok": 0.5}'
+    )
+    values = run_folder.metrics(tmp_path)
+    assert run_folder.numbers(values) == {"epochs": 3, "ok": 0.5}
+    assert "epochs 3" in run_folder.summary(values, project.Shown())
+
+
+def test_a_number_of_thousands_of_digits_is_not_read(tmp_path):
+    (tmp_path / run_folder.METRICS).write_text('{"f1": ' + "9" * 5000 + "}")
+    assert run_folder.metrics(tmp_path) == {"f1": None}
