@@ -1,8 +1,7 @@
-"""Ending a process, everything below it, and the daemons that it left."""
+"""Ending and weighing a process with everything below it."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 from contextlib import suppress
 
@@ -42,15 +41,3 @@ def _family(pid: int) -> list[psutil.Process]:
         parent = psutil.Process(pid)
         return [*parent.children(recursive=True), parent]
     return []
-
-
-def end_strays(name: str, value: str) -> None:
-    """Kill every process with this variable in its environment, save this one.
-
-    A daemon has no parent to be found by, but the environment that it was started in.
-    """
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            if process.pid != os.getpid() and process.environ().get(name) == value:
-                process.kill()
-                process.wait(timeout=5)

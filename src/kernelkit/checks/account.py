@@ -41,10 +41,7 @@ def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan
     context.events.rehearsal = context.events.rehearsal or kaggle.connection.rehearses
     plan = plan.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
     secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
-    leaks = leaking(plan, secrets)
-    for finding in leaks:
-        context.events(finding.level, finding.text)
-    return plan, leaks
+    return plan, leaking(plan, secrets)
 
 
 def check_account(
