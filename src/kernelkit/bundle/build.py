@@ -1,8 +1,9 @@
 """A notebook that needs nothing but Kaggle's image: the packages it imports ride inside.
 
 A cell with the bundle's facts, a folded cell for each folder of files, and one cell that checks and
-imports the files stand before the notebook's own cells. The same input gives the same bytes; traces
-of the machine where the notebook was written are left out.
+imports the files stand before the notebook's own cells, and one that lists the session's outputs
+after them. The same input gives the same bytes; traces of the machine where the notebook was
+written are left out.
 """
 
 from __future__ import annotations
@@ -98,9 +99,10 @@ def build(
         "session_minutes": session_minutes,
     }
     check = [bundle_cells.check(names)] if files else []
-    carried = [bundle_cells.head(facts), *wheels, *bundle_cells.carry(files), *check]
+    begin, last = bundle_cells.identity()
+    carried = [bundle_cells.head(facts), begin, *wheels, *bundle_cells.carry(files), *check]
     return Bundle(
-        text=_dump(carried, cells.values()),
+        text=_dump(carried, [*cells.values(), last | {"id": "bundle-end"}]),
         content=content,
         commit=commit,
         packages=names,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit.bundle import packages
+from kernelkit.bundle import manifest, packages
 from kernelkit.errors import PreflightError
 from kernelkit.terminal import safe_text
 from kernelkit.wheels import session
@@ -66,6 +66,12 @@ def _call(file: packages.File) -> str:
     return f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
 
 
+def identity() -> list[Cell]:
+    """The folded cell that begins the session's manifest, and the last one, which writes it."""
+    source = Path(manifest.__file__).read_text(encoding="utf-8").rstrip("\n")
+    return [code(f"{source}\n\n\nbegin(os.getcwd(), PUSH)", FOLDED), code(_LAST, FOLDED)]
+
+
 def wheels(pins: Sequence[str], dataset: str) -> Cell:
     """A folded cell that installs what the image lacks of these from an attached dataset."""
     source = Path(session.__file__).read_text(encoding="utf-8").rstrip("\n")
@@ -100,9 +106,12 @@ _HEAD = """\
 # below, as text; they are written to a temporary folder and imported from there.
 BUNDLE = {facts}
 
+PUSH = ""  # the number of this push, which its log and the manifest of its files show too
+
 import hashlib, importlib, os, pathlib, sys, tempfile, time
 
 print("bundle:", BUNDLE["notebook"], *BUNDLE["packages"], BUNDLE["content"][:19])
+print("push:", PUSH)
 os.environ.update({environment})
 os.environ["{began}"] = str(time.monotonic())
 
@@ -117,6 +126,12 @@ def _carry(path, sha256, text):
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
 """
+
+_LAST = """\
+# Name, size and SHA-256 of each file that this session leaves, for the desk to verify them.
+import kernelkit_session
+
+kernelkit_session.end()"""
 
 _CHECK = """\
 # The packages come from this notebook and from nowhere else.

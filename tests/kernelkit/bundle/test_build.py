@@ -12,7 +12,7 @@ import pytest
 
 from kernelkit import errors, project
 from kernelkit.bundle import build as build_module
-from kernelkit.bundle import secret_scan
+from kernelkit.bundle import manifest, secret_scan
 
 
 def build(repository, **parameters):
@@ -169,7 +169,7 @@ def test_a_cell_that_is_none_is_named(repository, notebook_code, cell):
 @pytest.mark.parametrize("metadata", [None, {"tags": None}, {"tags": "parameters"}, {"tags": [1]}])
 def test_odd_tags_are_none(repository, notebook_code, metadata):
     repository.cells(notebook_code("1") | {"metadata": metadata})
-    assert json.loads(build(repository).text)["cells"][-1]["metadata"] == {}
+    assert json.loads(build(repository).text)["cells"][-2]["metadata"] == {}
 
 
 def test_a_cell_that_was_edited_on_kaggle_is_noticed(repository, tmp_path):
@@ -303,3 +303,40 @@ def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(reposit
     other.write_text(repository.notebook.read_text().replace("import tables", "print(1)"))
     here = replace(project.find_project(repository.root), beside=repository.notebook)
     assert "tables" in build_module.build(other, {}, here).packages
+
+
+MANIFEST = manifest.MANIFEST
+
+
+def stamped(bundle, push):
+    return bundle.text.replace('PUSH = \\"\\"', f'PUSH = \\"{push}\\"')
+
+
+@pytest.mark.parametrize(("last", "complete"), [("files", True), ("1 / 0", False)])
+def test_a_session_leaves_a_manifest_of_its_files(
+    repository, tmp_path, notebook_code, last, complete
+):
+    leave = notebook_code("import pathlib\nfiles = pathlib.Path('deep')\nfiles.mkdir()")
+    write = notebook_code("(files / 'a.bin').write_bytes(b'petals')\nglobals().pop('hashlib')")
+    repository.cells(leave, write, notebook_code(last))
+    run(stamped(build(repository), "0123abcd"), tmp_path / "session")
+    left = json.loads((tmp_path / "session" / MANIFEST).read_text())
+    files = {file["name"]: file for file in left["files"]}
+    assert left["push"] == "0123abcd"
+    assert left["complete"] is complete
+    sha256 = hashlib.sha256(b"petals").hexdigest()
+    assert files["deep/a.bin"] == {"name": "deep/a.bin", "size": 6, "sha256": sha256}
+    assert MANIFEST not in files
+
+
+def test_a_bundle_that_was_not_pushed_and_a_hidden_rerun_leave_no_manifest(repository, tmp_path):
+    bundle = build(repository)
+    run(bundle.text, tmp_path / "desk")
+    run(stamped(bundle, "0123"), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1")
+    assert not [*tmp_path.glob(f"*/{MANIFEST}")]
+
+
+def test_what_no_time_is_left_for_is_marked_in_the_manifest(tmp_path):
+    (tmp_path / "a.bin").write_bytes(b"petals")
+    manifest.write_manifest(str(tmp_path), "0123", seconds=-1.0)
+    assert json.loads((tmp_path / MANIFEST).read_text())["files"][0]["sha256"] is None
