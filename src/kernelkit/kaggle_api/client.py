@@ -95,7 +95,7 @@ class Kaggle:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
         refused = _sources(answer, "invalid_{}_sources")
         tags = tuple(answer.invalid_tags or [])
-        return Saved(answer.version_number, answer.url, tuple(refused), tags)
+        return Saved(answer.version_number, answer.url, answer.ref, tuple(refused), tags)
 
     def stored(
         self, kernel: Kernel, version: int | None = None, until: float | None = None
