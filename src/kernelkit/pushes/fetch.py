@@ -67,7 +67,9 @@ def fetch(
     names = dict.fromkeys([*listed, *shown])
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
-        raise _nothing_fits(only, list(names))
+        raise OutputsError(
+            f"no output file fits {' or '.join(only)}: the run left {_listed(names) or 'none'}"
+        )
     links = _Links(outputs, lambda: kaggle.outputs(push.name, push.version or 0, until))
     record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
     record.begin()
@@ -75,7 +77,7 @@ def fetch(
         download = _Download(kaggle, session, links, folder, record, until)
         fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
     took = duration(clock.wall(clock.now() - begun))
-    count = f"{len(fetched)} of {len(names)}" if only else f"{len(fetched)}"
+    count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
     context.events(
         "fetched",
         f"{count} files, {size_of(sum(fetched.values()))} in {took}: {from_here(folder)}",
@@ -85,7 +87,7 @@ def fetch(
     if not only:
         stays = {n: expected.get(n, Expected()).size or 0 for n in names if n not in fetched}
         _report_stays(context, push, stays)
-    _report_unverified(context, push, manifest, fetched)
+    _report_unverified(context, manifest, fetched)
     return fetched
 
 
@@ -105,18 +107,16 @@ def _expected(
 
 
 def _report_unverified(
-    context: PushContext, push: Push, manifest: Manifest | None, fetched: Collection[str]
+    context: PushContext, manifest: Manifest | None, fetched: Collection[str]
 ) -> None:
     verified = {name for name, file in manifest.files.items() if file.sha256} if manifest else set()
     doubtful = [name for name in fetched if name not in verified]
     if not doubtful:
         return
-    shown = ", ".join(safe_text.one_line(name) for name in doubtful[:SHOWN_NAMES])
-    more = f" and {len(doubtful) - SHOWN_NAMES} more" if len(doubtful) > SHOWN_NAMES else ""
     why = "its manifest does not name or hash" if manifest else "it left no manifest of"
     context.events(
         "unverified",
-        f"{push.reference}: {len(doubtful)} files that {why} may be another run's: {shown}{more}",
+        f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
         files=doubtful,
     )
 
@@ -129,12 +129,9 @@ def _fits(patterns: Sequence[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _nothing_fits(only: Sequence[str], names: Collection[str]) -> OutputsError:
-    shown = [safe_text.one_line(name) for name in names][:SHOWN_NAMES]
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return OutputsError(
-        f"no output file fits {' or '.join(only)}: the run left {', '.join(shown) or 'none'}{more}"
-    )
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(safe_text.one_line(name) for name in [*names][:SHOWN_NAMES])
+    return shown + (f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else "")
 
 
 def _report_stays(context: PushContext, push: Push, stays: Mapping[str, int]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from kernelkit import project
+from kernelkit.bundle import build
 from kernelkit.errors import (
     CapacityError,
     KernelkitError,
@@ -94,8 +95,8 @@ class Run:
         unverified: bool = False,
     ) -> None:
         self.context, self.kaggle, self.push = context, kaggle, push
-        self.text = proof.stamped(text, push.number) if push.number else text
-        self.number = "" if unverified else push.number or proof.number_of(text)
+        self.text = build.stamped(text, push.number) if push.number else text
+        self.number = "" if unverified else push.number or build.number_of(text)
         self.unverified = unverified
         self.folder = Path()
         self._claim = Claim(

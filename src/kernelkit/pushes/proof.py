@@ -26,7 +26,6 @@ from kernelkit.kaggle_api.types import Outputs
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
 
-SENT = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
 LOG_HEAD = 1_000_000  # characters of a log in which the first cell has printed its number
 LARGEST_MANIFEST = 100_000_000  # bytes
@@ -38,24 +37,6 @@ class Evidence(enum.Enum):
     OURS = "this push's"
     NONE = "unverified"
     ANOTHER = "another push's"
-
-
-def stamped(text: str, number: str) -> str:
-    """The bundle's notebook JSON with the push's number in its first cell."""
-    notebook = json.loads(text)
-    first = notebook["cells"][0]
-    first["source"] = SENT.sub(f'PUSH = "{number}"', first["source"], count=1)
-    return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def number_of(text: str) -> str:
-    """The number that a notebook's first cell states; empty where it states none."""
-    try:
-        first = "".join(json.loads(text)["cells"][0]["source"])
-    except (ValueError, KeyError, TypeError, IndexError):
-        return ""
-    stated = SENT.search(first)
-    return (stated and stated[1]) or ""
 
 
 def of_log(entries: Iterable[Entry], number: str) -> Evidence:

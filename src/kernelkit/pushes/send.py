@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, wheels
 from kernelkit.checks.wheels import AttachedWheels
 from kernelkit.errors import PreflightError, RefusedError
@@ -13,7 +14,6 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import SOURCES, Kernel, Saved, Stored
 from kernelkit.plans.plan import Plan
-from kernelkit.pushes import proof
 from kernelkit.pushes.save import save_once
 from kernelkit.terminal.events import from_here
 from kernelkit.workspace import ledger as ledgers
@@ -65,7 +65,7 @@ def send(
     if not force:
         _refuse_identical(context, push, again=plan.metadata.continues)
     push = context.ledger.begin(push)
-    fields = plan.save_fields | {"text": proof.stamped(bundle.text, push.number)}
+    fields = plan.save_fields | {"text": build.stamped(bundle.text, push.number)}
     try:
         saved = save_once(kaggle, kernel, fields, context.timing.saving)
     except Failure as failure:
@@ -143,7 +143,7 @@ def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
     arrived = None
     for version in range(newest, max(0, newest - LOOK_BACK), -1):
         stored = kaggle.stored(kernel, version)
-        if stored and proof.number_of(stored.text) == push.number:
+        if stored and build.number_of(stored.text) == push.number:
             arrived = version
         elif arrived:
             break

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors
+from kernelkit.bundle import build
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import connection, downloads
 from kernelkit.kaggle_api.client import Kaggle
@@ -55,7 +56,7 @@ def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle
     assert first.number != second.number
     assert first.content == second.content
     pushed = (folder / ".kernelkit" / "pushed.ipynb").read_text()
-    assert proof.number_of(pushed) == first.number
+    assert build.number_of(pushed) == first.number
     log = (folder / ".kernelkit" / "log.json").read_text()
     assert proof.of_log(decode(log), first.number) is proof.Evidence.OURS
     assert proof.of_log(decode(log), second.number) is proof.Evidence.ANOTHER
