@@ -12,6 +12,7 @@ from kernelkit.commands import console
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 DOCS = {
     path.relative_to(ROOT / "docs").as_posix(): path.read_text()
     for path in sorted((ROOT / "docs").rglob("*.md"))
@@ -25,7 +26,9 @@ ELSEWHERE = {
 }
 # Written by the commands themselves (tests/tools/test_cli_reference.py).
 GENERATED = "reference/cli.md"
-TEXT = "\n".join([README, *(DOCS[name] for name in DOCS.keys() - ELSEWHERE - {GENERATED})])
+TEXT = "\n".join(
+    [README, CONTRIBUTING, *(DOCS[name] for name in DOCS.keys() - ELSEWHERE - {GENERATED})]
+)
 FENCED = re.compile(r"^ *```[^\n]*\n(.*?)^ *```$", re.M | re.S)
 TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("[!_]*.py"))
 
@@ -100,7 +103,7 @@ def test_every_parameter_it_uses_exists():
         for name in parameters.declared(document.parameters_cell(notebook).source)
     }
     makefile = (ROOT / "Makefile").read_text()
-    used = set(re.findall(r"-p (\w+)=", TEXT + makefile)) - {"backbon", "NAME"}
+    used = set(re.findall(r"-p (\w+)=", TEXT + makefile)) - {"backbon", "NAME", "name"}
     assert len(used) > 4
     assert used <= known
 
