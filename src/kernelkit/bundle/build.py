@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSO
 WARN_SHARE = 0.8
 
 TRACES = frozenset(("kaggle", "papermill", "widgets"))  # metadata that stays at the desk
+SENT = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 INJECTED_TAG = "injected-parameters"  # papermill's own, which its tools recognise
 
 
@@ -197,7 +199,29 @@ def _dump(carried: Iterable[Cell], own: Iterable[Cell]) -> str:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
+    return _json(notebook)
+
+
+def _json(notebook: Mapping[str, Any]) -> str:
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def stamped(text: str, number: str) -> str:
+    """The bundle's notebook JSON with the push's number in its first cell."""
+    notebook = json.loads(text)
+    first = notebook["cells"][0]
+    first["source"] = SENT.sub(f'PUSH = "{number}"', first["source"], count=1)
+    return _json(notebook)
+
+
+def number_of(text: str) -> str:
+    """The number that a notebook's first cell states; empty where it states none."""
+    try:
+        first = "".join(json.loads(text)["cells"][0]["source"])
+    except (ValueError, KeyError, TypeError, IndexError):
+        return ""
+    stated = SENT.search(first)
+    return (stated and stated[1]) or ""
 
 
 def _hash(parts: list[str]) -> str:

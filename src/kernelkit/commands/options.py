@@ -54,6 +54,9 @@ submit = click.option(
 timeout = click.option(
     "--timeout", type=float, metavar="MINUTES", help="Longest time for the session."
 )
+unverified = click.option(
+    "--unverified", is_flag=True, help="Take files that do not prove to be this push's."
+)
 
 
 def command(

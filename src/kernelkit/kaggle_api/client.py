@@ -95,7 +95,7 @@ class Kaggle:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
         refused = _sources(answer, "invalid_{}_sources")
         tags = tuple(answer.invalid_tags or [])
-        return Saved(answer.version_number, answer.url, tuple(refused), tags)
+        return Saved(answer.version_number, answer.url, answer.ref, tuple(refused), tags)
 
     def stored(
         self, kernel: Kernel, version: int | None = None, until: float | None = None
@@ -128,7 +128,7 @@ class Kaggle:
         """All files and the log of a version's session, paged to the end."""
         files: dict[str, Output] = {}
         log = ""
-        for answer in self._pages("ListKernelSessionOutput", _name(kernel, version), until):
+        for answer in self.pages("ListKernelSessionOutput", _name(kernel, version), until):
             files.update((f.file_name, Output(f.file_name, f.url)) for f in answer.files or [])
             log = log or answer.log or ""
         return Outputs(tuple(files.values()), log)
@@ -136,7 +136,7 @@ class Kaggle:
     def sizes(self, kernel: Kernel, version: int, until: float | None = None) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
         sizes: dict[str, int] = {}
-        for answer in self._pages("ListKernelFiles", _name(kernel, version), until):
+        for answer in self.pages("ListKernelFiles", _name(kernel, version), until):
             sizes.update((f.name, f.size) for f in answer.files or [])
         return sizes
 
@@ -175,13 +175,19 @@ class Kaggle:
             if kernel.ref.count("/") == 1
         ]
 
-    def _pages(self, method: str, fields: Mapping[str, Any], until: float | None) -> Iterator[Any]:
+    def pages(
+        self,
+        method: str,
+        fields: Mapping[str, Any],
+        until: float | None = None,
+        service: str = "kernels",
+    ) -> Iterator[Any]:
         """Every page of a list. Pages may repeat; raises `Failure` for a list without an end."""
         seen: Counter[str] = Counter()
         token = ""
         while True:
             page: dict[str, Any] = {"page_size": PAGE_SIZE, "page_token": token}
-            answer = self.repeated(method, until=until, **fields, **page)
+            answer = self.repeated(method, service, until, **fields, **page)
             yield answer
             token = answer.next_page_token or ""
             if not token:

@@ -68,6 +68,23 @@ class _TimedAdapter(HTTPAdapter):
         return response
 
 
+class StoreSession(requests.Session):
+    """For signed links, which carry what they need: no credentials are sent to their hosts.
+
+    Those of ~/.netrc are not either, while the environment's proxies and certificates hold.
+    """
+
+    def __init__(self, connections: int = 1) -> None:
+        super().__init__()
+        self.auth = lambda request: request
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, HTTPAdapter(pool_connections=connections, pool_maxsize=connections))
+
+    def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
+        """Send none after a redirect either."""
+        prepared_request.headers.pop("Authorization", None)
+
+
 class Connection:
     """An authenticated client: `services` is the SDK's own, `username` the account's."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
@@ -16,6 +17,7 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 
 METHOD = "download"
 CHUNK = 1 << 18
+MOST = 25_000_000_000  # bytes of one file; a session's disk holds 20 GB
 EXPIRED = (400, 401, 403, 404, 410)  # how the stores behind signed links say so
 
 
@@ -26,18 +28,27 @@ class LinkExpiredError(Failure):
         super().__init__(FailureKind.SERVER, METHOD, "its link had expired")
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What is known of a file before it comes: bytes, SHA-256 (None: not known), `most` bytes."""
+
+    size: int | None = None
+    sha256: str | None = None
+    most: int = MOST
+
+
 def receive(
     kaggle: Kaggle,
     session: requests.Session,
     url: str,
     part: Path,
-    size: int | None,
+    expected: Expected,
     until: float | None,
 ) -> int:
     """Download `url` to the file `part`; returns the bytes that came.
 
-    `size`: the length that Kaggle's file list names, in bytes; `until`: the end of the wait, on
-    the clock of `kaggle.retries`. Raises `LinkExpiredError`, or another `Failure`.
+    `until`: the end of the wait, on the clock of `kaggle.retries`. Raises `LinkExpiredError`, or
+    another `Failure` for what is not whole, not as `expected` or longer than announced.
     """
     clock, timeouts = kaggle.retries.clock, kaggle.connection.timeouts
     try:
@@ -52,32 +63,45 @@ def receive(
             after = failures.retry_after(response.headers.get("Retry-After"))
             if failure := failures.of_status(METHOD, response.status_code, "", after):
                 raise failure
+            if response.status_code != 200:  # 202, 204, 206 and the like hold no whole file
+                raise _malformed(f"HTTP {response.status_code}")
             chunks = retries.chunks(
                 response, CHUNK, timeouts.slow, lambda: until is not None and clock.now() > until
             )
-            return _write(response, chunks, part, size)
+            return _write(response, chunks, part, expected)
     except requests.exceptions.RequestException as error:
         raise of_network(METHOD, error) from None
 
 
 def _write(
-    response: requests.Response, chunks: Iterator[bytes], part: Path, size: int | None
+    response: requests.Response, chunks: Iterator[bytes], part: Path, expected: Expected
 ) -> int:
-    digest = hashlib.md5(usedforsecurity=False)
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
     received = 0
+    stated = response.headers.get("Content-Length", "")
+    lengths = [int(stated)] if stated.isdecimal() else []
+    lengths += [] if expected.size is None else [expected.size]
+    most = min([expected.most, *lengths])
     with part.open("wb") as file:
         for chunk in chunks:
-            file.write(chunk)
-            digest.update(chunk)
             received += len(chunk)
-    for expected in (response.headers.get("Content-Length"), size):
-        if expected is not None and int(expected) != received:
-            raise Failure(
-                FailureKind.MALFORMED, METHOD, f"{received} bytes came instead of {expected}"
-            )
+            if received > most:
+                raise _malformed(f"more than {most} bytes came")
+            file.write(chunk)
+            md5.update(chunk)
+            sha256.update(chunk)
+    for length in lengths:
+        if length != received:
+            raise _malformed(f"{received} bytes came instead of {length}")
+    if expected.sha256 and sha256.hexdigest() != expected.sha256:
+        raise _malformed("it is not the file that this push's session left")
     # Google's storage, which is behind Kaggle's links, states the MD5 of what it serves.
-    for stated in response.headers.get("x-goog-hash", "").split(","):
-        kind, _, value = stated.strip().partition("=")
-        if kind == "md5" and value != base64.b64encode(digest.digest()).decode():
-            raise Failure(FailureKind.MALFORMED, METHOD, "its content differs from its MD5")
+    for hashed in response.headers.get("x-goog-hash", "").split(","):
+        kind, _, value = hashed.strip().partition("=")
+        if kind == "md5" and value != base64.b64encode(md5.digest()).decode():
+            raise _malformed("its content differs from its MD5")
     return received
+
+
+def _malformed(message: str) -> Failure:
+    return Failure(FailureKind.MALFORMED, METHOD, message)

@@ -28,16 +28,19 @@ class Kernel:
 class Saved:
     """Kaggle's answer to a push: the version that runs, and the sources and tags it refused.
 
-    `recovered` where the answer was lost and the version found afterwards. `resent_after` is
-    the version before it where it was sent more than once, `twins` are the other versions that
-    the same push made then.
+    `ref` is the kernel as Kaggle names it, `stored` the version as it was read back (None where
+    Kaggle does not show it), `recovered` says that the answer was lost or named another version.
+    `resent_after` is the version before it where it was sent more than once, `twins` are the other
+    versions that the same push made then.
     """
 
     version: int
     url: str
+    ref: str = ""
     refused_sources: tuple[str, ...] = ()
     refused_tags: tuple[str, ...] = ()
     recovered: bool = False
+    stored: Stored | None = None
     resent_after: int | None = None
     twins: tuple[int, ...] = ()
 

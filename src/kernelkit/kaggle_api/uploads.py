@@ -10,7 +10,7 @@ import requests
 
 from kernelkit.kaggle_api import failures, retries
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import of_network
+from kernelkit.kaggle_api.connection import StoreSession, of_network
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 
 METHOD = "upload"
@@ -43,14 +43,15 @@ def _once(kaggle: Kaggle, url: str, file: Path) -> None:
     size = file.stat().st_size
     headers = {"Content-Length": "0"} if size == 0 else {}
     try:
-        with file.open("rb") as body:
+        with file.open("rb") as body, StoreSession() as session:
             data: Any = body if size else b""
             put = partial(
-                requests.put,
+                session.put,
                 url,
                 data=data,
                 headers=headers,
                 stream=True,
+                allow_redirects=False,  # to a login page, which would take it with HTTP 200
                 timeout=(timeouts.connect, timeouts.read),
             )
             # Nothing but the answer's status is read, and the whole answer has a time limit.

@@ -1,8 +1,8 @@
 """Bring a session's files home: in parallel, whole, and each under its right name.
 
-A file is written among the kit's own and moved to its place once its length is the one that
-the answer and Kaggle's file list both name. A signed link that has expired is replaced from a
-fresh list.
+A file is written among the kit's own and moved to its place once it is the one that the session's
+manifest names; without a manifest, once its length is the one that the answer and Kaggle's file
+list name. A signed link that has expired is replaced from a fresh list.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import requests
-from requests.adapters import HTTPAdapter
-
+from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import downloads
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import StoreSession
+from kernelkit.kaggle_api.downloads import Expected
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Outputs
+from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.claims import session_of
 from kernelkit.shown import duration
@@ -46,33 +47,37 @@ def fetch(
     folder: Path,
     outputs: Outputs,
     only: Sequence[str] = (),
+    manifest: Manifest | None = None,
 ) -> dict[str, int]:
     """Bring the files of a push's `outputs` into `folder`; returns the bytes of each.
 
     `only`: glob patterns of the files that are wanted. Without them, all are wanted but those that
     the push leaves at Kaggle. Files that an earlier fetch brought from the same session are kept if
-    they are as they came.
+    they are as they came. `manifest`: what the session wrote down of its files, which they are held
+    against; what it does not name is fetched too, and reported as unverified.
 
     Raises `OutputsError` that names what is missing, with all that could be fetched in place.
     """
     clock = context.timing.clock
     begun = clock.now()
     until = begun + context.timing.fetch_seconds
-    sizes = _sizes(kaggle, push, until)
-    names = dict.fromkeys([*(file.name for file in outputs.files), *sizes])
+    expected = _expected(kaggle, push, manifest, until)
+    listed = [file.name for file in outputs.files if file.name != MANIFEST]
+    shown = [name for name in expected if not _is_hidden(name)]  # Kaggle may leave the others out
+    names = dict.fromkeys([*listed, *shown])
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
-        raise _nothing_fits(only, list(names))
+        raise OutputsError(
+            f"no output file fits {' or '.join(only)}: the run left {_listed(names) or 'none'}"
+        )
     links = _Links(outputs, lambda: kaggle.outputs(push.name, push.version or 0, until))
     record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
     record.begin()
-    with requests.Session() as session:
-        for scheme in ("https://", "http://"):
-            session.mount(scheme, HTTPAdapter(pool_connections=WORKERS, pool_maxsize=WORKERS))
+    with StoreSession(WORKERS) as session:
         download = _Download(kaggle, session, links, folder, record, until)
-        fetched = _all(download, {name: sizes.get(name) for name in wanted})
+        fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
     took = duration(clock.wall(clock.now() - begun))
-    count = f"{len(fetched)} of {len(names)}" if only else f"{len(fetched)}"
+    count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
     context.events(
         "fetched",
         f"{count} files, {size_of(sum(fetched.values()))} in {took}: {from_here(folder)}",
@@ -80,50 +85,73 @@ def fetch(
         folder=str(folder),
     )
     if not only:
-        _report_left(context, push, {n: sizes.get(n, 0) for n in names if n not in fetched})
+        stays = {n: expected.get(n, Expected()).size or 0 for n in names if n not in fetched}
+        _report_stays(context, push, stays)
+    _report_unverified(context, manifest, fetched)
     return fetched
 
 
-def _sizes(kaggle: Kaggle, push: Push, until: float) -> dict[str, int]:
-    """The lengths in Kaggle's file list; empty where Kaggle does not answer with one."""
+def _expected(
+    kaggle: Kaggle, push: Push, manifest: Manifest | None, until: float
+) -> Mapping[str, Expected]:
+    """What each file must be, by the manifest, or its length by Kaggle's file list, if any."""
+    if manifest:
+        return manifest.files
     try:
-        return kaggle.sizes(push.name, push.version or 0, until)
+        sizes = kaggle.sizes(push.name, push.version or 0, until)
     except Failure as failure:
         if failure.is_transient:
             raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
         return {}
+    return {name: Expected(size) for name, size in sizes.items()}
+
+
+def _report_unverified(
+    context: PushContext, manifest: Manifest | None, fetched: Collection[str]
+) -> None:
+    verified = {name for name, file in manifest.files.items() if file.sha256} if manifest else set()
+    doubtful = [name for name in fetched if name not in verified]
+    if not doubtful:
+        return
+    why = "its manifest does not name or hash" if manifest else "it left no manifest of"
+    context.events(
+        "unverified",
+        f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
+        files=doubtful,
+    )
+
+
+def _is_hidden(name: str) -> bool:
+    return name == MANIFEST or any(part.startswith(".") for part in PurePosixPath(name).parts)
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _nothing_fits(only: Sequence[str], names: Collection[str]) -> OutputsError:
-    shown = [safe_text.one_line(name) for name in names][:SHOWN_NAMES]
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return OutputsError(
-        f"no output file fits {' or '.join(only)}: the run left {', '.join(shown) or 'none'}{more}"
-    )
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(safe_text.one_line(name) for name in [*names][:SHOWN_NAMES])
+    return shown + (f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else "")
 
 
-def _report_left(context: PushContext, push: Push, left: Mapping[str, int]) -> None:
-    if left:
+def _report_stays(context: PushContext, push: Push, stays: Mapping[str, int]) -> None:
+    if stays:
         context.events(
             "stays",
-            f"{len(left)} files, {size_of(sum(left.values()))}, are of use in sessions only: "
+            f"{len(stays)} files, {size_of(sum(stays.values()))}, are of use in sessions only: "
             f"{invocation.command('fetch')} {push.reference} --only '{push.stays[0]}' brings them",
-            files=dict(left),
+            files=dict(stays),
         )
 
 
-def _all(download: _Download, sizes: Mapping[str, int | None]) -> dict[str, int]:
+def _all(download: _Download, expected: Mapping[str, Expected]) -> dict[str, int]:
     """The bytes of each file, once all are there; raises `OutputsError` for those that are not."""
     parts = kit_folder.path(download.folder, kit_folder.PARTS)
     parts.mkdir(exist_ok=True)
     fetched: dict[str, int] = {}
     trouble: dict[str, str] = {}
     with ThreadPoolExecutor(WORKERS) as pool:
-        running = {name: pool.submit(download, name, size) for name, size in sizes.items()}
+        running = {name: pool.submit(download, name, file) for name, file in expected.items()}
         for name, future in running.items():
             try:
                 fetched[name] = future.result()
@@ -133,7 +161,7 @@ def _all(download: _Download, sizes: Mapping[str, int | None]) -> dict[str, int]
     if trouble:
         lines = "\n".join(trouble[name] for name in sorted(trouble))
         raise OutputsError(
-            f"{len(trouble)} of {len(sizes)} output files could not be brought home; those in "
+            f"{len(trouble)} of {len(expected)} output files could not be brought home; those in "
             f"{download.folder} are whole:\n{lines}"
         )
     return fetched
@@ -152,7 +180,9 @@ class _Links:
         """The link to a file, as last listed; raises `Failure` where there is none."""
         with self._lock:
             if name not in self._urls:
-                raise _refused("never listed with a link")
+                self._renew()  # half a list, maybe
+            if name not in self._urls:
+                raise _refused("Kaggle does not list it")
             return self._urls[name]
 
     def renew(self, name: str, expired: str) -> None:
@@ -160,10 +190,16 @@ class _Links:
         with self._lock:
             if self._urls.get(name) != expired:
                 return
-            if self._renewals >= LINK_RENEWALS:
+            if not self._renew():
                 raise _refused("its link stays refused, however often renewed")
-            self._renewals += 1
-            self._urls |= {file.name: file.url for file in self._list_again().files}
+
+    def _renew(self) -> bool:
+        """Take the links of a fresh list, if that was not done too often."""
+        if self._renewals >= LINK_RENEWALS:
+            return False
+        self._renewals += 1
+        self._urls |= {file.name: file.url for file in self._list_again().files}
+        return True
 
 
 @dataclass(frozen=True)
@@ -171,22 +207,24 @@ class _Download:
     """Fetches one file at each call; one instance serves all threads."""
 
     kaggle: Kaggle
-    session: requests.Session
+    session: StoreSession
     links: _Links
     folder: Path
     record: kit_folder.FetchedFiles
     until: float
 
-    def __call__(self, name: str, size: int | None) -> int:
+    def __call__(self, name: str, expected: Expected) -> int:
         """Bytes of the file once it lies whole under its name; raises `Failure`."""
-        target = _place(self.folder, name)
+        target, size = _place(self.folder, name), expected.size
         if size is not None and self.record.holds(name, target, size):
             return size
         # Not beside its place: the run may have left a file of that name too.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = kit_folder.path(self.folder, kit_folder.PARTS, f"{unique}.part")
         try:
-            received = self.kaggle.retries.call(lambda: self._once(name, part, size), self.until)
+            received = self.kaggle.retries.call(
+                lambda: self._once(name, part, expected), self.until
+            )
             target.parent.mkdir(parents=True, exist_ok=True)
             part.replace(target)
             self.record.add(name, target)
@@ -195,10 +233,10 @@ class _Download:
                 part.unlink()
         return received
 
-    def _once(self, name: str, part: Path, size: int | None) -> int:
+    def _once(self, name: str, part: Path, expected: Expected) -> int:
         url = self.links.url(name)
         try:
-            return downloads.receive(self.kaggle, self.session, url, part, size, self.until)
+            return downloads.receive(self.kaggle, self.session, url, part, expected, self.until)
         except downloads.LinkExpiredError:
             self.links.renew(name, url)
             raise

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from kernelkit import project
+from kernelkit.bundle import build
 from kernelkit.errors import (
     CapacityError,
     KernelkitError,
@@ -19,7 +20,9 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.types import Outputs, Quota
+from kernelkit.pushes import proof
 from kernelkit.pushes.fetch import fetch
+from kernelkit.pushes.proof import Manifest
 from kernelkit.pushes.save import twins
 from kernelkit.pushes.send import report_twins
 from kernelkit.pushes.wait import Ended, Wait
@@ -38,13 +41,15 @@ class FollowOptions(TypedDict, total=False):
 
     output       the folder for the outputs; default that of the push
     submit       the message of a submission
-    submit_once  whether to submit only if the ledger does not say that this was done before
+    submit_once  whether a push that was submitted before, with another message too, is left at that
+    unverified   take what does not prove to be this push's
     quota        the hours left before the push, which the wait shows
     """
 
     output: Path | None
     submit: str | None
     submit_once: bool
+    unverified: bool
     quota: Quota | None
 
 
@@ -58,7 +63,7 @@ def follow(
     `OutputsError`, or what `submit.submit` raises; in each case with all there is to fetch in the
     folder.
     """
-    run = Run(context, kaggle, push, text)
+    run = Run(context, kaggle, push, text, unverified=options.get("unverified", False))
     run.claim(options.get("output"))
     run.note(folder=str(run.folder))
     ended, outputs = run.wait(options.get("quota"))
@@ -66,7 +71,7 @@ def follow(
         run.keep(outputs)
         if not ended.complete:
             run.fail(ended, outputs)
-        run.fetch(outputs)
+        run.fetch(outputs, ended.manifest)
         run.note(state=ledgers.COMPLETE)
         run.judge()
     if (message := options.get("submit")) is not None:
@@ -80,10 +85,23 @@ def follow(
 class Run:
     """The run of one push, and the folder that gets what it leaves."""
 
-    def __init__(self, context: PushContext, kaggle: Kaggle, push: Push, text: str) -> None:
-        self.context, self.kaggle, self.push, self.text = context, kaggle, push, text
+    def __init__(
+        self,
+        context: PushContext,
+        kaggle: Kaggle,
+        push: Push,
+        text: str,
+        *,
+        unverified: bool = False,
+    ) -> None:
+        self.context, self.kaggle, self.push = context, kaggle, push
+        self.text = build.stamped(text, push.number) if push.number else text
+        self.number = "" if unverified else push.number or build.number_of(text)
+        self.unverified = unverified
         self.folder = Path()
-        self._claim = Claim(push.kernel, push.version or 0, claims.source_of(text), push.pushed)
+        self._claim = Claim(
+            push.kernel, push.version or 0, claims.source_of(self.text), push.pushed
+        )
 
     def note(self, **changes: object) -> None:
         """Change the push, in the ledger too if the ledger holds it."""
@@ -101,7 +119,7 @@ class Run:
         """The end of the run and what it left, with its times in the ledger."""
         push, context = self.push, self.context
         try:
-            ended = Wait(context, self.kaggle, push, quota).run()
+            ended = Wait(context, self.kaggle, replace(push, number=self.number), quota).run()
         except RefusedError:
             stored = context.ledger.find(push.kernel, push.version or 0)
             if stored is None or stored.state != ledgers.STOPPED:  # by `kernelkit stop`, meanwhile
@@ -115,6 +133,12 @@ class Run:
         if push.resent_after is not None:  # an earlier send may have arrived during the run
             after, version = push.resent_after, push.version or 0
             report_twins(context, push, twins(self.kaggle, push.name, self.text, after, version))
+        if ended.doubt:
+            raise OutputsError(
+                f"{self._version} ended in {ended.state}, and its outputs are not verified: "
+                f"{ended.doubt}. Nothing was fetched. {context.how_to_fetch(push)}, or with "
+                "--unverified to take what Kaggle lists"
+            )
         if ended.outputs is None:
             raise NetworkError(
                 f"{self._version} ended in {ended.state}, and what it left cannot be listed: "
@@ -128,10 +152,13 @@ class Run:
         self._report_aside(claims.settle(self.folder, session))
         run_folder.keep(self.folder, outputs.log, self.text, self.context.events.clear)
 
-    def fetch(self, outputs: Outputs) -> None:
-        """Bring the files home; raises `OutputsError`."""
+    def fetch(self, outputs: Outputs, manifest: Manifest | None) -> None:
+        """Bring the files home and the manifest with them; raises `OutputsError`."""
+        kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
+        if manifest:
+            manifest.keep(self.folder)
         try:
-            fetch(self.context, self.kaggle, self.push, self.folder, outputs)
+            fetch(self.context, self.kaggle, self.push, self.folder, outputs, manifest=manifest)
         except OutputsError as error:
             raise OutputsError(f"{error}\n{self.context.how_to_fetch(self.push)}") from None
 
@@ -141,7 +168,7 @@ class Run:
         That is `RunFailedError`, or the error of the exception's name (`errors.OF_NOTEBOOKS`).
         """
         try:
-            self.fetch(outputs)
+            self.fetch(outputs, ended.manifest)
         except OutputsError as error:  # the run's own failure is raised below
             self.context.events("warning", str(error))
         failure = logs.failure(outputs.log, self.text)
@@ -185,7 +212,12 @@ class Run:
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
-        earlier = submission.EarlierTry(push.submission, push.submissions_before) if once else None
+        if not self.unverified:
+            check_verified(self.folder, known=bool(push.number))
+        earlier = submission.EarlierTry(push.submission, push.submissions_before)
+        over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
+        if over and not once:
+            earlier = submission.EarlierTry()
         result = submission.Result(
             push.competition, message, self.folder, push.name, push.version or 0
         )
@@ -220,3 +252,16 @@ class Run:
                 f"{from_here(aside)}",
                 folder=str(aside),
             )
+
+
+def check_verified(folder: Path, *, known: bool = True) -> None:
+    """Raise `OutputsError` unless the folder's submission is what the push's session left.
+
+    `known`: whether the ledger has the push; a version that was made elsewhere proves nothing.
+    """
+    name = submission.SUBMISSION
+    if (folder / name).is_file() and not (known and proof.is_verified(folder, name)):
+        raise OutputsError(
+            f"{from_here(folder / name)} is not proved to be what that push left, so it is not "
+            "submitted: look at it, and add --unverified to submit it all the same"
+        )

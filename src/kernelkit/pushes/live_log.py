@@ -17,8 +17,9 @@ import urllib3
 
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
+from kernelkit.pushes.proof import Evidence, of_log
 from kernelkit.run_folders.excerpts import excerpt
-from kernelkit.run_folders.log import Entry, _entry, decode
+from kernelkit.run_folders.log import Entry, decode, entry_of
 from kernelkit.workspace.ledger import Push
 
 METHOD = "log stream"
@@ -27,6 +28,7 @@ CHUNK = 1 << 16
 TOO_LONG = "… the log goes on; its rest is not shown here and comes home with the outputs …\n"
 TOO_LONG_LINE = b"data: one entry is too long to be shown live; it comes home with the log"
 LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # of one live entry, and of all of them
+MOST_HELD = 1000  # entries without the push's number
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
 
@@ -70,14 +72,19 @@ class WithoutReport:
 class LiveLog:
     """Follows a running session's log from a thread of its own and hands on each entry once.
 
-    A stream that breaks is opened again. Of a finished session's log the entries that were not seen
-    live are handed on too. Nothing here ends a wait: the status says when a run is over.
+    A stream that breaks is opened again. Entries are held back until the push's number is among
+    them; a stream that shows another number is another push's and is left. Of a finished session's
+    log the entries that were not handed on live follow. Nothing here ends a wait: the status says
+    when a run is over.
     """
 
     def __init__(self, kaggle: Kaggle, push: Push, tell: Callable[[Entry], None]) -> None:
         self._kaggle = kaggle
         self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
         self._tell = WithoutReport(tell)
+        self._number = push.number
+        self._held: list[Entry] = []  # until they are known to be this push's
+        self._proven = not push.number
         self._seen = self._characters = 0
         self._cut = False  # whether the note about the rest was handed on
         self._stop = threading.Event()
@@ -91,10 +98,13 @@ class LiveLog:
             self._thread.start()
 
     def finish(self, log: str = "") -> None:
-        """Stop following; hand on what the finished `log` has beyond what was seen."""
+        """Stop following; hand on what the finished `log` has beyond what was handed on."""
         self._stop.set()
         if self._thread:
             self._thread.join(timeout=2.0)
+        with self._lock:
+            if not self._proven:  # nothing was handed on, and the finished log is from the start
+                self._proven, self._held, self._seen = True, [], 0
         for place, entry in enumerate(decode(log)):
             if self._cut:
                 break
@@ -126,19 +136,33 @@ class LiveLog:
             for place, entry in enumerate(_events(response)):
                 if self._stop.is_set() or entry is None:
                     return True
-                self._hand_on(place, entry)
+                if not self._hand_on(place, entry):
+                    return False
         return False
 
-    def _hand_on(self, place: int, entry: Entry) -> None:
+    def _hand_on(self, place: int, entry: Entry) -> bool:
+        """Hand on the entry of this place in the log; False where the log is another push's."""
         with self._lock:
             if place < self._seen or self._cut:
-                return
+                return True
             self._seen = place + 1
-            self._characters += min(len(entry.text), LONGEST_ENTRY)
-            if self._characters > LONGEST_TOLD:
-                self._cut = True
-                entry = replace(entry, text=TOO_LONG)
-        self._tell(replace(entry, text=excerpt(entry.text, LONGEST_ENTRY, "the log has them")))
+            ready = [entry]
+            if not self._proven:
+                self._held.append(entry)
+                evidence = of_log(self._held, self._number)
+                if evidence is Evidence.ANOTHER or len(self._held) > MOST_HELD:
+                    self._held, self._seen = [], 0
+                    return False
+                self._proven = evidence is Evidence.OURS
+                ready, self._held = (self._held, []) if self._proven else ([], self._held)
+            for each in ready:
+                self._characters += min(len(each.text), LONGEST_ENTRY)
+                self._cut = self._cut or self._characters > LONGEST_TOLD
+                text = TOO_LONG if self._cut else each.text
+                self._tell(replace(each, text=excerpt(text, LONGEST_ENTRY, "the log has them")))
+                if self._cut:
+                    break
+        return True
 
 
 def _events(response: requests.Response) -> Iterator[Entry | None]:
@@ -155,7 +179,7 @@ def _events(response: requests.Response) -> Iterator[Entry | None]:
                 event = json.loads(payload)
             except ValueError:
                 event = {"data": payload}
-            yield _entry(event if isinstance(event, dict) else {"data": payload})
+            yield entry_of(event if isinstance(event, dict) else {"data": payload})
     except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):
         return  # cut: the next connection replays
 

@@ -8,16 +8,24 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import machines
-from kernelkit.errors import KernelkitError, NetworkError, ParameterError, StillRunningError
+from kernelkit.bundle.manifest import MANIFEST
+from kernelkit.errors import (
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    ParameterError,
+    StillRunningError,
+)
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure
 from kernelkit.kaggle_api.types import Stored
 from kernelkit.plans import metadata, plan
-from kernelkit.pushes import fetch
-from kernelkit.pushes.follow import Run, follow
+from kernelkit.pushes import fetch, proof
+from kernelkit.pushes.follow import FollowOptions, Run, check_verified, follow
 from kernelkit.pushes.send import look_after_cut_off
 from kernelkit.reports import markdown
+from kernelkit.run_folders import claims
 from kernelkit.submissions import submit as submission
 from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
@@ -29,12 +37,14 @@ def resume_push(
     output: Path | None = None,
     accelerator: str | None = None,
     submit: str | None = None,
+    unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> Path:
     """Wait for an earlier push and bring its outputs home; returns their folder.
 
     reference    `owner/slug/N`, or "last" of the ledger
     accelerator  the machine that it must have had, where the ledger does not know the push
+    unverified   take, and submit, what does not prove to be this push's
     output, submit, options  as `push_kernel` takes them
 
     Raises `ParameterError` for a reference that names no push, and all that `follow` raises.
@@ -42,7 +52,7 @@ def resume_push(
     context = in_project(plan.here(None), options)
     with context.ending(), context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
-        return _follow(context, kaggle, push, output, submit)
+        return _follow(context, kaggle, push, output=output, submit=submit, unverified=unverified)
 
 
 def fetch_push(
@@ -51,6 +61,7 @@ def fetch_push(
     only: Sequence[str] = (),
     output: Path | None = None,
     summary: Path | None = None,
+    unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> Path:
     """Bring home what a push left, without waiting for it; returns the folder.
@@ -60,6 +71,7 @@ def fetch_push(
                is checked and reported on as after a push
     output     the folder; default runs/<slug>-v<N>
     summary    a Markdown file that the run's measures, or what ended this, are added to
+    unverified take what does not prove to be this push's
 
     Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
     came, and without `only` everything that `resume_push` raises.
@@ -77,9 +89,9 @@ def fetch_push(
                     f"{title} is still {status.state}. {context.how_to_resume(push)}"
                 )
             if only:
-                folder = _fetch_some(context, kaggle, push, output, only)
+                folder = _fetch_some(context, kaggle, push, only, output, unverified=unverified)
             else:
-                folder = _follow(context, kaggle, push, output, None)
+                folder = _follow(context, kaggle, push, output=output, unverified=unverified)
     except KernelkitError as error:
         if summary:
             markdown.append(summary, markdown.failure(title, str(error)))
@@ -94,18 +106,20 @@ def submit_result(
     message: str,
     *,
     competition: str | None = None,
+    unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> None:
     """Enter the `submission.csv` of a run into a competition and wait for its score.
 
     result       `owner/slug/N` or "last" of a push, or the folder or the file of any run
     competition  for a folder or file; by default that of the project's kernel-metadata.json
+    unverified   submit what does not prove to be what the push left
 
     Raises `ParameterError` where no competition is known, and what `submit.submit` raises.
     """
     path = Path(result)
     if not path.exists():
-        resume_push(result, submit=message, **options)
+        resume_push(result, submit=message, unverified=unverified, **options)
         return
     if path.is_file() and path.name != submission.SUBMISSION:
         raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
@@ -117,7 +131,10 @@ def submit_result(
             )
         competition = sources[0]
     context = in_project(plan.here(None), options)
-    entry = submission.Result(competition, message, path if path.is_dir() else path.parent)
+    folder = path if path.is_dir() else path.parent
+    if claims.was_pushed(folder) and not unverified:
+        check_verified(folder)
+    entry = submission.Result(competition, message, folder)
     with context.asking() as kaggle:
         submission.submit(context, kaggle, entry)
 
@@ -170,27 +187,38 @@ def _last(context: PushContext, kaggle: Kaggle) -> Push:
 
 
 def _follow(
-    context: PushContext, kaggle: Kaggle, push: Push, output: Path | None, submit: str | None
+    context: PushContext, kaggle: Kaggle, push: Push, **options: Unpack[FollowOptions]
 ) -> Path:
     context.events("resumed", f"{push.kernel} version {push.version}")
     stored = stored_version(kaggle, push)
     if not push.competition:
         named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
         push = replace(push, competition=min(named, default=None))
-    return follow(context, kaggle, push, stored.text, output=output, submit=submit)
+    return follow(context, kaggle, push, stored.text, **options)
 
 
 def _fetch_some(
-    context: PushContext, kaggle: Kaggle, push: Push, output: Path | None, only: Sequence[str]
+    context: PushContext,
+    kaggle: Kaggle,
+    push: Push,
+    only: Sequence[str],
+    output: Path | None,
+    *,
+    unverified: bool,
 ) -> Path:
-    stored = stored_version(kaggle, push)
+    run = Run(context, kaggle, push, stored_version(kaggle, push).text, unverified=unverified)
     try:
         outputs = kaggle.outputs(push.name, push.version or 0)
+        proved = proof.prove(kaggle, outputs, run.number)
     except Failure as failure:
         raise NetworkError(f"the outputs cannot be listed: {failure.error()}") from None
-    run = Run(context, kaggle, push, stored.text)
+    if run.number and (proved.another or not proved.manifest):
+        raise OutputsError(
+            f"Kaggle does not list {MANIFEST} of push {run.number}, so that its files are "
+            "not verified: --unverified takes what it lists"
+        )
     run.claim(output)
     with context.alone_in(run.folder):
         run.keep(outputs)
-        fetch.fetch(context, kaggle, push, run.folder, outputs, only)
+        fetch.fetch(context, kaggle, push, run.folder, outputs, only, proved.manifest)
     return run.folder

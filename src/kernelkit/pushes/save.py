@@ -1,20 +1,20 @@
-"""Push one version, and only one, over a network that may lose the answer.
+"""Push one version, and only one, over a network that may lose the answer or give a wrong one.
 
-SaveKernel starts a session each time it arrives, so it is never simply repeated. After a
-failure that leaves open whether it arrived, Kaggle is asked which version it has and with
-which source; only when it has not arrived after a while is it sent again.
+SaveKernel starts a session each time it arrives, so it is never simply repeated. After each answer,
+and after a failure that leaves open whether it arrived, Kaggle is asked which version shows this
+push's number; only when none does after a while is the push sent again.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import SOURCES, Kernel, Saved, Stored
+from kernelkit.kaggle_api.types import Kernel, Saved, Stored
+from kernelkit.run_folders.claims import source_of
 from kernelkit.workspace.timing import SavingPolicy
 
 
@@ -23,12 +23,13 @@ def save_once(
 ) -> Saved:
     """Push the request's `text` as a new version of the kernel, at most once.
 
-    Raises `Failure`. After a failure of the kind network, server or malformed it is unknown whether
-    the push arrived; any other kind means that nothing runs.
+    `text` states the number of its push, so that no other version has the same cells. Raises
+    `Failure`. After a failure of the kind network, server or malformed that was `sent`, it is
+    unknown whether the push arrived; any other failure means that nothing runs.
     """
     policy = policy or SavingPolicy()
-    before = kaggle.stored(kernel)
-    known = before.version if before else 0
+    text: str = fields["text"]
+    before = _before(kaggle, kernel)
     for sent in range(1, policy.sends + 1):
         try:
             saved = kaggle.save(fields)
@@ -36,12 +37,16 @@ def save_once(
             # A push sent before may have arrived late: then this one is refused because of it.
             if not failure.is_transient and sent == 1:
                 raise
-            if arrived := _look(kaggle, kernel, fields, known, failure, policy):
+            if arrived := _look(kaggle, kernel, text, before, failure, policy):
                 return arrived
             if not failure.is_transient or sent == policy.sends:
                 raise
         else:
-            return saved if sent == 1 else _resent(kaggle, kernel, fields, known, saved)
+            saved = _read_back(kaggle, kernel, text, before, saved, policy)
+            if sent == 1:
+                return saved
+            late = twins(kaggle, kernel, text, before, saved.version)
+            return replace(saved, resent_after=before, twins=late)
     raise AssertionError("unreachable: the last send returns or raises")
 
 
@@ -56,21 +61,52 @@ def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -
         return ()
 
 
-def _resent(
-    kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], known: int, saved: Saved
+def _before(kaggle: Kaggle, kernel: Kernel) -> int:
+    """The kernel's version before the push; a failure here comes before anything is sent."""
+    try:
+        stored = kaggle.stored(kernel)
+    except Failure as failure:
+        failure.sent = False
+        raise
+    return stored.version if stored else 0
+
+
+def _read_back(
+    kaggle: Kaggle, kernel: Kernel, text: str, before: int, saved: Saved, policy: SavingPolicy
 ) -> Saved:
-    """The answer to a repeated push, with the versions that the earlier sends made."""
-    late = twins(kaggle, kernel, fields["text"], known, saved.version)
-    return replace(saved, resent_after=known, twins=late)
+    """The answer with the version as Kaggle stores it, or the version that really is this push.
+
+    Raises `Failure` where Kaggle shows another push's version and none with these cells.
+    """
+    *_, owner, slug = ["", "", *saved.ref.strip("/").split("/")]
+    elsewhere = Kernel(owner, slug) if str(kernel).lower() != f"{owner}/{slug}".lower() else kernel
+    try:
+        for pause in (0.0, *policy.settle):
+            kaggle.retries.clock.sleep(pause)
+            shown = False
+            for place in dict.fromkeys((elsewhere, kernel)):
+                named = kaggle.stored(place, saved.version)
+                shown = shown or named is not None
+                if named and source_of(named.text) == source_of(text):
+                    return replace(saved, ref=str(place), stored=named)
+            if not shown:
+                return replace(saved, ref=str(kernel))
+            for version, stored in _arrived(kaggle, kernel, text, before):
+                ref = str(kernel)
+                return replace(saved, ref=ref, version=version, stored=stored, recovered=True)
+    except Failure as failure:
+        if not failure.is_transient:
+            raise
+        return replace(saved, ref=str(kernel))  # it arrived; the session's log proves the version
+    raise Failure(
+        FailureKind.MALFORMED,
+        "SaveKernel",
+        f"Kaggle's answer names version {saved.version}, which is another push's",
+    )
 
 
 def _look(
-    kaggle: Kaggle,
-    kernel: Kernel,
-    fields: Mapping[str, Any],
-    known: int,
-    failure: Failure,
-    policy: SavingPolicy,
+    kaggle: Kaggle, kernel: Kernel, text: str, before: int, failure: Failure, policy: SavingPolicy
 ) -> Saved | None:
     """The version that a failed push made after all; Kaggle is asked until it must be visible."""
     clock = kaggle.retries.clock
@@ -78,32 +114,16 @@ def _look(
     for pause in policy.settle[-1:] if rejected else policy.settle:
         end = clock.now() + kaggle.retries.patience
         kaggle.retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
-        for version, stored in _arrived(kaggle, kernel, fields["text"], known):
-            return _recovered(kernel, version, stored, fields)
+        for version, stored in _arrived(kaggle, kernel, text, before):
+            url = f"https://www.kaggle.com/code/{kernel}"
+            return Saved(version, url, str(kernel), stored=stored, recovered=True)
     return None
 
 
 def _arrived(kaggle: Kaggle, kernel: Kernel, text: str, after: int) -> Iterator[tuple[int, Stored]]:
-    """The versions later than `after` that run `text`, oldest first."""
+    """The versions later than `after` that run the cells of `text`, oldest first."""
     latest = kaggle.stored(kernel)
     for version in range(after + 1, (latest.version if latest else 0) + 1):
         stored = kaggle.stored(kernel, version)
-        if stored and _same(stored.text, text):
+        if stored and source_of(stored.text) == source_of(text):
             yield version, stored
-
-
-def _recovered(kernel: Kernel, version: int, stored: Stored, fields: Mapping[str, Any]) -> Saved:
-    """The lost answer, as far as the stored kernel shows it."""
-    asked = {f"{kind} {source}" for kind in SOURCES for source in fields[f"{kind}_data_sources"]}
-    url = f"https://www.kaggle.com/code/{kernel}"
-    return Saved(version, url, tuple(sorted(asked - stored.sources)), recovered=True)
-
-
-def _same(stored: str, sent: str) -> bool:
-    """Whether two sources are one notebook, however its JSON was written."""
-    if stored == sent:
-        return True
-    try:
-        return bool(json.loads(stored) == json.loads(sent))
-    except ValueError:
-        return False

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, wheels
 from kernelkit.checks.wheels import AttachedWheels
 from kernelkit.errors import PreflightError, RefusedError
+from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Kernel, Saved
+from kernelkit.kaggle_api.types import SOURCES, Kernel, Saved, Stored
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.save import save_once
 from kernelkit.terminal.events import from_here
@@ -63,8 +65,9 @@ def send(
     if not force:
         _refuse_identical(context, push, again=plan.metadata.continues)
     push = context.ledger.begin(push)
+    fields = plan.save_fields | {"text": build.stamped(bundle.text, push.number)}
     try:
-        saved = save_once(kaggle, kernel, plan.save_fields, context.timing.saving)
+        saved = save_once(kaggle, kernel, fields, context.timing.saving)
     except Failure as failure:
         unknown = (
             failure.kind in (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
@@ -79,17 +82,21 @@ def send(
             ) from None
         raise error from None
     push = context.ledger.update(
-        push, version=saved.version, state=ledgers.QUEUED, resent_after=saved.resent_after
+        push,
+        kernel=saved.ref,
+        version=saved.version,
+        state=ledgers.QUEUED,
+        resent_after=saved.resent_after,
     )
     context.events(
         "pushed",
-        f"{kernel} version {saved.version}: {saved.url}",
-        kernel=str(kernel),
+        f"{push.kernel} version {saved.version}: {saved.url}",
+        kernel=push.kernel,
         version=saved.version,
         url=saved.url,
     )
     report_twins(context, push, saved.twins)
-    _check_sources(context, push, saved)
+    _check_saved(context, plan, push, saved)
     return push
 
 
@@ -114,41 +121,33 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
     pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
     for push in pushes:
         lost_last = push is pushes[-1] and push.state == ledgers.LOST
-        if not push.version and (push.state == ledgers.SENDING or lost_last):
-            _settle(context, kaggle, kernel, push)
+        if push.version or not (push.state == ledgers.SENDING or lost_last):
+            continue
+        with failures.as_errors():
+            version = _version_of(kaggle, kernel, push)
+        if version is None:
+            context.ledger.update(push, state=ledgers.LOST)
+            continue
+        push = context.ledger.update(push, version=version, state=ledgers.QUEUED)
+        context.events(
+            "found",
+            f"{push.reference}: the push was cut off while it was sent, and arrived",
+            version=version,
+        )
 
 
-def _settle(context: PushContext, kaggle: Kaggle, kernel: Kernel, push: Push) -> None:
-    """Record which version a push without an answer made, or that it made none."""
-    pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
-    try:
-        version = _version_of(kaggle, kernel, pushes, push)
-    except Failure as failure:
-        raise failure.error() from None
-    if version is None:
-        context.ledger.update(push, state=ledgers.LOST)
-        return
-    push = context.ledger.update(push, version=version, state=ledgers.QUEUED)
-    context.events(
-        "found",
-        f"{push.reference}: the push was cut off while it was sent, and arrived",
-        version=version,
-    )
-
-
-def _version_of(kaggle: Kaggle, kernel: Kernel, pushes: list[Push], push: Push) -> int | None:
-    """The version that one of these pushes made; its text states the push's hash."""
-    before = {other.version for other in pushes if other.pushed < push.pushed}
-    known = {other.version for other in pushes}
+def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
+    """The version that states the push's number: the oldest, as later ones may be edits of it."""
     latest = kaggle.stored(kernel)
-    newest = latest.version if latest and push.bundle else 0
+    newest = latest.version if latest and push.number else 0
+    arrived = None
     for version in range(newest, max(0, newest - LOOK_BACK), -1):
-        if version in before:
-            return None
-        stored = None if version in known else kaggle.stored(kernel, version)
-        if stored and f"sha256:{push.bundle}" in stored.text:
-            return version
-    return None
+        stored = kaggle.stored(kernel, version)
+        if stored and build.number_of(stored.text) == push.number:
+            arrived = version
+        elif arrived:
+            break
+    return arrived
 
 
 def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
@@ -171,26 +170,79 @@ def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
         )
 
 
-def _check_sources(context: PushContext, push: Push, saved: Saved) -> None:
+def _check_saved(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:
+    """Compare what Kaggle stored with what was sent. Raises `RefusedError` where the run is not
+    the one that was asked for; what Kaggle leaves out or merely spells differently is a warning.
+    """
     if saved.recovered:
-        context.events("warning", "Kaggle's answer was lost on the way, but the version arrived")
+        _warn(context, "Kaggle's answer was lost or named another version, but the push arrived")
+    if push.kernel.lower() != str(plan.kernel).lower():
+        _warn(
+            context,
+            f"Kaggle saved {plan.kernel} as {push.kernel}, since it makes the slug from the title: "
+            f'write "id": "{push.kernel}" into {plan.metadata.path.name}',
+        )
     if saved.refused_tags:
-        context.events("warning", f"Kaggle does not know the keywords {list(saved.refused_tags)}")
-    if not saved.refused_sources:
-        return
-    refused = ", ".join(saved.refused_sources)
-    if saved.recovered:  # Kaggle may write a source in another form than was sent
-        context.events("warning", f"Kaggle does not list these sources: {refused}")
+        _warn(context, f"Kaggle does not know the keywords {list(saved.refused_tags)}")
+    refused = list(saved.refused_sources)
+    if saved.stored:
+        refused += [s for s in _dropped(context, plan, saved.stored) if s not in refused]
+        _check_machine(context, plan, push, saved.stored)
+    if not refused:
         return
     context.ledger.update(push, state=ledgers.REFUSED)
+    names = ", ".join(refused)
     if context.local is not None:
         raise RefusedError(
-            f"this rehearsal's Kaggle does not have {refused}: put its files below "
+            f"this rehearsal's Kaggle does not have {names}: put its files below "
             f"{from_here(context.local / 'catalogue')}, in competitions/SLUG or "
             "datasets/OWNER/SLUG, or have a command fill it (catalogue in [tool.kernelkit])"
         )
     raise RefusedError(
-        f"Kaggle refused {refused} and runs {push.reference} without: correct the sources "
+        f"Kaggle refused {names} and runs {push.reference} without: correct the sources "
         "(spelling, access, the competition's rules accepted) and push with --force, which "
         "starts a second session beside this one unless you delete the kernel"
     )
+
+
+def _dropped(context: PushContext, plan: Plan, stored: Stored) -> list[str]:
+    """The sources, such as "dataset owner/slug", that the stored version does not have."""
+    sent = [f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)]
+    if sent and not stored.sources:
+        _warn(context, "Kaggle names no sources of the stored version: whether it has them is open")
+        return []
+    kept = {source.lower() for source in stored.sources}
+    missing = [source for source in sent if source.lower() not in kept]
+    # Kaggle may add a version, or take off the one that was sent.
+    similar = {s for s in missing if any(_is_below(s.lower(), k) for k in kept)}
+    if similar:
+        _warn(context, f"Kaggle names these sources differently: {', '.join(sorted(similar))}")
+    return [source for source in missing if source not in similar]
+
+
+def _is_below(source: str, other: str) -> bool:
+    return source.startswith(f"{other}/") or other.startswith(f"{source}/")
+
+
+def _check_machine(context: PushContext, plan: Plan, push: Push, stored: Stored) -> None:
+    wanted = plan.metadata.machine
+    if stored.machine_shape and stored.accelerator != wanted.kind:
+        context.ledger.update(push, state=ledgers.REFUSED)
+        raise RefusedError(
+            f"Kaggle runs {push.reference} on {stored.machine_shape}, not on a "
+            f"{wanted.kind.upper()}: delete the version or the kernel to stop it, and ask for a "
+            "machine that the account has with --accelerator"
+        )
+    internet = bool(plan.save_fields["enable_internet"])
+    if internet and not stored.internet:
+        _warn(
+            context,
+            "Kaggle does not say that the session has internet, which was asked for: an account "
+            "without a verified phone gets none",
+        )
+    elif stored.internet and not internet:
+        _warn(context, "Kaggle gives the session internet, though it was to have none")
+
+
+def _warn(context: PushContext, text: str) -> None:
+    context.events("warning", text)

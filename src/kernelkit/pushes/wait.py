@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelkit import machines
+from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
+from kernelkit.kaggle_api import downloads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Outputs, Quota, Status
+from kernelkit.pushes import proof
 from kernelkit.pushes.live_log import LiveLog
+from kernelkit.pushes.proof import Evidence, Manifest, Proof
 from kernelkit.run_folders.log import Entry, decode
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -29,7 +33,9 @@ ENDED = ("complete", "error", "cancel_acknowledged")
 class Ended:
     """How a session ended, after how many seconds in the queue and running, and what it left.
 
-    `outputs` is None where Kaggle would not say what the session left; `unlisted` says why.
+    `outputs` is None where Kaggle would not say what the session left (`unlisted` says why), or
+    where what it says is not this push's (`doubt` says why). `manifest` is the session's own, where
+    it left one.
     """
 
     state: str
@@ -38,6 +44,8 @@ class Ended:
     run: float
     outputs: Outputs | None
     unlisted: str = ""
+    doubt: str = ""
+    manifest: Manifest | None = None
 
     @property
     def complete(self) -> bool:
@@ -63,6 +71,7 @@ class Wait:
         self._running_since: float | None = None
         self._state = ""  # of the session, as last shown
         self._unsettled = self._failed = self._list_failures = 0
+        self._over_since: float | None = None  # since when Kaggle has said that it is over
         self._not_before = self._begun
         self._log = LiveLog(kaggle, push, self._show)
 
@@ -126,7 +135,7 @@ class Wait:
             return None
         if status.state in ENDED:
             return self._end(status)
-        self._unsettled = 0
+        self._unsettled, self._over_since = 0, None
         if status.state == "running" and self._running_since is None:
             self._running_since = self._clock.now()
             self._log.start()
@@ -137,31 +146,64 @@ class Wait:
         return None
 
     def _end(self, status: Status) -> Ended | None:
-        """The end, once the log of a finished session confirms it.
+        """The end, once what Kaggle lists is this push's and as complete as it will be.
 
-        A status can be out of date; the log appears only when the session is over, save
-        where the session was killed and never gets one.
+        A status can be out of date, and so can a list and a log. The log appears only when the
+        session is over, save where the session was killed and never gets one.
         """
+        if self._over_since is None:
+            self._over_since = self._clock.now()
+        until = min(self._deadline(), self._clock.now() + self._patience.silence)
         try:
-            outputs = self._kaggle.outputs(self._name, self._version, self._deadline())
+            outputs = self._kaggle.outputs(self._name, self._version, until)
+            proved = proof.prove(self._kaggle, outputs, self._push.number, until)
         except Failure as failure:
             if failure.kind is FailureKind.CREDENTIALS:
                 raise self._refused(failure) from None
             self._list_failures += 1
             if self._list_failures >= self._patience.confirmations:
+                if failure.method == downloads.METHOD:
+                    return self._over(status, None, doubt=f"{MANIFEST}: {failure.message}")
                 return self._over(status, None, str(failure.error()))
             self._emit("retrying", f"no list of outputs ({failure.kind.value}): asking again later")
-            self._not_before = self._clock.now() + (failure.retry_after or 0.0)
+            pause = min(failure.retry_after or 0.0, self._patience.longest)
+            self._not_before = self._clock.now() + pause
             return None
         self._unsettled += 1
+        waited = self._clock.now() - self._over_since
+        if doubt := self._doubt(status, outputs, proved):
+            return (
+                None if waited < self._patience.unproved else self._over(status, None, doubt=doubt)
+            )
         if not outputs.log and self._unsettled < self._patience.confirmations:
             return None
-        if status.state == "complete" and not outputs.log and not outputs.files:
-            # A run that reached its end has a log: an empty list is no answer.
-            return self._over(status, None, "Kaggle lists neither a file nor a log")
-        return self._over(status, outputs)
+        return self._over(status, outputs, manifest=proved.manifest)
 
-    def _over(self, status: Status, outputs: Outputs | None, unlisted: str = "") -> Ended:
+    def _doubt(self, status: Status, outputs: Outputs, proved: Proof) -> str:
+        """Why this answer cannot be the run's; empty where it can."""
+        if status.state == "complete" and not outputs.log and not outputs.files:
+            return "Kaggle lists neither a file nor a log"  # a run that reached its end has a log
+        if not self._push.number:
+            return ""
+        if proved.another:
+            what = "log" if proved.log is Evidence.ANOTHER else "files"
+            return f"Kaggle shows the {what} of another push, not of push {self._push.number}"
+        if status.state == "complete" and proved.manifest is None:
+            whose = "its log" if proved.log is Evidence.OURS else "nothing there"
+            return (
+                f"{MANIFEST}, which this push leaves, is not among the {len(outputs.files)} "
+                f"files that Kaggle lists, and {whose} shows push {self._push.number}"
+            )
+        return ""
+
+    def _over(
+        self,
+        status: Status,
+        outputs: Outputs | None,
+        unlisted: str = "",
+        doubt: str = "",
+        manifest: Manifest | None = None,
+    ) -> Ended:
         log = outputs.log if outputs else ""
         self._log.finish(log)
         queued, run = self._seconds()
@@ -171,7 +213,7 @@ class Wait:
         # A wait that was taken up late did not see the start, but the log counts from there.
         run = max(run, max((entry.seconds for entry in decode(log)), default=0.0))
         queued = queued if self._running_since is not None else 0.0
-        return Ended(status.state, status.message, queued, run, outputs, unlisted)
+        return Ended(status.state, status.message, queued, run, outputs, unlisted, doubt, manifest)
 
     def _refused(self, failure: Failure) -> KernelkitError:
         error = failure.error()

@@ -4,6 +4,7 @@
     .kernelkit/run.json             the run at home that the folder is for, and whether it is over
     .kernelkit/fetched.jsonl        a line for each of the run's files that came home
     .kernelkit/log.json, log.txt    the session's log, as Kaggle keeps it and as people read it
+    .kernelkit/manifest.json        what the session wrote down of its files; see `pushes.proof`
     .kernelkit/pushed.ipynb         the notebook that ran
     .kernelkit/parts/               files while they are fetched
     .kernelkit/outputs/             files of the run that bear this very name
@@ -21,6 +22,7 @@ from pathlib import Path, PurePosixPath
 NAME = ".kernelkit"
 MARKER, RECORD, STATE = "push.json", "fetched.jsonl", "run.json"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
+MANIFEST = "manifest.json"
 REPORT = "report.html"
 PARTS, OUTPUTS = "parts", "outputs"
 

@@ -67,7 +67,7 @@ def decode(log: str) -> Iterator[Entry]:
         except (ValueError, RecursionError):
             break
         if isinstance(entry, dict):
-            yield _entry(entry)
+            yield entry_of(entry)
     for line in _LINE.finditer(log, position):
         yield Entry(0.0, "stdout", line[0].rstrip("\n") + "\n")
 
@@ -136,7 +136,8 @@ def _indent(source: str) -> str:
     return "\n".join(f"    {line}" for line in source.split("\n")) if source else ""
 
 
-def _entry(event: dict[str, Any]) -> Entry:
+def entry_of(event: dict[str, Any]) -> Entry:
+    """The entry that a log's JSON object means; odd values count as their kind's zero."""
     try:
         seconds = float(event.get("time") or 0.0)
     except (TypeError, ValueError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -46,6 +47,7 @@ class Push:
     version: int | None = None
     state: str = SENDING
     pushed: str = ""
+    number: str = ""  # drawn for this push alone; see `pushes.proof`
     minutes_queued: float | None = None
     minutes_run: float | None = None
     score: str | None = None
@@ -55,6 +57,7 @@ class Push:
     queued: str = ""  # the identity of the queued push that it was made of
     submission: int | None = None  # its number in the competition, once it was entered
     submissions_before: list[int] | None = None  # those with numbers when the entering began
+    message: str = ""  # of the submission
     resent_after: int | None = None  # the version before a push that was sent more than once
     stays: list[str] = field(default_factory=list)  # patterns of outputs that are left at Kaggle
 
@@ -81,12 +84,12 @@ class Ledger:
         return [push for push in map(_read, self._lines()) if push]
 
     def begin(self, push: Push) -> Push:
-        """Write a new push, stamped with the present time; returns it as written.
+        """Write a new push with the present time and a number of its own; returns it as written.
 
         The push of a queued item replaces the lines of its earlier pushes that Kaggle refused.
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-        stamped = replace(push, pushed=now)
+        stamped = replace(push, pushed=now, number=secrets.token_hex(8))
         with self._locked():
             lines = [line for line in self._lines() if not _refused_before(line, stamped)]
             self._write([*lines, _line(stamped)])

@@ -25,7 +25,8 @@ class PollPolicy:
     Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While
     it fails to answer, the pause doubles up to `longest`, or to what `Retry-After` says.
     `queue` is for the time before the session starts (a TPU's can be hours), `margin` for the
-    end of a session past its time limit, `silence` for Kaggle not answering at all.
+    end of a session past its time limit, `silence` for Kaggle not answering at all, `unproved` for
+    the answers on a session that is over to show the number of its push.
     """
 
     poll: float = 15.0
@@ -35,6 +36,7 @@ class PollPolicy:
     queue: float = 6 * 3600.0
     margin: float = 900.0
     silence: float = 1800.0
+    unproved: float = 300.0
     confirmations: int = 3  # polls before a session with no log or no status counts as settled
 
 
@@ -57,5 +59,7 @@ KAGGLE = Timing()
 REHEARSAL = Timing(
     retries=Retries(first=0.5, longest=5.0, patience=60.0),
     saving=SavingPolicy(settle=(1.0, 2.0, 4.0)),
-    patience=PollPolicy(poll=1.0, slow_poll=2.0, queue=600.0, margin=60.0, silence=120.0),
+    patience=PollPolicy(
+        poll=1.0, slow_poll=2.0, queue=600.0, margin=60.0, silence=120.0, unproved=20.0
+    ),
 )

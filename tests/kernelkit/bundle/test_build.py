@@ -305,11 +305,7 @@ def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(reposit
     assert "tables" in build_module.build(other, {}, here).packages
 
 
-MANIFEST = manifest.MANIFEST
-
-
-def stamped(bundle, push):
-    return bundle.text.replace('PUSH = \\"\\"', f'PUSH = \\"{push}\\"')
+MANIFEST, PUSH = manifest.MANIFEST, "0123456789abcdef"
 
 
 @pytest.mark.parametrize(("last", "complete"), [("files", True), ("1 / 0", False)])
@@ -319,10 +315,10 @@ def test_a_session_leaves_a_manifest_of_its_files(
     leave = notebook_code("import pathlib\nfiles = pathlib.Path('deep')\nfiles.mkdir()")
     write = notebook_code("(files / 'a.bin').write_bytes(b'petals')\nglobals().pop('hashlib')")
     repository.cells(leave, write, notebook_code(last))
-    run(stamped(build(repository), "0123abcd"), tmp_path / "session")
+    run(build_module.stamped(build(repository).text, PUSH), tmp_path / "session")
     left = json.loads((tmp_path / "session" / MANIFEST).read_text())
     files = {file["name"]: file for file in left["files"]}
-    assert left["push"] == "0123abcd"
+    assert left["push"] == PUSH
     assert left["complete"] is complete
     sha256 = hashlib.sha256(b"petals").hexdigest()
     assert files["deep/a.bin"] == {"name": "deep/a.bin", "size": 6, "sha256": sha256}
@@ -332,7 +328,9 @@ def test_a_session_leaves_a_manifest_of_its_files(
 def test_a_bundle_that_was_not_pushed_and_a_hidden_rerun_leave_no_manifest(repository, tmp_path):
     bundle = build(repository)
     run(bundle.text, tmp_path / "desk")
-    run(stamped(bundle, "0123"), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1")
+    run(
+        build_module.stamped(bundle.text, PUSH), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1"
+    )
     assert not [*tmp_path.glob(f"*/{MANIFEST}")]
 
 

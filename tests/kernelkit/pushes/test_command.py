@@ -16,6 +16,7 @@ from kernelkit import errors, machines
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
+from kernelkit.plans import plan
 from kernelkit.pushes import send
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.follow import follow
@@ -250,8 +251,16 @@ def test_a_status_that_stays_out_of_reach_ends_in_the_network_code(repository, k
 def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
     kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.WRONG_LENGTH)])
 
-    with pytest.raises(errors.OutputsError, match="submission") as caught:
+    with pytest.raises(errors.OutputsError, match="kernelkit_manifest") as caught:
         repository.push()
+    assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
+
+    first = kaggle.faults.calls["Download"] + 2  # the manifest comes, and no file
+    faults = [Fault("Download", n, FaultKind.WRONG_LENGTH) for n in range(first, first + 99)]
+    kaggle.faults = FaultSchedule(faults)
+    kaggle.faults.calls["Download"] = first - 2
+    with pytest.raises(errors.OutputsError, match="submission") as caught:
+        repository.resume("last")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
     assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
 
@@ -262,6 +271,7 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
         "fetched.jsonl",
         "log.json",
         "log.txt",
+        "manifest.json",
         "push.json",
         "pushed.ipynb",
     ]
@@ -425,10 +435,13 @@ def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_
     assert repository.push("files=1").name.endswith("-v1")
 
 
-def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle):
+def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle, timing):
     repository.push("files=1")
     ledger = Ledger(repository.runs / "pushes.jsonl")
-    repository.push("files=1", force=True)  # stands for one that was sent and came late
+    client = Kaggle(open_connection(timing.timeouts), timing.retries)
+    planned = plan.make(None, ["files=1"], repository.metadata, None, None).owned_by("tester")
+    text = client.stored(planned.kernel, 1).text
+    client.save(planned.save_fields | {"text": text})  # one that was sent before and came late
     ledger.update(ledger.pushes()[0], resent_after=0)
     repository.resume("tester/blossom-train/1")
     assert "version 2 is this push too" in repository.message
@@ -475,7 +488,7 @@ def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
     assert folders[0] == folders[1]
     for name, data in expected(9).items():
         assert (folders[0] / name).read_bytes() == data
-    assert kaggle.faults.calls["Download"] == 9 + 2
+    assert kaggle.faults.calls["Download"] == 9 + 2 + 2  # the manifest for each
 
 
 def test_an_output_that_cannot_be_made_is_found_before_the_push(repository, kaggle, tmp_path):

@@ -203,7 +203,7 @@ def test_outputs_that_cannot_be_listed_are_not_an_empty_list(wait):
 def test_a_list_without_files_and_log_is_no_answer_of_a_run_that_reached_its_end(wait):
     ended = wait("running", "complete", log="")
     assert ended.outputs is None
-    assert "neither a file nor a log" in ended.unlisted
+    assert "neither a file nor a log" in ended.doubt
 
 
 def test_an_end_without_a_log_is_asked_for_again(wait):

@@ -15,6 +15,7 @@ from kernelkit.commands import options
     "--only", metavar="GLOB", multiple=True, help="Fetch matching files only; may be repeated."
 )
 @options.output
+@options.unverified
 @click.option("--summary", type=options.FILE, help="Append the measures to this Markdown file.")
 def command(push: str, **values: Any) -> None:
     """Bring home the files of a push, or some of them.

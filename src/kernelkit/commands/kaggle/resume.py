@@ -14,6 +14,7 @@ from kernelkit.commands import options
 @options.accelerator
 @options.output
 @options.submit
+@options.unverified
 def command(push: str, **values: Any) -> None:
     """Resume an earlier push: wait for its run, fetch its files and report.
 

@@ -23,6 +23,7 @@ from kernelkit.commands import options
     metavar="SLUG",
     help="The competition of a FOLDER; by default the one in kernel-metadata.json.",
 )
+@options.unverified
 def command(result: str, message: str, **values: Any) -> None:
     """Submit a run's submission.csv and wait for its score.
 

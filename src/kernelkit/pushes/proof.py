@@ -1,0 +1,128 @@
+"""What proves that a version, a log or a file is one push's, and not another's.
+
+Each push draws a number when its line in the ledger is begun. The number is sent in the bundle's
+first cell, printed in the session's log, and written into the manifest of the session's outputs.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelkit import files
+from kernelkit.bundle.manifest import MANIFEST
+from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import StoreSession
+from kernelkit.kaggle_api.downloads import Expected
+from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.types import Outputs
+from kernelkit.run_folders import kit_folder
+from kernelkit.run_folders.log import Entry, decode
+
+PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
+LOG_HEAD = 1_000_000  # characters of a log in which the first cell has printed its number
+LARGEST_MANIFEST = 100_000_000  # bytes
+
+
+class Evidence(enum.Enum):
+    """Whether an answer of Kaggle's shows the number of the push."""
+
+    OURS = "this push's"
+    NONE = "unverified"
+    ANOTHER = "another push's"
+
+
+def of_log(entries: Iterable[Entry], number: str) -> Evidence:
+    """Whose log this is, by the number that the first cell prints."""
+    head = ""
+    for entry in entries:
+        head += entry.text
+        if printed := PRINTED.search(head):
+            return Evidence.OURS if printed[1] == number else Evidence.ANOTHER
+        if len(head) > LOG_HEAD:
+            break
+    return Evidence.NONE
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a session wrote down at its end: its push, and what each file must be."""
+
+    push: str
+    files: Mapping[str, Expected]
+
+    def keep(self, folder: Path) -> None:
+        """Write it among the kit's own files of a run folder, as the session wrote it."""
+        listed = [{"name": n, "size": f.size, "sha256": f.sha256} for n, f in self.files.items()]
+        text = json.dumps({"push": self.push, "files": listed})
+        files.write_text(kit_folder.path(folder, kit_folder.MANIFEST), text)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What an answer on a session's end proves; `manifest` is that of this push or None."""
+
+    log: Evidence
+    manifest: Manifest | None
+    list: Evidence
+
+    @property
+    def another(self) -> bool:
+        """Whether any part of the answer is another push's."""
+        return Evidence.ANOTHER in (self.log, self.list)
+
+
+def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = None) -> Proof:
+    """What the outputs of a version prove for the push of this number.
+
+    At most one request. Raises `Failure` where the manifest cannot be fetched.
+    """
+    log = of_log(decode(outputs.log), number)
+    link = next((file.url for file in outputs.files if file.name == MANIFEST), None)
+    if link is None:
+        return Proof(log, None, Evidence.NONE)
+    manifest = kaggle.retries.call(lambda: _received(kaggle, link, until), until)
+    if manifest.push != number:
+        return Proof(log, None, Evidence.ANOTHER)
+    return Proof(log, manifest, Evidence.OURS)
+
+
+def _received(kaggle: Kaggle, link: str, until: float | None) -> Manifest:
+    with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
+        part = Path(folder) / MANIFEST
+        most = Expected(most=LARGEST_MANIFEST)
+        downloads.receive(kaggle, session, link, part, most, until)
+        return read(part.read_text(encoding="utf-8", errors="replace"))
+
+
+def read(text: str) -> Manifest:
+    """A manifest as a session wrote it; raises `Failure` for anything else."""
+    try:
+        written = json.loads(text)
+        listed = {
+            str(file["name"]): Expected(int(file["size"]), file["sha256"] and str(file["sha256"]))
+            for file in written["files"]
+        }
+        return Manifest(str(written["push"]), listed)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Failure(
+            FailureKind.MALFORMED, "download", f"what came for {MANIFEST} is no manifest"
+        ) from None
+
+
+def is_verified(folder: Path, name: str) -> bool:
+    """Whether a file of a run folder is the one that the push's session left."""
+    try:
+        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text(encoding="utf-8")
+        expected = read(text).files.get(name, Expected())
+        with (folder / name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == expected.sha256
+    except (OSError, Failure):
+        return False
