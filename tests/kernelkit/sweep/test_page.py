@@ -9,9 +9,8 @@ import subprocess
 import pytest
 
 from kernelkit.sweep import specification
-from kernelkit.sweep.page import write_page
 from kernelkit.sweep.records import DONE, FAILED, Record
-from kernelkit.sweep.results import ResultTable, Row
+from kernelkit.sweep.results import ResultTable, Row, write_page
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
