@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-pythons test-browser shapes pictures test-tpu test-parity fuzz lab docs bench lint lock
+.PHONY: help run tpu-check push test test-long test-pythons test-browser shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -122,10 +122,27 @@ lab-filter:
 	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
 	  || echo 'no git repository here: outputs are not kept out of commits'
 
-docs: .venv/installed ## docs/cli.md, from the commands' own help
+docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
 	$(BIN)/python tools/cli_reference.py
 
-bench: .venv/installed ## the figures of docs/measured.md that need no photos, on this machine
+# An environment of its own: the site needs nothing of the kit but its docstrings, read as text.
+.venv-docs/installed: requirements-docs.lock
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
+EXAMPLE := docs/examples/example/index.html
+$(EXAMPLE): docs/example.yaml | .venv/installed
+	$(BIN)/python tools/sweep.py $< --quiet
+	@mkdir -p docs/examples
+	@cd runs && tar cf - example/index.html example/*/report.html | tar xf - -C ../docs/examples
+	@touch $@
+
+site: .venv-docs/installed $(EXAMPLE) ## the documentation as a site, in site/ (first time: 3 minutes)
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
+
+bench: .venv/installed ## the figures of docs/appendix/measurements.md that need no photos, on this machine
 	$(BIN)/python tools/benchmark.py
 
 PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
@@ -134,6 +151,7 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
 	$(PIN) --all-extras --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
+	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
 	$(PIN:pyproject.toml=) --group pyproject.toml:tpu --no-emit-package tensorflow -o requirements-tpu.lock
 	@sed -i '1i # The versions of Kaggle'"'"'s images, as looked up on '"$$(date +%F)"' (make lock)' requirements-kaggle.lock

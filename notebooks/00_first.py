@@ -334,7 +334,7 @@ write_json(folder / "metrics.json", metrics)
 # ## What to expect, and what to read next
 #
 # These runs had two cores of an x86 CPU and weights from ImageNet. Nothing has been measured on a
-# TPU yet. `docs/measured.md` has the commands.
+# TPU yet. `docs/appendix/measurements.md` has the commands.
 #
 # | photos | macro F1, first phase alone | both phases | seconds, both phases |
 # |---|---|---|---|
@@ -352,7 +352,7 @@ write_json(folder / "metrics.json", metrics)
 # - **Fine-tuning that pays.** With small batches, random crops, smoothed labels and a last layer
 #   that starts out less sure of itself, it raised .955 to .974 on the same 17 kinds
 #   (cross-validated).
-# - **Other networks.** `backbone` is a setting; `docs/backbones.md` lists what it takes.
+# - **Other networks.** `backbone` is a setting; `docs/reference/backbones.md` lists what it takes.
 # - **Safety.** Training stops before the session ends, and the next session resumes it.
 # - **A closer look.** Figures show the worst classes and the commonest mistakes, and `04_predict`
 #   uses the model on new photos.

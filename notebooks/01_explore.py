@@ -175,7 +175,7 @@ run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 # accelerator waits, and its hours are lost. `needed` is the number of images a second that an
 # accelerator takes. The default is what fine-tuning EfficientNetB5 at 512 pixels takes on a TPU
 # v5e-8, as the TPU's compiler estimates it. A smaller network or smaller photos take more;
-# `docs/tpu.md` has other backbones. TensorFlow's
+# `docs/explanation/tpu.md` has other backbones. TensorFlow's
 # [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #
 # The bar "decoding" decodes the JPEGs and does nothing else. The other bars are the training

@@ -34,7 +34,7 @@ image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 33
 validation = "val"  # val | none | fold:K/N: photos that score the model; none trains on all of them
 limit = 0  # >= 0: photos in each split, for a quick trial; 0 = all
 # Model
-backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: docs/backbones.md
+backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: docs/reference
 fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone to train
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
@@ -339,7 +339,7 @@ if fine_tunes:
 
 # %% [markdown]
 # TPUs and GPUs augment the photos in the training step, a CPU in the input pipeline. On several
-# machines (`docs/machines.md`) each reads its own part of the photos.
+# machines (`docs/how-to/several-machines.md`) each reads its own part of the photos.
 
 # %%
 if fine_tunes:
@@ -532,8 +532,8 @@ print(f"{score} after {run.seconds:.0f} s; everything is in {run}")
 # %% [markdown]
 # ## What to expect
 #
-# Measured on two CPU cores; `docs/measured.md` says how. "Head" is the default head on the
-# backbone MobileNet-0.75 at 192 pixels.
+# Measured on two CPU cores; `docs/explanation/recipes.md` says how. "Head" is the default head on
+# the backbone MobileNet-0.75 at 192 pixels.
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
@@ -547,8 +547,8 @@ print(f"{score} after {run.seconds:.0f} s; everything is in {run}")
 # Repeats of one recipe differ by about ± .008.
 #
 # **Nothing has been measured on a TPU or a GPU yet.** These are the TPU compiler's estimates of
-# fine-tuning all of a backbone on a v5e-8, with 128 photos a step (`docs/tpu.md`). The one real
-# step that is known took almost twice its estimate.
+# fine-tuning all of a backbone on a v5e-8, with 128 photos a step (`docs/explanation/tpu.md`). The
+# one real step that is known took almost twice its estimate.
 #
 # | backbone | pixels | a step, as estimated | images/s, as estimated |
 # |---|---|---|---|
@@ -570,4 +570,4 @@ print(f"{score} after {run.seconds:.0f} s; everything is in {run}")
 # 6. `03_compare`: the average of several runs often scores better than the best of them.
 # 7. `validation="fold:1/5"` to `"fold:5/5"`: five runs, each validated on another fifth of the
 #    labelled photos. `03_compare` joins them.
-# 8. Your own photos, one folder a class, or more photos to train on: `docs/photos.md`.
+# 8. Your own photos, one folder a class, or more photos to train on: `docs/tutorials/photos.md`.

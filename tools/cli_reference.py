@@ -1,4 +1,4 @@
-"""Write docs/cli.md: every command and every option, from the commands themselves."""
+"""Write docs/reference/cli.md: every command and every option, from the commands themselves."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _of_kernelkit(command: click.Command) -> str:
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    default=TOOLS.parent / "docs" / "cli.md",
-    help="The page (docs/cli.md).",
+    default=TOOLS.parent / "docs" / "reference" / "cli.md",
+    help="The page (docs/reference/cli.md).",
 )
 @exits_with_code
 def main(output: Path) -> None:

@@ -18,7 +18,7 @@ from kernelkit.tpu.figures import GIB, CompiledProgram
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
 ROWS = ROOT / "docs" / "tpu.json"
-PAGE = ROOT / "docs" / "tpu.md"
+PAGE = ROOT / "docs" / "explanation" / "tpu.md"
 BEGIN, END = "<!-- rows: tools/benchmark.py tpu -->\n", "<!-- end of rows -->\n"
 BACKBONES = (
     "VGG16",

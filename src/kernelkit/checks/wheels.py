@@ -84,9 +84,11 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None
     slug = wheels.reference.partition("/")[2]
     paths = [wheel.path for wheel in wheels.found.wheels]
     with context.alone_in_dataset(wheels.reference), failures.as_errors():
+        uploaded = None
         if versions.state_of(kaggle, wheels.reference) in MISSING:
-            versions.upload(context, kaggle, slug, paths, f"wheels for {wheels.found.words}")
-        versions.await_ready(context, kaggle, wheels.reference)
+            notes = f"wheels for {wheels.found.words}"
+            uploaded = versions.upload(context, kaggle, slug, paths, notes)
+        versions.await_ready(context, kaggle, wheels.reference, uploaded)
 
 
 def _installed(project: Project) -> set[str]:

@@ -10,8 +10,8 @@ import click
 HEAD = """\
 # All commands and options
 
-`make docs` writes this page from the commands' own help. The [exit codes](push.md) are the same for
-all commands.
+`make docs` writes this page from the commands' own help. All commands share the same
+[exit codes](exit-codes.md).
 """
 
 

@@ -44,8 +44,9 @@ def push_dataset(
     _refuse_leaks(folder)
     with context.asking() as kaggle, failures.as_errors():
         _refuse_leaks(folder, kaggle.connection.secrets)
-        reference = versions.upload(context, kaggle, slug, entries, notes)
-        versions.await_ready(context, kaggle, reference)
+        uploaded = versions.upload(context, kaggle, slug, entries, notes)
+        reference = uploaded.reference
+        versions.await_ready(context, kaggle, reference, uploaded)
     context.events(
         "dataset", f'{reference} is ready: "dataset_sources": ["{reference}"]', ref=reference
     )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ SERVICES = {
 }
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
-SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
+STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
 
 
 class Kaggle:
@@ -128,7 +128,7 @@ class Kaggle:
         """All files and the log of a version's session, paged to the end."""
         files: dict[str, Output] = {}
         log = ""
-        for answer in self._pages("ListKernelSessionOutput", _name(kernel, version), until):
+        for answer in self.pages("ListKernelSessionOutput", _name(kernel, version), until):
             files.update((f.file_name, Output(f.file_name, f.url)) for f in answer.files or [])
             log = log or answer.log or ""
         return Outputs(tuple(files.values()), log)
@@ -136,7 +136,7 @@ class Kaggle:
     def sizes(self, kernel: Kernel, version: int, until: float | None = None) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
         sizes: dict[str, int] = {}
-        for answer in self._pages("ListKernelFiles", _name(kernel, version), until):
+        for answer in self.pages("ListKernelFiles", _name(kernel, version), until):
             sizes.update((f.name, f.size) for f in answer.files or [])
         return sizes
 
@@ -175,21 +175,31 @@ class Kaggle:
             if kernel.ref.count("/") == 1
         ]
 
-    def _pages(self, method: str, fields: Mapping[str, Any], until: float | None) -> Iterator[Any]:
-        """Every page of a list. Pages may repeat; raises `Failure` for a list without an end."""
-        seen: Counter[str] = Counter()
-        token = ""
-        while True:
+    def pages(
+        self,
+        method: str,
+        fields: Mapping[str, Any],
+        until: float | None = None,
+        service: str = "kernels",
+        items: str = "files",
+    ) -> Iterator[Any]:
+        """Every page of a list; raises `Failure` for a list that goes on without anything new."""
+        listed: set[str] = set()
+        token, stale = "", 0
+        for number in itertools.count(1):
             page: dict[str, Any] = {"page_size": PAGE_SIZE, "page_token": token}
-            answer = self.repeated(method, until=until, **fields, **page)
+            answer = self.repeated(method, service, until, **fields, **page)
             yield answer
+            files = getattr(answer, items) or []
+            names = {file.name if hasattr(file, "name") else file.file_name for file in files}
+            stale = stale + 1 if names <= listed else 0
+            listed |= names
             token = answer.next_page_token or ""
             if not token:
                 return
-            seen[token] += 1
-            if seen[token] > SAME_PAGE_LIMIT:
+            if stale > STALE_PAGES:
                 raise Failure(FailureKind.MALFORMED, method, "its pages go in a circle")
-            if seen.total() >= MOST_PAGES:
+            if number >= MOST_PAGES:
                 raise Failure(FailureKind.MALFORMED, method, f"no end after {MOST_PAGES:,} pages")
             if until is not None and self.retries.clock.now() > until:
                 raise Failure(FailureKind.NETWORK, method, "no end of its pages in time")

@@ -41,7 +41,7 @@ class FollowOptions(TypedDict, total=False):
 
     output       the folder for the outputs; default that of the push
     submit       the message of a submission
-    submit_once  whether to submit only if the ledger does not say that this was done before
+    submit_once  whether a push that was submitted before, with another message too, is left at that
     unverified   take what does not prove to be this push's
     quota        the hours left before the push, which the wait shows
     """
@@ -214,7 +214,10 @@ class Run:
             raise ParameterError(f"{push.reference} has no competition among its sources")
         if not self.unverified:
             check_verified(self.folder, known=bool(push.number))
-        earlier = submission.EarlierTry(push.submission, push.submissions_before) if once else None
+        earlier = submission.EarlierTry(push.submission, push.submissions_before)
+        over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
+        if over and not once:
+            earlier = submission.EarlierTry()
         result = submission.Result(
             push.competition, message, self.folder, push.name, push.version or 0
         )

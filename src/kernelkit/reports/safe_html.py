@@ -6,9 +6,12 @@ A run's output is not to be trusted. Tables, pictures and text styles stay.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
+from bleach.html5lib_shim import Filter
 
 # More takes seconds to parse: html5lib's time for nested tags is more than linear.
 LONGEST, MOST_TAGS = 500_000, 10_000
@@ -53,15 +56,30 @@ def clean(html: object) -> str:
             f"<p><em>{len(text) / 1000:,.0f} kB of HTML stand in the executed notebook and are "
             "left out here.</em></p>"
         )
-    cleaned: str = bleach.clean(
-        text,
+    cleaner = bleach.Cleaner(
         tags=TAGS,
         attributes=_allowed,
         protocols={"http", "https", "mailto", "data"},
         css_sanitizer=CSSSanitizer(),
         strip=True,
+        filters=[_OwnIds],
     )
+    cleaned: str = cleaner.clean(text)
     return cleaned
+
+
+class _OwnIds(Filter):  # type: ignore[misc]
+    """Gives an output's ids, and the links to them, names that no part of the page has."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for token in super().__iter__():
+            attributes = token.get("data")
+            if isinstance(attributes, dict):
+                for name, mark in (((None, "id"), ""), ((None, "href"), "#")):
+                    value = attributes.get(name, "")
+                    if value and value.startswith(mark):
+                        attributes[name] = f"{mark}output-{value.removeprefix(mark)}"
+            yield token
 
 
 def _allowed(tag: str, name: str, value: str) -> bool:

@@ -17,7 +17,8 @@ from kernelkit.workspace.timing import Timing
 
 SUBMISSION = "submission.csv"
 SERVICE = "competitions"
-LOOK_SECONDS = 5.0  # from a lost answer to the first look for the submission
+HIDDEN = "scored, and the score is not shown"  # as until the deadline of some competitions
+LOOK_SECONDS = 5.0  # from a lost answer to a look for the submission, and to the next one
 SETTLE_SECONDS = 60.0  # from a request that was cut off to its arrival, at the longest
 NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in the refusal of a file
 
@@ -40,8 +41,8 @@ class Result:
 class EarlierTry:
     """What an earlier try noted: the submission that it made, or those that were there before."""
 
-    submission: int | None
-    submissions_before: Sequence[int] | None
+    submission: int | None = None
+    submissions_before: Sequence[int] | None = None
 
 
 def submit(
@@ -53,8 +54,9 @@ def submit(
 ) -> str:
     """Submit a result and wait for its public score, which is returned as Kaggle writes it.
 
-    `note` is called with `submissions_before` before the submission is made, with `submission`
-    after that, and with `score` at the end. What an `earlier` try submitted is not submitted again.
+    `note` is called with `submissions_before` and `message` before the submission is made, with
+    `submission` after that, and with `score` at the end. What an `earlier` try submitted, or may
+    have, is looked for and not submitted again.
 
     Raises `OutputsError` without a file to submit, `CapacityError` when today's submissions are
     used up, `RefusedError` for a submission that Kaggle cannot score, `NetworkError` when no score
@@ -63,15 +65,15 @@ def submit(
     if not (result.folder / SUBMISSION).is_file():
         raise OutputsError(f"no {SUBMISSION} in {result.folder}: the run left nothing to submit")
     with failures.as_errors():
-        reference = _submitted_earlier(kaggle, result, earlier) if earlier else None
+        reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())
         if reference is None:
             reference = _submit_once(kaggle, result, note)
         note(submission=reference)
-        score = _wait(kaggle, reference, context.timing)
-    note(score=score)
+        score = _wait(kaggle, result, reference, context.timing)
+    note(score=score or HIDDEN)
     context.events(
         "score",
-        f"{score} in {result.competition} (submission {reference})",
+        f"{score or HIDDEN} in {result.competition} (submission {reference})",
         score=score,
         submission=reference,
     )
@@ -82,9 +84,8 @@ def _submitted_earlier(kaggle: Kaggle, result: Result, earlier: EarlierTry) -> i
     """The submission that an earlier try made, if any; what was on its way has arrived by then."""
     if earlier.submission is not None or earlier.submissions_before is None:
         return earlier.submission
-    kaggle.retries.clock.sleep(SETTLE_SECONDS)
-    new = _references(kaggle, result.competition, result.message) - set(earlier.submissions_before)
-    return max(new, default=None)
+    before = set(earlier.submissions_before)
+    return _look(kaggle, lambda: max(_references(kaggle, result) - before, default=None))
 
 
 def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> int:
@@ -94,8 +95,8 @@ def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> i
         raise CapacityError(
             f"{result.competition} takes no more submissions today: submit tomorrow"
         )
-    before = _references(kaggle, result.competition)
-    note(submissions_before=sorted(before))
+    before = _references(kaggle, result, all_messages=True)
+    note(submissions_before=sorted(before), submission=None, message=result.message, score=None)
     file, upload = result.folder / SUBMISSION, "StartSubmissionUpload"
     try:
         token = uploads.upload(
@@ -122,43 +123,69 @@ def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> i
 
 
 def _create(kaggle: Kaggle, result: Result, before: set[int], method: str, **fields: Any) -> int:
-    """Make a submission, and only one, even where Kaggle's answer is lost; its number."""
+    """Make a submission, and only one, even where Kaggle's answer is lost or is about an older one.
+
+    Raises `Failure` where it is unknown whether it was made: the next try looks for it first.
+    """
     fields |= {"competition_name": result.competition, "submission_description": result.message}
     try:
         answer = kaggle.once(method, SERVICE, **fields)
+        if not answer.ref:
+            raise RefusedError(
+                f"Kaggle did not take the submission: {answer.message or 'no reason'}"
+            )
+        if answer.ref not in before:
+            return int(answer.ref)
+        lost = Failure(FailureKind.MALFORMED, method, "the answer names an earlier submission")
     except Failure as failure:
         if not failure.is_transient:
             raise
-        kaggle.retries.clock.sleep(LOOK_SECONDS)
-        if new := _references(kaggle, result.competition, result.message) - before:
-            return max(new)
-        raise
-    if not answer.ref:
-        raise RefusedError(f"Kaggle did not take the submission: {answer.message or 'no reason'}")
-    return int(answer.ref)
+        lost = failure
+    made = _look(kaggle, lambda: max(_references(kaggle, result) - before, default=None))
+    if made is None:
+        raise lost
+    return made
 
 
-def _references(kaggle: Kaggle, competition: str, message: str | None = None) -> set[int]:
-    """The numbers of the latest submissions, of all or of those with this message."""
-    answer = kaggle.repeated("ListSubmissions", SERVICE, competition_name=competition, page=1)
-    return {
-        submission.ref
-        for submission in answer.submissions or []
-        if message is None or submission.description == message
-    }
+def _look(kaggle: Kaggle, find: Callable[[], int | None]) -> int | None:
+    """What `find` finds, asked until whatever was on its way has arrived."""
+    clock = kaggle.retries.clock
+    end = clock.now() + SETTLE_SECONDS
+    while True:
+        clock.sleep(LOOK_SECONDS)
+        if (reference := find()) is not None or clock.now() > end:
+            return reference
 
 
-def _wait(kaggle: Kaggle, reference: int, timing: Timing) -> str:
+def _references(kaggle: Kaggle, result: Result, *, all_messages: bool = False) -> set[int]:
+    """The numbers of the latest submissions, of all or of those that may be this result's."""
+    answer = kaggle.repeated(
+        "ListSubmissions", SERVICE, competition_name=result.competition, page=1
+    )
+    listed = answer.submissions or []
+    return {submission.ref for submission in listed if all_messages or _may_be(submission, result)}
+
+
+def _may_be(submission: Any, result: Result) -> bool:
+    """Whether nothing that Kaggle says of a submission contradicts what was sent."""
+    message = (submission.description or "").strip()
+    return result.message.strip().startswith(message) and submission.file_name in ("", SUBMISSION)
+
+
+def _wait(kaggle: Kaggle, result: Result, reference: int, timing: Timing) -> str:
+    """The public score as Kaggle writes it, empty where it shows none."""
     clock = kaggle.retries.clock
     end = clock.now() + timing.score_seconds
     while clock.now() < end:
         submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
         state = submission.status.name.lower()
-        if state == "complete":
-            return submission.public_score or ""
-        if state == "error":
+        if submission.ref != reference or not _may_be(submission, result):
+            state = "another submission's"
+        if state == "error" or (state == "complete" and submission.error_description):
             raise RefusedError(
                 f"Kaggle cannot score it: {submission.error_description or 'no reason'}"
             )
+        if state == "complete":
+            return submission.public_score or ""
         clock.sleep(timing.patience.poll)
     raise NetworkError(f"submission {reference} has no score yet: see the competition's page")

@@ -174,13 +174,12 @@ def numbers(folder: Path) -> dict[str, float]:
     return run_folder.numbers(run_folder.metrics(folder) or {})
 
 
-def keep_best(
-    folder: SweepFolder, scores: Mapping[str, float], specification: Specification
-) -> None:
+def keep_best(folder: SweepFolder, table: ResultTable, specification: Specification) -> None:
     """Keep large files, such as trained models, of the best runs alone.
 
-    `scores`: the score of each finished run, by its id. A run without a score keeps its files.
+    A run that is not done, or has no score, keeps its files.
     """
+    scores = table.scores(table.rows)
     ranked = sorted(scores, key=lambda id: scores[id], reverse=not specification.minimize)
     for name, most in specification.keep_best.items():
         for id in ranked[most:]:

@@ -45,7 +45,6 @@ class Search:
         sweep: Specification,
         folder: SweepFolder,
         runs: list[PlannedRun],
-        *,
         retry_failed: bool = False,
         force: bool = False,
     ) -> None:

@@ -57,6 +57,7 @@ class Push:
     queued: str = ""  # the identity of the queued push that it was made of
     submission: int | None = None  # its number in the competition, once it was entered
     submissions_before: list[int] | None = None  # those with numbers when the entering began
+    message: str = ""  # of the submission
     resent_after: int | None = None  # the version before a push that was sent more than once
     stays: list[str] = field(default_factory=list)  # patterns of outputs that are left at Kaggle
 

@@ -7,6 +7,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.datasets.dataset import push_dataset
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import StoreSession
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -127,3 +129,54 @@ def test_credentials_do_not_leave_the_desk(folder, push):
     (folder / "kaggle.json").write_text("{}")
     with pytest.raises(errors.PreflightError, match=r"kaggle\.json:1"):
         push(folder)
+
+
+def test_a_version_is_ready_once_it_is_the_one_that_is_served(kaggle, folder, push, monkeypatch):
+    push(folder)
+    versions_seen = []
+    once = Kaggle.once
+
+    def late(self, method, service="kernels", **fields):
+        answer = once(self, method, service, **fields)
+        if method == "GetDataset":
+            versions_seen.append(answer.current_version_number)
+            if len(versions_seen) < 4:
+                answer.current_version_number = 1
+        return answer
+
+    monkeypatch.setattr(Kaggle, "once", late)
+    push(folder)
+    assert versions_seen == [1, 2, 2, 2]
+
+
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
+    once = Kaggle.once
+
+    def other(self, method, service="kernels", **fields):
+        answer = once(self, method, service, **fields)
+        for file in answer.dataset_files if method == "ListDatasetFiles" else []:
+            file.total_bytes = 17
+        return answer
+
+    monkeypatch.setattr(Kaggle, "once", other)
+    with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
+        push(folder)
+
+
+def test_an_upload_that_is_sent_on_to_a_login_page_did_not_arrive(kaggle, folder, push, odd_store):
+    with pytest.raises(errors.NetworkError):
+        push(folder)
+
+
+@pytest.fixture
+def odd_store(monkeypatch):
+    """Every upload is answered with a redirect to a page that takes anything."""
+    put = StoreSession.put
+
+    def redirected(self, url, **options):
+        response = put(self, url, **options)
+        if not options.get("allow_redirects", True):
+            response.status_code = 302
+        return response
+
+    monkeypatch.setattr(StoreSession, "put", redirected)

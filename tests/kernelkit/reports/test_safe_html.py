@@ -198,3 +198,10 @@ def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):
     page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
     assert "dGhlIHNlY3JldA" not in page
     assert "aXRzIHBpY3R1cmU" in page
+
+
+def test_an_outputs_ids_are_its_own():
+    cleaned = safe_html.clean('<p id="data">1</p><a href="#data">to it</a> id="data"')
+    assert 'id="output-data"' in cleaned
+    assert 'href="#output-data"' in cleaned
+    assert cleaned.endswith('id="data"')

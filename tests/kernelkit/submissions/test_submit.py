@@ -32,14 +32,16 @@ def submit(server, tmp_path, timing):
     context = PushContext(tmp_path, Events(io.StringIO()), timing)
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
-    def submit(*faults, competition="garden"):
+    def submit(*faults, competition="garden", earlier=None):
         server.faults = FaultSchedule(faults)
         entry = submission.Result(
             competition, "a message", tmp_path, Kernel("tester", "blossom-train"), 1
         )
-        return submission.submit(context, kaggle, entry)
+        return submission.submit(context, kaggle, entry, earlier)
 
-    submit.number = lambda: len(submission._references(kaggle, "garden"))
+    submit.number = lambda: len(
+        kaggle.repeated("ListSubmissions", "competitions", competition_name="garden").submissions
+    )
     return submit
 
 
@@ -97,3 +99,72 @@ def test_the_kernels_version_is_entered_where_a_file_is_refused(
 
     monkeypatch.setattr(uploads, "upload", refused)
     assert float(submit()) == 1.0
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Changes the answers to one method: `answers("GetSubmission", change)`."""
+
+    def answers(method, change):
+        once = Kaggle.once
+        calls = []
+
+        def answer(self, asked, service="kernels", **fields):
+            answer = once(self, asked, service, **fields)
+            if asked == method:
+                calls.append(fields)
+                change(answer, len(calls))
+            return answer
+
+        monkeypatch.setattr(Kaggle, "once", answer)
+        return calls
+
+    return answers
+
+
+def test_an_answer_about_another_submission_is_not_its_score(submit, answers):
+    def another(answer, call):
+        if call < 4 and answer.status.name == "COMPLETE":
+            answer.ref, answer.public_score = answer.ref + 70, "0.01"
+
+    answers("GetSubmission", another)
+    assert float(submit()) == 1.0
+
+
+def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers, tmp_path):
+    submit()
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,0\n")
+
+    def older(answer, call):
+        answer.ref = 1
+
+    answers("CreateSubmission", older)
+    assert float(submit()) < 1.0
+    assert submit.number() == 2
+
+
+def test_a_submission_whose_answer_was_lost_is_taken_up_and_not_made_again(submit):
+    with pytest.raises(errors.NetworkError):
+        submit(
+            Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER),
+            *(Fault("ListSubmissions", n, FaultKind.ERROR_503) for n in range(2, 99)),
+        )
+    assert float(submit(earlier=submission.EarlierTry(None, []))) == 1.0
+    assert submit.number() == 1
+
+
+def test_a_score_that_is_not_shown_is_said_to_be_so(submit, answers):
+    def hide(answer, call):
+        answer.public_score = None
+
+    answers("GetSubmission", hide)
+    assert submit() == ""
+
+
+def test_complete_with_an_error_is_a_failure(submit, answers):
+    def fail(answer, call):
+        answer.public_score, answer.error_description = None, "Notebook Threw Exception"
+
+    answers("GetSubmission", fail)
+    with pytest.raises(errors.RefusedError, match="Notebook Threw Exception"):
+        submit()

@@ -30,7 +30,7 @@ def test_exponential_falls_a_hundredfold():
 
 
 def test_no_default_rate_of_fine_tuning_throws_away_what_the_head_knew():
-    # three times 1e-4 lost .12 of macro F1 in the first epoch (docs/measured.md)
+    # three times 1e-4 lost .12 of macro F1 in the first epoch (docs/appendix/measurements.md)
     assert max(schedule.peak for schedule in optimization.SCHEDULES.values()) <= 1e-4
 
 

@@ -1,0 +1,83 @@
+"""The pages of docs/ as a site: each is in the navigation, each link and anchor resolves."""
+
+import os
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MADE = DOCS / "examples"  # by `make site`, from a real sweep
+PAGES = sorted(DOCS.rglob("*.md"))
+ROOT_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+def in_navigation(entries):
+    """The files of a navigation, in their order."""
+    for entry in entries:
+        for value in entry.values():
+            yield from [value] if isinstance(value, str) else in_navigation(value)
+
+
+def anchors(text):
+    """The anchors that headings make, on GitHub as on the site."""
+    headings = re.findall(
+        r"^#+ (.+)$", re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S), re.M
+    )
+    plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings)
+    return {re.sub(r"\s", "-", heading) for heading in plain}
+
+
+def broken_links(page):
+    prose = re.sub(
+        r"`[^`\n]*`", "", re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.M | re.S)
+    )
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if link.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = Path(os.path.normpath(page.parent / name)) if name else page
+        if MADE in target.parents:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
+            yield link
+        elif page.is_relative_to(DOCS) and not target.is_relative_to(DOCS):
+            yield f"{link}: outside of the site"
+
+
+def test_every_page_is_in_the_navigation_once():
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    listed = list(in_navigation(config["nav"]))
+    assert len(listed) > 20
+    assert sorted(listed) == [page.relative_to(DOCS).as_posix() for page in PAGES]
+
+
+def test_every_link_and_anchor_resolves():
+    broken = {str(page.relative_to(ROOT)): list(broken_links(page)) for page in PAGES + ROOT_PAGES}
+    assert {page: links for page, links in broken.items() if links} == {}
+
+
+def test_a_broken_link_is_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# One head\n[a](none.md) [b](#two) [c](#one-head) `[d](x)` [e](https://x.y)\n")
+    assert list(broken_links(page)) == ["none.md", "#two"]
+
+
+def test_the_site_asks_nothing_of_a_network():
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    assert config["theme"]["font"] is False
+    assert config["strict"] is True
+    assert "offline" in config["plugins"]
+    assert not {"extra_javascript", "repo_url"} & set(config)  # repo_url asks GitHub for its stars
+    # Material fetches Mermaid for a diagram; pictures from elsewhere would be fetched too
+    text = "\n".join(page.read_text() for page in PAGES)
+    assert "```mermaid" not in text
+    assert not re.search(r"!\[[^\]]*\]\(http|<(?:img|script|link)\b", text)
+
+
+def test_the_lock_of_the_site_names_no_index():
+    lock = (ROOT / "requirements-docs.lock").read_text()
+    assert re.search(r"^mkdocs-material==", lock, re.M)
+    assert "--hash=sha256:" in lock
+    assert not re.search(r"https?://|--index|--find-links|--extra-index", lock)
