@@ -120,14 +120,8 @@ def train_head(
         val.labels,
         lambda: apply_weights(head.get_weights(), val),
     )
-    table, classes = tf.constant(values), tf.constant(labels)
-    order = pipeline.shuffled(tf.data.Dataset.range(len(values)), len(values), recipe.seed)
-
-    def gather(rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)
-
     head.fit(
-        order.batch(batch, drop_remainder=True).map(gather).prefetch(pipeline.AUTOTUNE),
+        _batches(values, labels, num_classes, batch, recipe.seed),
         epochs=recipe.epochs,
         steps_per_epoch=steps,
         shuffle=False,
@@ -152,3 +146,15 @@ def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Mode
 def head_batch(count: int, replicas: int) -> int:
     """How many of `count` features a step of the head takes, over all replicas."""
     return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
+
+
+def _batches(
+    values: np.ndarray, labels: np.ndarray, num_classes: int, batch: int, seed: int
+) -> tf.data.Dataset:
+    table, classes = tf.constant(values), tf.constant(labels)
+    order = pipeline.shuffled(tf.data.Dataset.range(len(values)), len(values), seed)
+
+    def gather(rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)
+
+    return order.batch(batch, drop_remainder=True).map(gather).prefetch(pipeline.AUTOTUNE)
