@@ -99,7 +99,7 @@ def _check_files(context: PushContext, kaggle: Kaggle, uploaded: Uploaded, until
     """Compare names and lengths with what was sent. Raises `RefusedError` where they differ."""
     fields = {**_name(uploaded.reference), "dataset_version_number": uploaded.version}
     listed: dict[str, list[int]] = {}
-    for answer in kaggle.pages("ListDatasetFiles", fields, until, SERVICE):
+    for answer in kaggle.pages("ListDatasetFiles", fields, until, SERVICE, "dataset_files"):
         for file in answer.dataset_files or []:  # named with or without their folder
             listed.setdefault(PurePosixPath(file.name).name, []).append(file.total_bytes)
     if not listed:

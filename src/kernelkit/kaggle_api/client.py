@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ SERVICES = {
 }
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
-SAME_PAGE_LIMIT = 10  # how often one page token may come again before the list counts as broken
+STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
 
 
 class Kaggle:
@@ -181,21 +181,25 @@ class Kaggle:
         fields: Mapping[str, Any],
         until: float | None = None,
         service: str = "kernels",
+        items: str = "files",
     ) -> Iterator[Any]:
-        """Every page of a list. Pages may repeat; raises `Failure` for a list without an end."""
-        seen: Counter[str] = Counter()
-        token = ""
-        while True:
+        """Every page of a list; raises `Failure` for a list that goes on without anything new."""
+        listed: set[str] = set()
+        token, stale = "", 0
+        for number in itertools.count(1):
             page: dict[str, Any] = {"page_size": PAGE_SIZE, "page_token": token}
             answer = self.repeated(method, service, until, **fields, **page)
             yield answer
+            files = getattr(answer, items) or []
+            names = {file.name if hasattr(file, "name") else file.file_name for file in files}
+            stale = stale + 1 if names <= listed else 0
+            listed |= names
             token = answer.next_page_token or ""
             if not token:
                 return
-            seen[token] += 1
-            if seen[token] > SAME_PAGE_LIMIT:
+            if stale > STALE_PAGES:
                 raise Failure(FailureKind.MALFORMED, method, "its pages go in a circle")
-            if seen.total() >= MOST_PAGES:
+            if number >= MOST_PAGES:
                 raise Failure(FailureKind.MALFORMED, method, f"no end after {MOST_PAGES:,} pages")
             if until is not None and self.retries.clock.now() > until:
                 raise Failure(FailureKind.NETWORK, method, "no end of its pages in time")

@@ -6,6 +6,7 @@ imported here and nowhere else, when first needed.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import sys
@@ -33,6 +34,10 @@ NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: make a token at "
     "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
     "KAGGLE_API_TOKEN"
+)
+NO_HEADER = (
+    "the Kaggle token or key holds a character that none has, such as a line end or a byte order "
+    "mark: write it again, alone, into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
 REHEARSE = ". To rehearse without an account, add --local"  # for the commands that take it
 
@@ -98,8 +103,11 @@ class Connection:
 
     @property
     def secrets(self) -> list[str]:
-        """What must never be printed: the key or token that this client signs with."""
-        return [secret for secret in (self.services.password, self.services.api_token) if secret]
+        """What must never be printed: the key or token that this client signs with, in any form."""
+        basic = f"{self.services.username}:{self.services.password}"
+        encoded = base64.b64encode(basic.encode()).decode()  # as the header holds it
+        own = (self.services.password, self.services.password and encoded, self.services.api_token)
+        return [secret for secret in own if secret]
 
     @property
     def rehearses(self) -> bool:
@@ -151,6 +159,9 @@ _SORTED = (
 
 def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:
     """The failure behind one of `_SORTED`; `last` is the answer that came before it, if any."""
+    invalid = isinstance(error, (requests.exceptions.InvalidHeader, UnicodeEncodeError))
+    if invalid or "Invalid header value" in str(error):  # http.client's plain ValueError
+        return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
     if isinstance(error, requests.exceptions.HTTPError):
         return _answered(method, error.response)
     broken = isinstance(error, requests.exceptions.InvalidJSONError)  # an HTML page, as a rule
@@ -230,7 +241,8 @@ def _attempt() -> Any:
         failure = _failure(CREDENTIALS, error)
         unanswered = isinstance(error, requests.exceptions.HTTPError) and error.response is None
         if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
-            raise CredentialsError(NO_CREDENTIALS) from None
+            own = failure.message == NO_HEADER
+            raise CredentialsError(NO_HEADER if own else NO_CREDENTIALS) from None
         raise failure from None
 
 

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 SLOWEST = 100.0  # bytes a second; a download below this rate counts as broken
 
+LONGEST = 500_000_000  # bytes of an answer, which may hold a session's log
+
 TOLD = 30.0  # seconds of silence after which the user is told why
 
 
@@ -123,12 +125,21 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
-    """The response that `send` gives, its body read, within that many seconds."""
+    """The response that `send` gives, its body read, within that many seconds.
+
+    Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
+    """
     begun: list[requests.Response] = []
 
     def read() -> requests.Response:
         begun.append(send())
-        _ = begun[0].content  # requests keeps what was read
+        body = bytearray()
+        for chunk in begun[0].iter_content(1 << 20):
+            body += chunk
+            if len(body) > LONGEST:
+                begun[0].close()
+                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes came")
+        begun[0]._content = bytes(body)  # where requests keeps what was read
         return begun[0]
 
     try:

@@ -14,7 +14,13 @@ from typing import Any, Unpack
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.checks import account, preflight, tpu, wheels
 from kernelkit.checks.findings import Finding
-from kernelkit.errors import CredentialsError, NetworkError, ParameterError
+from kernelkit.errors import (
+    CapacityError,
+    CredentialsError,
+    KernelBusyError,
+    NetworkError,
+    ParameterError,
+)
 from kernelkit.plans import plan as plans
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
@@ -150,6 +156,8 @@ def _dry_run(
             account.tell(context, plan, account.check_account(context, plan, kaggle, force=force))
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were left out: {error}")
+    except (KernelBusyError, CapacityError) as error:  # now, and not when it is pushed, maybe
+        context.events("warning", f"a push would be refused for now: {error}")
     request = {name: value for name, value in plan.save_fields.items() if name != "text"}
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)

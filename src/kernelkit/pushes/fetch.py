@@ -74,7 +74,8 @@ def fetch(
     record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
     record.begin()
     with StoreSession(WORKERS) as session:
-        download = _Download(kaggle, session, links, folder, record, until)
+        clear = context.events.clear
+        download = _Download(kaggle, session, links, folder, record, until, clear)
         fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
     took = duration(clock.wall(clock.now() - begun))
     count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
@@ -212,9 +213,12 @@ class _Download:
     folder: Path
     record: kit_folder.FetchedFiles
     until: float
+    clear: Callable[[str], str]
 
     def __call__(self, name: str, expected: Expected) -> int:
         """Bytes of the file once it lies whole under its name; raises `Failure`."""
+        if self.clear(name) != name:
+            raise _refused("its name holds your credentials")
         target, size = _place(self.folder, name), expected.size
         if size is not None and self.record.holds(name, target, size):
             return size

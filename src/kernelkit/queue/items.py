@@ -6,7 +6,6 @@ push has come stands in the ledger, whose lines name the item by its `added`.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 from dataclasses import asdict, dataclass
@@ -26,6 +25,7 @@ from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
 FOLDER = ".queue"
+VERSION = 1  # the format of the files
 WAITING = "waiting"
 UNSUBMITTED = "not submitted"  # complete, and its result is still to be entered or scored
 OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledgers.LOST)
@@ -71,11 +71,21 @@ class Queue:
         self.folder = Path(runs) / FOLDER
 
     def items(self) -> list[QueuedPush]:
-        """All items, finished ones too; files that cannot be read are passed over."""
+        """All items, finished ones too.
+
+        Raises `ParameterError` for a file that is damaged or that another version of the kit wrote.
+        """
         items = []
         for path in sorted(self.folder.glob("*.json")):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            try:
                 items.append(_read(json.loads(path.read_text(encoding="utf-8"))))
+            except FileNotFoundError:
+                continue  # another command has removed it meanwhile
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                raise ParameterError(
+                    f"{path} is damaged, or another version of the kit wrote it: delete the file "
+                    "and queue that push again"
+                ) from None
         return items
 
     def add(self, plan: Plan, output: Path | None, **options: Any) -> QueuedPush:
@@ -85,7 +95,8 @@ class Queue:
             added = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
             place = output and output.absolute()
             item = QueuedPush(max(numbers, default=0) + 1, added, plan, place, **options)
-            files.write_text(self._path(item.number), json.dumps(asdict(item), default=str))
+            content = {"version": VERSION, **asdict(item)}
+            files.write_text(self._path(item.number), json.dumps(content, default=str))
         return item
 
     def find(self, number: int) -> QueuedPush:
@@ -110,7 +121,12 @@ class Queue:
 
 
 def _read(item: dict[str, Any]) -> QueuedPush:
-    """The item in a file; of its project the file holds all, and a push needs what is read here."""
+    """The item in a file, of whose project a push needs only what is read here.
+
+    Raises `ValueError` for another format.
+    """
+    if item.pop("version") != VERSION:
+        raise ValueError
     plan, output = item["plan"], item["output"]
     project = {name: plan["project"][name] for name in ("catalogue", "title")}
     wheels = tuple(plan["project"]["wheels"])

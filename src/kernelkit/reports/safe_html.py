@@ -6,18 +6,15 @@ A run's output is not to be trusted. Tables, pictures and text styles stay.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
+from bleach.html5lib_shim import Filter
 
 # More takes seconds to parse: html5lib's time for nested tags is more than linear.
 LONGEST, MOST_TAGS = 500_000, 10_000
-
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'"
-)
-"""The Content-Security-Policy of a report, which holds even if something slips through."""
 
 _TAGS = """
     a abbr acronym b blockquote br caption center code col colgroup dd del details div dl dt em
@@ -53,15 +50,30 @@ def clean(html: object) -> str:
             f"<p><em>{len(text) / 1000:,.0f} kB of HTML stand in the executed notebook and are "
             "left out here.</em></p>"
         )
-    cleaned: str = bleach.clean(
-        text,
+    cleaner = bleach.Cleaner(
         tags=TAGS,
         attributes=_allowed,
         protocols={"http", "https", "mailto", "data"},
         css_sanitizer=CSSSanitizer(),
         strip=True,
+        filters=[_OwnIds],
     )
+    cleaned: str = cleaner.clean(text)
     return cleaned
+
+
+class _OwnIds(Filter):  # type: ignore[misc]
+    """Gives an output's ids, and the links to them, names that no part of the page has."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for token in super().__iter__():
+            attributes = token.get("data")
+            if isinstance(attributes, dict):
+                for name, mark in (((None, "id"), ""), ((None, "href"), "#")):
+                    value = attributes.get(name, "")
+                    if value and value.startswith(mark):
+                        attributes[name] = f"{mark}output-{value.removeprefix(mark)}"
+            yield token
 
 
 def _allowed(tag: str, name: str, value: str) -> bool:

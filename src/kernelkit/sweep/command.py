@@ -15,7 +15,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.sweep import records
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import SweepFolder, expected_seconds
+from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification, read
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.launchers import launcher
@@ -113,45 +113,25 @@ def _remaining(
 
 
 def _run(progress: SweepProgress, remaining: list[PlannedRun], workers: int) -> None:
-    specification, options = progress.specification, progress.options
+    specification, folder, options = progress.specification, progress.folder, progress.options
     limits = WorkerLimits(workers, 60 * specification.time_limit, int(specification.memory * 1e9))
     if options.kaggle:
         from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
 
-        run_on_kaggle(progress, remaining)
-    elif options.dask:
+        return run_on_kaggle(progress, remaining)
+    if options.dask:
         from kernelkit.sweep.backends.dask_cluster import run_on_dask
 
-        run_on_dask(progress, remaining, limits, options.dask)
-    else:
-        _run_here(progress, remaining, limits)
-
-
-def _run_here(progress: SweepProgress, remaining: list[PlannedRun], limits: WorkerLimits) -> None:
-    specification, folder, options = progress.specification, progress.folder, progress.options
+        return run_on_dask(progress, remaining, limits, options.dask)
     source: RunSource = Listed(remaining)
     if specification.search:
         from kernelkit.sweep.search import Search
 
-        source = search = Search(
-            specification,
-            folder,
-            progress.runs,
-            retry_failed=options.retry_failed,
-            force=options.force,
-        )
+        retry_failed, force = options.retry_failed, options.force
+        source = search = Search(specification, folder, progress.runs, retry_failed, force)
         progress.take_up_search(search.ended_before)
-    longest = expected_seconds(map(folder.record, progress.runs))
+    request = folder.requests(specification.notebook, options.report)
     starter = launcher(specification.warm, folder.path / ".imports.log")
-    notebook, report = specification.notebook, options.report
-    try:
-        with project.importable(notebook):
-            Engine(
-                folder,
-                starter,
-                limits,
-                lambda run: folder.request(run, notebook, report),
-                progress.tell,
-            ).work(source, longest)
-    finally:
-        starter.close()
+    with project.importable(specification.notebook):
+        Engine(folder, starter, limits, request, progress.tell).work(source)
+    return None

@@ -63,7 +63,7 @@ class SweepProgress:
         self.ended = self.ended_before = ended_before
 
     def __enter__(self) -> SweepProgress:
-        for id in self.folder.damaged:
+        for id in sorted(self.folder.damaged):
             click.echo(f"{self.folder.path / id} is damaged and will be run again", self.stream)
         if self.stream.isatty():
             from rich.console import Console
@@ -116,7 +116,7 @@ class SweepProgress:
         Files that only the best runs keep are removed from the others.
         """
         table = self.table()
-        results.keep_best(self.folder, table.scores(table.rows), self.specification)
+        results.keep_best(self.folder, table, self.specification)
         results.write(self.folder, table)
         page.write_page(self.folder.path / "index.html", table)
         return table

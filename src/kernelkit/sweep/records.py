@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 SWEEP, STATE = "sweep.json", "state.json"
 LOCK, HOLDER = ".lock", ".holder"  # the second names the process that has the first
-DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a file that is half there
+DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a file cut short
 CHECKPOINTS = "checkpoints"  # in a run folder: from these a run that was cut off goes on
 
 
@@ -63,36 +63,44 @@ class SweepFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self.damaged: list[str] = []
+        self.damaged: set[str] = set()
 
     def run_folder(self, run: PlannedRun) -> Path:
         """Where a run leaves its files."""
         return self.path / run.id
 
-    def request(self, run: PlannedRun, notebook: Path, report: bool) -> dict[str, Any]:
-        """What the process of a run is told; `report`: whether it is to leave a report.html."""
-        return {
-            "notebook": str(notebook),
-            "values": dict(run.given),
-            "folder": str(self.run_folder(run).resolve()),
-            "report": report,
-        }
+    def requests(
+        self, notebook: Path, report: bool, accelerator: str = ""
+    ) -> Callable[[PlannedRun], dict[str, Any]]:
+        """A function that gives what the process of a run receives.
+
+        `report`: whether it is to leave a report.html. `accelerator`: the machine that a run must
+        have where its own parameter `accelerator` accepts any.
+        """
+
+        def request(run: PlannedRun) -> dict[str, Any]:
+            any_machine = accelerator and run.values.get("accelerator") == "auto"
+            return {
+                "notebook": str(notebook),
+                "values": {**run.given, **({"accelerator": accelerator} if any_machine else {})},
+                "folder": str(self.run_folder(run).resolve()),
+                "report": report,
+            }
+
+        return request
 
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never begun.
 
         Raises `ParameterError` when another version of the kit wrote it.
         """
-        try:
-            values = _read(self.run_folder(run) / STATE)
-            if values["state"] in STATES:
-                return Record(**values)
-        except FileNotFoundError:
-            return Record(parameters=dict(run.given))
-        except DAMAGE:
-            pass
-        if run.id not in self.damaged:
-            self.damaged.append(run.id)
+        file = self.run_folder(run) / STATE
+        if file.is_file():
+            with contextlib.suppress(*DAMAGE):
+                values = _read(file)
+                if values["state"] in STATES:
+                    return Record(**values)
+            self.damaged.add(run.id)
         return Record(parameters=dict(run.given))
 
     def write(self, run: PlannedRun, record: Record) -> Record:
@@ -113,9 +121,8 @@ class SweepFolder:
         The state stays, and the files named in `keep`.
         """
         folder = self.run_folder(run)
-        kept = {STATE, *keep}
         for path in folder.iterdir() if folder.is_dir() else ():
-            if path.name not in kept:
+            if path.name not in (STATE, *keep):
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def forget(self, run: PlannedRun) -> None:
@@ -169,8 +176,7 @@ def expected_seconds(earlier: Iterable[Record]) -> float:
 
 def _read(file: Path) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    version = values.pop("version")
-    if version != VERSION:
+    if (version := values.pop("version", "unknown")) != VERSION:
         raise ParameterError(
             f"{file} was written by another version of the kit (format {version}, this one writes "
             f"{VERSION}): choose another folder with --output"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import functools
@@ -21,6 +22,7 @@ from kernelkit.terminal import safe_text
 P = ParamSpec("P")
 
 INTERRUPTED = 130
+AGAIN_SECONDS = 0.02
 CANNOT_WRITE = 12
 UNWRITABLE = (
     errno.ENOSPC,
@@ -91,7 +93,7 @@ class EndedBySignal(SystemExit):
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
-        self.name = signal.Signals(number).name
+        self.number, self.name = number, signal.Signals(number).name
 
 
 @contextlib.contextmanager
@@ -112,10 +114,21 @@ def unwinding() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         raise EndedBySignal(number)
 
+    def again(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, EndedBySignal):
+            hook(unraisable)
+            return
+        # It was raised within a finalizer, where Python drops it: once more, when that is over.
+        number = unraisable.exc_value.number
+        signal.signal(number, end)
+        threading.Timer(AGAIN_SECONDS, _thread.interrupt_main, (number,)).start()
+
+    hook, sys.unraisablehook = sys.unraisablehook, again
     for number in mine:
         signal.signal(number, end)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number in mine:
             signal.signal(number, signal.SIG_DFL)

@@ -44,3 +44,17 @@ def test_a_list_without_an_end_ends_at_the_deadline(endless, monkeypatch, ask):
     with pytest.raises(Failure, match="in time") as caught:
         ask(endless, KERNEL, 1, endless.retries.clock.now() + 5)
     assert caught.value.kind is FailureKind.NETWORK
+
+
+def test_a_list_whose_pages_hold_nothing_new_is_given_up_soon(endless, monkeypatch):
+    calls = []
+
+    def empty(request):
+        calls.append(request)
+        return SimpleNamespace(files=[], log="", next_page_token=f"page-{len(calls)}")
+
+    api = endless.connection.services.kernels.kernels_api_client
+    monkeypatch.setattr(api, "list_kernel_session_output", empty)
+    with pytest.raises(Failure, match="circle"):
+        endless.outputs(KERNEL, 1)
+    assert len(calls) < 20

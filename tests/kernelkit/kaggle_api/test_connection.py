@@ -1,5 +1,6 @@
 """The genuine client, found credentials or not, with every request bounded in time."""
 
+import base64
 import json
 import socket
 import time
@@ -51,7 +52,8 @@ def test_a_legacy_key_serves(server):
         found = open_connection()
         assert found.username == "tester"
         assert found.rehearses
-        assert found.secrets == [server.key()]
+        header = base64.b64encode(f"tester:{server.key()}".encode()).decode()
+        assert found.secrets == [server.key(), header]
 
 
 def test_a_token_is_asked_about_and_serves(server, monkeypatch):
@@ -162,3 +164,13 @@ def test_the_messages_have_the_fields_that_are_used():
         request = getattr(types, f"Api{name}Request")()
         request.version_label = "v3"
         assert json.loads(request.to_json())["versionLabel"] == "v3"
+
+
+@pytest.mark.parametrize("token", ["KGAT_token\n", "\ufeffKGAT_token"])
+def test_a_token_that_no_header_takes_is_said_to_be_the_cause(server, monkeypatch, token):
+    with server.attach():
+        monkeypatch.setenv("KAGGLE_API_TOKEN", token)
+        begun = time.monotonic()
+        with pytest.raises(errors.CredentialsError, match="byte order mark"):
+            open_connection()
+        assert time.monotonic() - begun < 5

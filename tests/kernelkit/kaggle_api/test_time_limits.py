@@ -1,6 +1,7 @@
 """An answer ends in time, however slowly its bytes come."""
 
 import contextlib
+import io
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.pushes.fetch import fetch
+from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 from kernelkit.workspace.timing import Timing
@@ -83,7 +85,7 @@ def test_a_download_that_drips_is_given_up(dripping, kaggle, tmp_path):
     dripping.text = (HEAD + b"\r\n", b" ")
     listed = Outputs((Output("weights.bin", dripping.url),), "")
     kaggle.sizes = lambda *_: {}
-    context = PushContext(tmp_path, print, Timing())
+    context = PushContext(tmp_path, Events(io.StringIO()), Timing())
     push = Push("me/blossom", "", "", "cpu", version=1)
     began = time.monotonic()
     with pytest.raises(OutputsError, match=r"weights\.bin: no answer in time"):

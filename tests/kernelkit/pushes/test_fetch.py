@@ -50,6 +50,7 @@ def fetch(server, tmp_path, timing):
         outputs = outputs or kaggle.outputs(push.name, 1)
         return fetch_module.fetch(context, kaggle, push, tmp_path / "home", outputs)
 
+    fetch.context = context
     fetch.outputs = lambda: kaggle.outputs(PUSH.name, 1)
     return fetch
 
@@ -184,3 +185,12 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
         assert not (folder / "deep").exists()
         fetch_push(only=["deep/*"], runs=folder.parent)
         assert sorted(path.name for path in (folder / "deep").iterdir()) == ["1.bin", "3.bin"]
+
+
+def test_a_file_whose_name_holds_a_credential_is_not_written(fetch, server, tmp_path):
+    listed = fetch.outputs()
+    fetch.context.events.keep_secret([server.key()])
+    odd = Outputs((*listed.files, Output(f"{server.key()}.bin", listed.files[0].url)), listed.log)
+    with pytest.raises(errors.OutputsError, match="holds your credentials"):
+        fetch(outputs=odd)
+    assert not [path for path in (tmp_path / "home").rglob("*") if server.key() in path.name]

@@ -67,8 +67,16 @@ def test_an_empty_queue_says_so(repository):
     assert invoke("run", "--no-wait").exit_code == 0
 
 
-def test_a_file_that_is_cut_short_is_passed_over(repository):
+@pytest.mark.parametrize("change", [{}, {"version": 9}])
+def test_a_file_that_is_damaged_or_of_another_format_is_refused(repository, change):
     invoke("add")
     path = Queue(repository.runs).folder / "000001.json"
-    path.write_text(path.read_text()[:100])
-    assert Queue(repository.runs).items() == []
+    content = json.loads(path.read_text())
+    assert content.pop("version") == 1
+    for text in (json.dumps(content | change), path.read_text()[:100]):
+        path.write_text(text)
+        for arguments in (["add"], ["list"], ["run", "--no-wait"], ["remove", "1"]):
+            done = invoke(*arguments)
+            assert done.exit_code == 2
+            assert "another version of the kit wrote it: delete the file" in done.output
+        assert path.read_text() == text

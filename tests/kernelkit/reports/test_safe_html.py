@@ -93,7 +93,7 @@ def test_markup_is_harmless(html):
 
 
 @pytest.mark.parametrize("html", ATTACKS)
-def test_a_report_is_harmless_wherever_it_stands(html):
+def test_a_report_is_harmless_wherever_it_stands(html, tmp_path):
     data = {
         "text/html": html,
         "text/markdown": html,
@@ -134,7 +134,7 @@ def test_a_report_is_harmless_wherever_it_stands(html):
         nbformat.v4.new_code_cell("1", outputs=[isolated]),
     ]
     metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
-    page = report_page.render(notebook, metrics, Shown())
+    page = report_page.render(notebook, metrics, Shown(), tmp_path, 0.0, {})
     check(without_the_kits_own(page))
     assert "Content-Security-Policy" in page
 
@@ -157,7 +157,7 @@ def test_files_of_a_run_are_harmless_in_its_report(html, tmp_path):
         )
     )
     notebook = nbformat.v4.new_notebook()
-    page = report_page.render(notebook, {}, shown, tmp_path, back={html: "#"})
+    page = report_page.render(notebook, {}, shown, tmp_path, 0.0, {html: "#"})
     assert page.count("<section") >= 5  # curves, photos, table, matrix, the notebook
     check(without_the_kits_own(page))
 
@@ -198,3 +198,10 @@ def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):
     page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
     assert "dGhlIHNlY3JldA" not in page
     assert "aXRzIHBpY3R1cmU" in page
+
+
+def test_an_outputs_ids_are_its_own():
+    cleaned = safe_html.clean('<p id="data">1</p><a href="#data">to it</a> id="data"')
+    assert 'id="output-data"' in cleaned
+    assert 'href="#output-data"' in cleaned
+    assert cleaned.endswith('id="data"')

@@ -78,3 +78,12 @@ def test_numbers_that_are_none_are_not_shown(tmp_path):
 def test_a_number_of_thousands_of_digits_is_not_read(tmp_path):
     (tmp_path / run_folder.METRICS).write_text('{"f1": ' + "9" * 5000 + "}")
     assert run_folder.metrics(tmp_path) == {"f1": None}
+
+
+def test_a_secret_split_over_two_entries_is_removed_from_both_logs(tmp_path):
+    log = json.dumps([{"data": "the key is 0123", "time": 1}, {"data": "4567 here\n", "time": 2}])
+    run_folder.keep(tmp_path, log, "", lambda text: text.replace("01234567", "[secret]"))
+    for name in (kit_folder.LOG, kit_folder.LOG_TEXT):
+        kept = kit_folder.path(tmp_path, name).read_text()
+        assert "[secret] here" in kept
+        assert "0123" not in kept

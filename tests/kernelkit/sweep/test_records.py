@@ -1,6 +1,5 @@
 """A sweep's folder: what it refuses, and what it survives."""
 
-import json
 import subprocess
 import sys
 import textwrap
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import ParameterError, StorageError
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
@@ -40,17 +40,24 @@ def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     (folder.run_folder(run) / records.STATE).write_text(text)
 
     assert folder.record(run).state == records.PENDING
-    assert folder.damaged == [run.id]
+    assert folder.damaged == {run.id}
 
 
-def test_another_version_s_run_folder_is_left_alone(sweeps, run):
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [('{"version": 9, "state": "done"}', 9), ('{"state": "done"}', "unknown")],
+)
+def test_a_state_or_marker_of_another_format_is_refused_and_left_alone(sweeps, run, text, version):
     folder = SweepFolder(sweeps.runs)
-    folder.write(run, Record(records.DONE))
-    file = folder.run_folder(run) / records.STATE
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"version": 9}))
-
-    with pytest.raises(ParameterError, match=r"another version of the kit \(format 9"):
-        folder.record(run)
+    state, marker = folder.run_folder(run) / records.STATE, folder.path / records.SWEEP
+    for file, read in (
+        (state, lambda: folder.record(run)),
+        (marker, lambda: folder.claim("tiny", "tiny.py")),
+    ):
+        files.write_text(file, text)
+        with pytest.raises(ParameterError, match=rf"{file.name} was .*\(format {version},"):
+            read()
+        assert file.read_text() == text
 
 
 def test_a_folder_of_something_else_is_refused(sweeps):

@@ -52,3 +52,22 @@ def test_a_tool_speaks_to_an_ascii_terminal():
     assert done.stdout.endswith(b"\\U0001f338\n")
     assert done.stderr.startswith(b"error: ")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_signal_during_garbage_collection_ends_the_command():
+    code = (
+        "import os, signal, sys, time\n"
+        "from kernelkit.terminal.cli import exits_with_code\n"
+        "class Slow:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(0.1)\n"
+        "@exits_with_code\n"
+        "def command():\n"
+        "    Slow()\n"
+        "    time.sleep(0.1)\n"
+        "    print('went on')\n"
+        "command()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (143, "")

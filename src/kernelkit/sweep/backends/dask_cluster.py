@@ -62,7 +62,10 @@ def run_on_dask(
                 continue
             run = futures[future]
             if future.status == "finished":
-                record = _unpack(progress.folder, run, *future.result())
+                record, data = future.result()
+                progress.folder.clear(run)
+                with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                    archive.extractall(progress.folder.run_folder(run))
             else:
                 message = f"lost by the cluster: {future.exception()}"
                 record = Record(FAILED, dict(run.given), error=message)
@@ -106,17 +109,8 @@ def run_on_worker(
         folder = SweepFolder(Path(scratch))
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)
         starter = launcher((), Path(scratch) / "imports.log")
-        try:
-            engine = Engine(
-                folder,
-                starter,
-                limits,
-                lambda run: folder.request(run, notebook, report),
-                lambda *_: None,
-            )
-            engine.work(Listed([run]))
-        finally:
-            starter.close()
+        request = folder.requests(notebook, report)
+        Engine(folder, starter, limits, request, lambda *_: None).work(Listed([run]))
         return folder.record(run), _packed(folder.run_folder(run))
 
 
@@ -127,10 +121,3 @@ def _packed(folder: Path) -> bytes:
             if path.is_file() and path.name != STATE:
                 archive.write(path, path.relative_to(folder).as_posix())
     return data.getvalue()
-
-
-def _unpack(folder: SweepFolder, run: PlannedRun, record: Record, data: bytes) -> Record:
-    folder.clear(run)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        archive.extractall(folder.run_folder(run))
-    return record

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from kernelkit import machines, project
+from kernelkit import files, machines, project
 from kernelkit.checks import preflight, wheels
 from kernelkit.errors import (
     AcceleratorMismatchError,
@@ -33,6 +33,7 @@ from kernelkit.sweep import records
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.search import STORAGE
 from kernelkit.sweep.specification import PlannedRun, Specification
 
 TAKEN = (*records.ENDED, records.STOPPED)
@@ -169,8 +170,8 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], came: Path)
         runs = list(in_session.of_search(session, progress.specification))
         earlier = {run.id for run in progress.runs}
         progress.runs += [run for run in runs if run.id not in earlier]
-        if (came / in_session.STORAGE).is_file():
-            shutil.copyfile(came / in_session.STORAGE, folder.path / in_session.STORAGE)
+        if (trials := came / STORAGE).is_file():
+            files.write_bytes(folder.path / STORAGE, trials.read_bytes())
     for run in runs:
         record = session.record(run)
         if record.state not in TAKEN or folder.record(run) == record:  # home already

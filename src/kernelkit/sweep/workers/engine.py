@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import psutil  # type: ignore[import-untyped]
 
-from kernelkit.run_folders.run_folder import OUT_OF_TIME
+from kernelkit.run_folders import run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun
-from kernelkit.sweep.workers.launchers import Launcher, RunProcess
+from kernelkit.sweep.workers.launchers import Flight, Launcher
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
 POLL_SECONDS = 0.1  # between looks at the runs in flight
@@ -70,14 +69,6 @@ class WorkerLimits:
     stop_at: float = 0.0
 
 
-class Flight(NamedTuple):
-    """A run in flight."""
-
-    run: PlannedRun
-    process: RunProcess
-    record: Record
-
-
 class Engine:
     """Starts runs, watches them and writes down how each ended."""
 
@@ -114,6 +105,7 @@ class Engine:
                 self._look()
         finally:
             self._stop_all()
+            self.launcher.close()
 
     def _next(self) -> PlannedRun | None:
         return self._again.popleft() if self._again else self._source.next()
@@ -135,100 +127,97 @@ class Engine:
         try:
             child = self.launcher.start(self.request(run))
         except BaseException:
-            self._note(run, replace(record, state=records.PENDING))
+            self._note(run, record, state=records.PENDING)
             raise
-        self._flights[run.id] = Flight(run, RunProcess(child, self.folder.run_folder(run)), record)
+        self._flights[run.id] = Flight(run, record, child, self.folder.run_folder(run))
 
     def _look(self) -> None:
+        limit = self.limits.seconds
         for flight in list(self._flights.values()):
-            run, process, _ = flight
-            seconds, code = self.limits.seconds, process.child.poll()
-            if code is not None and process.lost and self._lost[run.id] < ATTEMPTS - 1:
-                self._lost[run.id] += 1
-                process.kill()  # it may outlive the process that had started it by a moment
-                self._put_back(flight)
+            code = flight.child.poll()
+            if code is not None and flight.lost and self._lost[flight.run.id] < ATTEMPTS - 1:
+                self._lost[flight.run.id] += 1
+                self._put_back(flight)  # it may outlive what had started it by a moment
             elif code is not None:
-                self._end(flight, *_outcome(run, process, code))
-            elif seconds and process.seconds > seconds:
-                process.kill()
-                message = f"stopped after {seconds / 60:g} minutes, its time limit"
-                self._end(flight, records.TIMEOUT, message)
-            elif message := self._source.hopeless(run):
-                process.kill()
-                self._end(flight, records.PRUNED, message)
+                self._end(flight, *_outcome(flight, code))
+            elif limit and flight.seconds > limit:
+                message = f"stopped after {limit / 60:g} minutes, its time limit"
+                self._stop(flight, records.TIMEOUT, message)
+            elif message := self._source.hopeless(flight.run):
+                self._stop(flight, records.PRUNED, message)
         self._check_memory()
         if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:
             self._stop_all()
 
+    def _stop(self, flight: Flight, state: str, message: str) -> None:
+        flight.kill()
+        self._end(flight, state, message)
+
     def _end(self, flight: Flight, state: str, message: str = "") -> None:
-        run, process, record = flight
-        self._longest = max(self._longest, process.seconds)
+        self._longest = max(self._longest, flight.seconds)
         self._closing = self._closing or state == records.STOPPED
-        del self._flights[run.id]
-        record = replace(
-            record,
+        del self._flights[flight.run.id]
+        record = self._note(
+            flight.run,
+            flight.record,
             state=state,
             error=message,
-            seconds=round(process.seconds, 2),
-            peak_bytes=process.peak_bytes,
+            seconds=round(flight.seconds, 2),
+            peak_bytes=flight.peak_bytes,
         )
-        self._note(run, record)
-        self._source.ended(run, record)
+        self._source.ended(flight.run, record)
 
     def _check_memory(self) -> None:
         """Stop the run with the most memory if it takes more than it may, or than there is."""
         if time.monotonic() - self._measured < MEMORY_SECONDS or not self._flights:
             return
         self._measured = time.monotonic()
-        held = {id: flight.process.memory() for id, flight in self._flights.items()}
-        biggest = max(held, key=lambda id: held[id])
-        flight, limit, machine = self._flights[biggest], self.limits.bytes, machine_bytes()
-        self._peak = max(self._peak, held[biggest])
-        over = bool(limit) and held[biggest] > limit
-        if over:
+        held = {id: flight.memory() for id, flight in self._flights.items()}
+        flight = self._flights[max(held, key=held.__getitem__)]
+        size, limit, machine = max(held.values()), self.limits.bytes, machine_bytes()
+        self._peak = max(self._peak, size)
+        if limit and size > limit:
             bound = f"the {limit / 1e9:g} GB it may take"
-        elif sum(held.values()) > FULL * machine or available_bytes() < SPARE * machine:
-            bound = "this machine bears"
-        else:
+        elif sum(held.values()) <= FULL * machine and available_bytes() >= SPARE * machine:
             return
-        flight.process.kill()
-        if not over and len(self._flights) > 1:
-            # Too much for two at a time is not yet too much for one.
-            self.workers = 1
+        elif len(held) > 1:
+            self.workers = 1  # too much for two at a time is not yet too much for one
             self._put_back(flight)
             return
-        size = f"{held[biggest] / 1e9:.1f} GB"
-        self._end(flight, records.FAILED, f"stopped at {size} of memory, more than {bound}")
+        else:
+            bound = "this machine bears"
+        message = f"stopped at {size / 1e9:.1f} GB of memory, more than {bound}"
+        self._stop(flight, records.FAILED, message)
 
     def _put_back(self, flight: Flight) -> None:
+        flight.kill()
         del self._flights[flight.run.id]
-        self._note(flight.run, replace(flight.record, state=records.PENDING))
+        self._note(flight.run, flight.record, state=records.PENDING)
         self._again.append(flight.run)
 
     def _stop_all(self) -> None:
         """End the runs in flight; they will be run again."""
         flights, self._flights = list(self._flights.values()), {}
         for flight in flights:
-            flight.process.kill()
-        for run, _, record in flights:
-            self._note(run, replace(record, state=records.PENDING))
+            flight.kill()
+        for flight in flights:
+            self._note(flight.run, flight.record, state=records.PENDING)
 
-    def _note(self, run: PlannedRun, record: Record) -> None:
-        self.folder.write(run, record)
+    def _note(self, run: PlannedRun, record: Record, **changes: Any) -> Record:
+        record = self.folder.write(run, replace(record, **changes))
         self.tell(run, record)
+        return record
 
 
-def _outcome(run: PlannedRun, process: RunProcess, code: int) -> tuple[str, str]:
+def _outcome(flight: Flight, code: int) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if code:
-        return records.FAILED, process.error(code)
-    metrics = process.folder / "metrics.json"
-    try:
-        values = json.loads(metrics.read_text()) if metrics.is_file() else {}
-        stopped = values.get("stopped") == OUT_OF_TIME
-    except (OSError, ValueError, AttributeError):
-        return records.FAILED, f"it left a {metrics.name} that cannot be read"
-    if stopped and not run.given.get(TIME_LIMIT):
+        return records.FAILED, flight.error(code)
+    metrics = run_folder.metrics(flight.folder)
+    if metrics is None and (flight.folder / run_folder.METRICS).is_file():
+        return records.FAILED, f"it left a {run_folder.METRICS} that cannot be read"
+    out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
+    if out_of_time and not flight.run.given.get(TIME_LIMIT):
         message = "ended early with the scores it had, in time for its session's end"
         return records.STOPPED, message
     return records.DONE, ""

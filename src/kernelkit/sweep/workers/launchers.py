@@ -15,11 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, cast
 
 from kernelkit import files, processes
+from kernelkit.sweep.records import Record
+from kernelkit.sweep.specification import PlannedRun
 from kernelkit.sweep.workers import execute, fork_server
 from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
 
@@ -28,34 +31,18 @@ KILL_SECONDS = 30.0  # to wait for killed processes, which the system may hold i
 BEGIN_SECONDS = 300.0  # for a run to begin, all imports included; then the fork server is stuck
 
 
-class Child(Protocol):
-    """What a fresh process and a forked one have in common."""
-
-    pid: int
-
-    def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
-
-
-class Launcher(Protocol):
-    """Starts runs; `close` ends the processes that it keeps for that."""
-
-    def start(self, request: Mapping[str, Any]) -> Child:
-        """Begin one run."""
-
-    def close(self) -> None:
-        """End what is kept."""
-
-
 def launcher(warm: Sequence[str], log: Path) -> Launcher:
-    """The launcher of runs, with these modules imported beforehand where a fork is safe."""
+    """The launcher of runs, with these modules imported beforehand where a fork is safe.
+
+    Its `start` begins one run; its `close` ends the processes that it keeps for that.
+    """
     return Fresh() if sys.platform != "linux" or COLD in os.environ else ForkServer(warm, log)
 
 
 class Fresh:
     """Starts each run in an interpreter of its own: slow to begin, works everywhere."""
 
-    def start(self, request: Mapping[str, Any]) -> Child:
+    def start(self, request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         """Begin one run; its output goes to the run's `log.txt`."""
         folder = Path(request["folder"])
         file = files.write_text(folder / REQUEST, json.dumps(request))
@@ -81,18 +68,19 @@ class ForkServer:
         self._unread = b""
         self._codes: dict[int, int] = {}
 
-    def start(self, request: Mapping[str, Any]) -> Child:
-        """Begin one run."""
-        process = self._living()
+    def start(self, request: Mapping[str, Any]) -> ForkedRun:
+        """Begin one run; it is lost at once if the server ends before it begins."""
+        process, pids = self._living(), [-1]
         end = time.monotonic() + BEGIN_SECONDS
         try:
             cast("IO[bytes]", process.stdin).write(json.dumps(request).encode() + b"\n")
-            while not (begun := self._read(process, end - time.monotonic())):
+            while not (pids := self._read(process, end - time.monotonic())):
                 if time.monotonic() > end:
                     self.close()
         except (BrokenPipeError, EOFError):
-            return FailedStart()
-        return ForkedRun(self, process, begun[0])
+            self.close()
+            pids = [-1]
+        return ForkedRun(self, process, pids[0])
 
     def close(self) -> None:
         """End it, and with it whatever still runs."""
@@ -103,7 +91,7 @@ class ForkServer:
             self._process = None
 
     def code(self, process: subprocess.Popen[bytes], pid: int) -> int | None:
-        """The exit code of a run, None while it runs."""
+        """The exit code of a run, negative for a signal; None while it runs."""
         try:
             self._read(process, 0)
         except EOFError:
@@ -164,23 +152,19 @@ class ForkedRun:
         return self.fork_server.code(self.process, self.pid)
 
 
-class FailedStart:
-    """A run whose fork server died before it began."""
-
-    pid = -1
-    lost = True
-
-    def poll(self) -> int:
-        return -signal.SIGKILL
+Launcher = Fresh | ForkServer
 
 
-class RunProcess:
-    """A run in flight: its process and all below it."""
+@dataclass
+class Flight:
+    """A run in flight: its record, its process and all processes below it."""
 
-    def __init__(self, child: Child, folder: Path) -> None:
-        self.child, self.folder = child, folder
-        self.begun = time.monotonic()
-        self.peak_bytes = 0
+    run: PlannedRun
+    record: Record
+    child: subprocess.Popen[bytes] | ForkedRun
+    folder: Path
+    peak_bytes: int = 0
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def lost(self) -> bool:
@@ -206,7 +190,7 @@ class RunProcess:
             time.sleep(0.02)
 
     def error(self, code: int) -> str:
-        """The run's own error message, or one of its exit code."""
+        """The run's own error message, or a message that names its exit code."""
         with contextlib.suppress(OSError):
             if message := (self.folder / ERROR).read_text(encoding="utf-8").strip():
                 return message

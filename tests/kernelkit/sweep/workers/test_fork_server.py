@@ -26,6 +26,12 @@ class Told:
     def poll(self):
         return None
 
+    def kill(self):
+        """It is gone already."""
+
+    def communicate(self, timeout):
+        """Nothing is left to read."""
+
 
 @pytest.fixture
 def told():
