@@ -172,7 +172,7 @@ def quick_sessions(monkeypatch):
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)
-    monkeypatch.setattr(pushed, "report", lambda folder, *_: folder / "report.html")
+    monkeypatch.setattr(pushed, "report_or_why", lambda folder, *_: (folder / "report.html", ""))
 
 
 @pytest.fixture

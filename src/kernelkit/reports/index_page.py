@@ -61,7 +61,7 @@ def render(folders: Sequence[Path], base: Path, shown: Shown) -> str:
     for folder in folders:
         run = _run(folder, base, metrics[folder], names[folder])
         values = {name: given[folder][name] for name in columns if name in given[folder]}
-        column, points = history.curve(folder, (*history.of_score(shown.score), *history.LEARNT))
+        column, points = history.curve(folder, shown.score)
         curve = curve or column
         runs.append(replace(run, parameters=values, curve=points))
     counts = Counter((run.group, run.sweep) for run in runs if run.group)

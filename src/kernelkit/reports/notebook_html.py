@@ -26,7 +26,7 @@ WHOLE = "the executed notebook has all of it"
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
 
-def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
+def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
     """The HTML of an executed notebook's cells, code folded away.
 
     `folder`: where the pictures lie that the notebook's text shows. Nothing that the notebook
@@ -50,7 +50,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
                 "HTMLExporter": {
                     "extra_template_basedirs": [str(TEMPLATES)],
                     "template_name": "notebook",
-                    "embed_images": folder is not None,
+                    "embed_images": True,
                     "sanitize_html": True,
                     "mathjax_url": "",
                     "require_js_url": "",
@@ -59,7 +59,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path | None = None) -> str:
         ),
         filters={"clean_html": safe_html.clean},
     )
-    resources = {"metadata": {"path": str(folder or "")}}
+    resources = {"metadata": {"path": str(folder)}}
     page, _ = exporter.from_notebook_node(kept, resources=resources)
     return str(page)
 

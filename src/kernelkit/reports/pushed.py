@@ -21,23 +21,19 @@ FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 Clear = Callable[[str], str]
 
 
-def report(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
-    """Write the report of a run that came home, from its own notebook or an assembled one.
-
-    `pushed_text`: the notebook that ran; `clear` takes the secrets out of a text. Raises what
-    `write_report` raises.
-    """
-    own = next(filter(_is_notebook, run_folder.notebooks_of_run(folder)), None)
-    notebook = own or assemble(folder, title, pushed_text, clear)
-    return write_report(notebook, run_folder.report_place(folder), folder, clear)
-
-
 def report_or_why(
     folder: Path, title: str, pushed_text: str = "", clear: Clear = str
 ) -> tuple[Path | None, str]:
-    """The report, or why there is none: a broken figure must not cost a finished run."""
+    """Write the report of a run that came home, from its own notebook or an assembled one.
+
+    `pushed_text`: the notebook that ran; `clear` takes the secrets out of a text. Returns the
+    report, or None and the reason: a broken figure must not cost a finished run. Raises `OSError`
+    where it cannot be written.
+    """
     try:
-        return report(folder, title, pushed_text, clear), ""
+        own = next(filter(_is_notebook, run_folder.notebooks_of_run(folder)), None)
+        notebook = own or assemble(folder, title, pushed_text, clear)
+        return write_report(notebook, run_folder.report_place(folder), folder, clear), ""
     except OSError:
         raise
     except Exception as error:  # nbconvert and jinja raise a dozen kinds

@@ -55,11 +55,6 @@ def report(
     for path, reason in reasons.items():
         if left_out:
             left_out(path, reason)
-    return _all(sources, output)
-
-
-def _all(sources: Sequence[Path], output: Path | None) -> list[Path]:
-    """The reports of all sources; raises `NotebookError` for the bad ones after the good ones."""
     pages, errors = [], []
     for source in sources:
         try:

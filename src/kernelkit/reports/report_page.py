@@ -42,7 +42,7 @@ def write_report(
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
-    page = render(content, metrics, project.shown(folder), folder, ended=ended, back=back)
+    page = render(content, metrics, project.shown(folder), folder, ended, back)
     files.write_text(html, clear(page))
     return html
 
@@ -51,34 +51,39 @@ def render(
     notebook: nbformat.NotebookNode,
     metrics: Mapping[str, Any],
     shown: Shown,
-    folder: Path | None = None,
-    *,
-    ended: float = 0.0,
-    back: Mapping[str, str] | None = None,
+    folder: Path,
+    ended: float,
+    back: Mapping[str, str],
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `ended`: seconds since 1970. Nothing that the notebook, its outputs or
-    the run's files bring runs in the page, or loads anything from elsewhere.
+    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that
+    the notebook, its outputs or the run's files bring runs in the page, or loads anything from
+    elsewhere.
     """
-    curves = _curves(history.read(folder), shown) if folder else []
-    parts = [part for s in shown.sections if (part := sections.filled(s, folder))] if folder else []
+    curves = _curves(history.read(folder), shown)
+    parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     matrices = [part for part in parts if part["kind"] == "matrix"]
     for number, part in enumerate(matrices):
         part["matrix_at"] = number
     values = notebook_html.parameters_of(notebook)
     changed = naming.changed(values, notebook_html.declared(notebook, PARAMETERS_TAG))
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
-    name = _name(folder, changed, shown) or title or "Report"
-    device = run_folder.device_name(metrics)
+    own, sweep = folder.resolve().name, trail.sweep_of(folder)
+    name = _name(sweep, own, changed, shown) or title or "Report"
+    place = f"{sweep.name}/{own}" if sweep else own
+    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
+    device, texts = run_folder.device_name(metrics), shown.texts(metrics)
+    names = dict.fromkeys([shown.score, *texts])
+    cards = [texts[name] for name in names if name in texts][:CARDS]
     body = shell.rendered(
         "report.html.j2",
         name=name,
-        kicker=[text for text in (title, _folder(folder)) if text and text != name],
-        facts=[text for text in (_date(ended), _data(metrics), device) if text],
+        kicker=[text for text in (title, place) if text and text != name],
+        facts=[text for text in (date, _data(metrics), device) if text],
         failure=failure,
-        logs=_logs(folder) if failure and folder else [],
-        cards=[*_cards(metrics, shown), *([("device", device)] if device else [])],
+        logs=_logs(folder) if failure else [],
+        cards=cards + ([("device", device)] if device else []),
         curves=curves,
         everything=bool(values or metrics),
         changed=_texts(changed),
@@ -92,23 +97,12 @@ def render(
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
 
-def _name(folder: Path | None, changed: Mapping[str, Any], shown: Shown) -> str:
+def _name(sweep: Path | None, folder: str, changed: Mapping[str, Any], shown: Shown) -> str:
     """The run's name: how it differs from its sweep's other runs, or from the defaults."""
-    sweep = trail.sweep_of(folder) if folder else None
-    if folder and sweep and (own := trail.planned(sweep).get(folder.resolve().name)):
+    if sweep and (own := trail.planned(sweep).get(folder)):
         return naming.setting_text(own)
     telling = sorted(changed, key=lambda name: name not in shown.parameters)
     return naming.setting_text({name: changed[name] for name in telling}, MOST_NAMED)
-
-
-def _folder(folder: Path | None) -> str:
-    name = folder.resolve().name if folder else ""
-    sweep = trail.sweep_of(folder) if folder else None
-    return f"{sweep.name}/{name}" if sweep else name
-
-
-def _date(ended: float) -> str:
-    return time.strftime("%d %B %Y, %H:%M", time.localtime(ended)) if ended else ""
 
 
 def _data(metrics: Mapping[str, Any]) -> str:
@@ -118,12 +112,6 @@ def _data(metrics: Mapping[str, Any]) -> str:
         if isinstance(value, int) and name != "image_size"
     ]
     return ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
-
-
-def _cards(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, str]]:
-    texts = shown.texts(metrics)
-    names = dict.fromkeys([shown.score, *texts])
-    return [texts[name] for name in names if name in texts][:CARDS]
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:

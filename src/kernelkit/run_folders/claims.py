@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -79,7 +78,8 @@ def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None
     A `chosen` folder that holds other things raises `ParameterError`; for the default one the
     next free name is taken.
     """
-    for place in [folder] if chosen else _names(folder):
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    for place in [folder] if chosen else itertools.chain([folder], numbered):
         if not place.exists() or (place.is_dir() and not any(place.iterdir())):
             _mark(place, mine)
             return place, None
@@ -103,20 +103,12 @@ def settle(folder: Path, mine: Claim) -> Path | None:
 
     Returns where the folder was set aside, if it holds another session's files.
     """
-    claimed = _read(folder)
-    of_this = claimed is None or claimed.session in ("", mine.session)
-    if of_this or (claimed and claimed.pushed and claimed.pushed == mine.pushed):
-        _mark(folder, mine)
-        return None
-    aside = _set_aside(folder)
+    claimed = _read(folder) or mine
+    same_session = claimed.session in ("", mine.session)
+    same_push = claimed.pushed and claimed.pushed == mine.pushed
+    aside = None if same_session or same_push else _set_aside(folder)
     _mark(folder, mine)
     return aside
-
-
-def _names(folder: Path) -> Iterator[Path]:
-    yield folder
-    for number in itertools.count(2):
-        yield folder.with_name(f"{folder.name}-{number}")
 
 
 def _set_aside(folder: Path) -> Path:

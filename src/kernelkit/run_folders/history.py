@@ -32,15 +32,13 @@ def numbers(texts: Sequence[str]) -> list[float]:
     return [float(text or "nan") for text in itertools.takewhile(_is_number, texts)]
 
 
-def of_score(score: str) -> tuple[str, str]:
-    """The columns that show a score by epoch, on validation first."""
-    return VALIDATED + score, score
+def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> tuple[str, list[float]]:
+    """The column that shows a score by epoch, on validation first, and its numbers.
 
-
-def curve(folder: Path, names: Sequence[str]) -> tuple[str, list[float]]:
-    """The first of these columns that the history has, and its numbers by epoch."""
+    Where the history has none, it is the first of the columns `otherwise` that it has.
+    """
     columns = read(folder)
-    for name in names:
+    for name in (VALIDATED + score, score, *otherwise):
         if name in columns and columns[name][0]:
             return name, [value for value in numbers(columns[name]) if not math.isnan(value)]
     return "", []

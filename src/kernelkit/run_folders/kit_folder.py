@@ -15,9 +15,12 @@ names itself.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from pathlib import Path, PurePosixPath
+
+from kernelkit import files
 
 NAME = ".kernelkit"
 MARKER, RECORD, STATE = "push.json", "fetched.jsonl", "run.json"
@@ -54,7 +57,7 @@ class FetchedFiles:
     def __init__(self, folder: Path, session: str) -> None:
         self._path, self._session = path(folder, RECORD), session
         self._lock = threading.Lock()
-        self._known = {
+        self._fetched = {
             line["name"]: (line.get("size"), line.get("mtime_ns"))
             for line in _lines(self._path)
             if session and line.get("session") == session
@@ -66,7 +69,7 @@ class FetchedFiles:
             stat = file.stat()
         except OSError:
             return False
-        return size == stat.st_size and self._known.get(name) == (size, stat.st_mtime_ns)
+        return size == stat.st_size and self._fetched.get(name) == (size, stat.st_mtime_ns)
 
     def add(self, name: str, file: Path) -> None:
         """Note a file that has just come home whole."""
@@ -77,23 +80,17 @@ class FetchedFiles:
 
     def begin(self) -> None:
         """Make the record, empty where it holds nothing of this session."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        if not self._known or not self._path.is_file():
-            self._path.write_text("", encoding="utf-8")
+        if not self._fetched or not self._path.is_file():
+            files.write_text(self._path, "")
 
 
 def _lines(record: Path) -> list[dict[str, object]]:
     """The lines of a record that can be read: a kill can cut the last one short."""
     lines = []
-    try:
-        written = record.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    for line in written.splitlines():
-        try:
-            read = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(read, dict) and isinstance(read.get("name"), str) and read["name"]:
-            lines.append(read)
+    written = record.read_text(encoding="utf-8", errors="replace") if record.is_file() else ""
+    for text in written.splitlines():
+        with contextlib.suppress(ValueError):
+            line = json.loads(text)
+            if isinstance(line, dict) and isinstance(line.get("name"), str) and line["name"]:
+                lines.append(line)
     return lines

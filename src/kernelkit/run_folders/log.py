@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,8 @@ class RunFailure:
     traceback: str
 
     def __str__(self) -> str:
-        parts = [self.cell, _indent(_shorten(self.source)), self.traceback]
+        source = textwrap.indent(_shorten(self.source), "    ", lambda line: True)
+        parts = [self.cell, source, self.traceback]
         return "\n".join(part for part in parts if part)
 
 
@@ -130,10 +132,6 @@ def _shorten(traceback: str) -> str:
     half = TRACEBACK_LINES // 2
     left_out = f"  … {len(lines) - 2 * half} lines, all in the log …"
     return "\n".join([*lines[:half], left_out, *lines[-half:]])
-
-
-def _indent(source: str) -> str:
-    return "\n".join(f"    {line}" for line in source.split("\n")) if source else ""
 
 
 def entry_of(event: dict[str, Any]) -> Entry:

@@ -80,8 +80,11 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
 
 
 def _environments(count: int) -> list[dict[str, str]]:
-    ports = _free_ports(count)
-    addresses = [f"127.0.0.1:{port}" for port in ports]
+    with ExitStack() as stack:  # free ports: all are held until each is chosen
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
+        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
     if importlib.util.find_spec("jax") is not None:
         variables = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
         return [{**os.environ, **variables, "JAX_PROCESS_ID": str(i)} for i in range(count)]
@@ -90,35 +93,24 @@ def _environments(count: int) -> list[dict[str, str]]:
     return [{**os.environ, "TF_CONFIG": json.dumps(task)} for task in tasks]
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
 def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
     """Return once all hosts are done; raise the error of the first that fails."""
     while None in (codes := [host.poll() for host in hosts]) and not any(codes):
         time.sleep(POLL_SECONDS)
     if not any(codes):
         return
-    end = time.monotonic() + GRACE
-    while any(host.poll() is None for host in hosts) and time.monotonic() < end:
+    deadline = time.monotonic() + GRACE
+    while any(host.poll() is None for host in hosts) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-    dead = next(index for index, code in enumerate(codes) if code)
-    raise of_exit_code(codes[dead])(
-        f"host {dead} {_how(codes[dead])}, so the others were ended"
+    dead, code = next((index, code) for index, code in enumerate(codes) if code)
+    end = (
+        f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+    )
+    raise of_exit_code(code)(
+        f"host {dead} {end}, so the others were ended"
         + (f"; {folder / HOST_FOLDER.format(dead) / LOG} holds its last words" if dead else "")
         + ". The same command continues from the last checkpoint"
     )
-
-
-def _how(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"was killed ({signal.Signals(-code).name})"
-    return f"ended with exit code {code}"
 
 
 if __name__ == "__main__":

@@ -95,11 +95,11 @@ def gather(
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
     """Write `results.csv` and `results.json`, each whole or not at all."""
-    files.write_text(folder.path / "results.csv", as_csv(table))
-    files.write_text(folder.path / "results.json", json.dumps(as_json(table), indent=1) + "\n")
+    files.write_text(folder.path / "results.csv", _csv(table))
+    files.write_text(folder.path / "results.json", json.dumps(_json(table), indent=1) + "\n")
 
 
-def as_csv(table: ResultTable) -> str:
+def _csv(table: ResultTable) -> str:
     """One line a run: id, state, the parameters that differ, the metrics, what went wrong."""
     measures = list(dict.fromkeys(name for row in table.rows for name in row.metrics))
     text = io.StringIO()
@@ -112,7 +112,7 @@ def as_csv(table: ResultTable) -> str:
     return text.getvalue()
 
 
-def as_json(table: ResultTable) -> dict[str, Any]:
+def _json(table: ResultTable) -> dict[str, Any]:
     """Everything that the page shows: the runs, and each setting's mean and deviation."""
     return {
         "name": table.name,
@@ -165,7 +165,7 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
-    column, values = history.curve(place, (*history.of_score(score), *history.LEARNT))
+    column, values = history.curve(place, score)
     return Row(run, record, metrics, tuple(values), report, column)
 
 

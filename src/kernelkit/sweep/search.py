@@ -48,7 +48,11 @@ class Search:
         retry_failed: bool = False,
         force: bool = False,
     ) -> None:
-        self.optuna = _optuna()
+        try:
+            import optuna
+        except ImportError:
+            raise ParameterError("a search needs Optuna: pip install optuna") from None
+        self.optuna = optuna
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
         self.sweep, self.folder, self.runs, self.force = sweep, folder, runs, force
         self.trials: int = sweep.search["trials"]
@@ -97,8 +101,8 @@ class Search:
 
     def hopeless(self, run: PlannedRun) -> str:
         """Report new epochs to the pruner; returns why the run is to stop, "" if it is not."""
-        trial, score = self._flight[run.id], self.sweep.score
-        _, curve = history.curve(self.folder.run_folder(run), history.of_score(score))
+        trial = self._flight[run.id]
+        _, curve = history.curve(self.folder.run_folder(run), self.sweep.score, ())
         for step in range(self._reported.get(run.id, 0), len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1
@@ -217,11 +221,3 @@ def _check_axis(sweep: Specification, name: str, axis: Any) -> None:
         raise ParameterError(f"search: {name} is no number, so it needs a list of choices")
     if not low < high or (axis.get("log") and low <= 0):
         raise ParameterError(f"search: {name} has no range from {low} to {high}")
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise ParameterError("a search needs Optuna: pip install optuna") from None
-    return optuna

@@ -31,12 +31,18 @@ def fetched(folder, **files):
     return folder
 
 
+def report(folder, title, *rest):
+    page, reason = pushed.report_or_why(folder, title, *rest)
+    assert not reason
+    return page
+
+
 def test_the_report_is_put_together_from_what_came_home(tmp_path):
     (tmp_path / "metrics.json").write_text('{"macro_f1": 0.5}')
     (tmp_path / "curves.png").write_bytes(PIXEL)
     run_folder.keep(tmp_path, '[{"data": "epoch 1\\n"}]', "")
     ran = notebook_of("carried", "print('words')")
-    page = pushed.report(tmp_path, "me/blossom version 1", ran).read_text()
+    page = report(tmp_path, "me/blossom version 1", ran).read_text()
     for part in ("me/blossom version 1", "data:image/png", "epoch 1", "words", "macro F1"):
         assert part in page
     assert "carried" not in page
@@ -52,7 +58,7 @@ def test_figures_come_home_with_their_captions(tmp_path):
         "a.png": {"caption": "All of it.", "text": ""},
     }
     (tmp_path / "figures.json").write_text(json.dumps(words))
-    page = pushed.report(tmp_path, "a run").read_text()
+    page = report(tmp_path, "a run").read_text()
     assert "<figcaption>The &lt;loss&gt;.</figcaption>" in page
     assert 'alt="The loss &quot;falls&quot;."' in page or """alt='The loss "falls".'""" in page
     assert page.index("The &lt;loss&gt;.") < page.index("All of it.")  # as they were drawn
@@ -63,7 +69,7 @@ def test_figures_come_home_with_their_captions(tmp_path):
 def test_damaged_captions_cost_nothing(tmp_path, text):
     (tmp_path / "curves.png").write_bytes(PIXEL)
     (tmp_path / "figures.json").write_text(text)
-    assert "data:image/png" in pushed.report(tmp_path, "a run").read_text()
+    assert "data:image/png" in report(tmp_path, "a run").read_text()
 
 
 def test_half_a_character_in_a_log_costs_nothing(tmp_path):
@@ -71,7 +77,7 @@ def test_half_a_character_in_a_log_costs_nothing(tmp_path):
     text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
     assert text.read_text() == "half \\ud83c\n"
     run_folder.keep(tmp_path, "not JSON \ud83c", "")
-    assert "half \\ud83c" in pushed.report(tmp_path, "half \ud83c", "").read_text()
+    assert "half \\ud83c" in report(tmp_path, "half \ud83c", "").read_text()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_a_broken_report_does_not_cost_the_run(tmp_path):
 def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):
     folder = fetched(tmp_path, report_html="its own", run_ipynb="no notebook", log_txt="its log")
     run_folder.keep(folder, '[{"data": "printed"}]', "")
-    made = pushed.report(folder, "me/blossom version 1")
+    made = report(folder, "me/blossom version 1")
     assert made == run_folder.report_place(folder) == folder / ".kernelkit" / "report.html"
     assert "printed" in made.read_text()
     assert "its log" not in made.read_text()
@@ -108,10 +114,10 @@ def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):
 
 def test_a_report_is_put_together_anew_from_what_came_later(tmp_path):
     folder = fetched(tmp_path)
-    assert pushed.report(folder, "a run") == folder / "report.html"
+    assert report(folder, "a run") == folder / "report.html"
     (folder / "metrics.json").write_text('{"macro_f1": 0.125}')
     run_folder.keep(folder, '[{"data": "a later log"}]', "")
-    text = pushed.report(folder, "a run").read_text()
+    text = report(folder, "a run").read_text()
     assert "a later log" in text
     assert "0.125" in text
 
@@ -124,9 +130,9 @@ def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
     ran = notebook_of("", "print('s3cr3t-key')")
     folder = fetched(tmp_path)
     run_folder.keep(folder, log, ran, clear)
-    pushed.report(folder, "a run", ran, clear)
+    report(folder, "a run", ran, clear)
     (folder / "run.ipynb").unlink()
-    pushed.report(folder, "a run", clear=clear)
+    report(folder, "a run", "", clear)
     written = [path for path in folder.rglob("*") if path.is_file()]
     assert {path.name for path in written} >= {"log.json", "log.txt", "run.ipynb", "report.html"}
     assert not [path for path in written if "s3cr3t-key" in path.read_text()]

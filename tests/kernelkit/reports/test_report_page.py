@@ -59,7 +59,7 @@ def told(page):
 
 
 def test_the_first_screen(notebook, folder):
-    page = report_page.render(notebook, METRICS, SHOWN, folder, ended=1.7955e9)
+    page = report_page.render(notebook, METRICS, SHOWN, folder, 1.7955e9, {})
     assert "<h1>model=b dropout=0.5</h1>" in page  # what tells it from the defaults
     assert "Train it · 02_train-1122-031200" in page
     assert "flowers: 2,492 train, 520 val · v5e TPU × 8" in page
@@ -82,7 +82,7 @@ def test_the_first_screen(notebook, folder):
 
 
 def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folder):
-    curves = told(report_page.render(notebook, METRICS, SHOWN, folder))["curves"]
+    curves = told(report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}))["curves"]
     assert [curve["label"] for curve in curves] == [
         "F1: highest 0.7500, epoch 2",
         "Loss: lowest 1.5000, epoch 2",
@@ -109,7 +109,7 @@ def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder)
     output = nbformat.v4.new_output("error", ename="ValueError", evalue="<b>", traceback=["x"])
     notebook.cells[-1].outputs = [output]
     (folder / "log.txt").write_text("what it said")
-    page = report_page.render(notebook, {}, SHOWN, folder)
+    page = report_page.render(notebook, {}, SHOWN, folder, 0.0, {})
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
     assert '<a href="log.txt">' in banner
@@ -118,8 +118,8 @@ def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder)
     assert "<details open>" in page
 
 
-def test_a_notebook_without_a_run_is_open(notebook):
-    page = report_page.render(notebook, {}, Shown())
+def test_a_notebook_without_a_run_is_open(notebook, tmp_path):
+    page = report_page.render(notebook, {}, Shown(), tmp_path, 0.0, {})
     assert "<details open>" in page
     assert "<h1>model=b dropout=0.5</h1>" in page or "<h1>dropout=0.5 model=b</h1>" in page
 

@@ -93,7 +93,7 @@ def test_markup_is_harmless(html):
 
 
 @pytest.mark.parametrize("html", ATTACKS)
-def test_a_report_is_harmless_wherever_it_stands(html):
+def test_a_report_is_harmless_wherever_it_stands(html, tmp_path):
     data = {
         "text/html": html,
         "text/markdown": html,
@@ -134,7 +134,7 @@ def test_a_report_is_harmless_wherever_it_stands(html):
         nbformat.v4.new_code_cell("1", outputs=[isolated]),
     ]
     metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
-    page = report_page.render(notebook, metrics, Shown())
+    page = report_page.render(notebook, metrics, Shown(), tmp_path, 0.0, {})
     check(without_the_kits_own(page))
     assert "Content-Security-Policy" in page
 
@@ -157,7 +157,7 @@ def test_files_of_a_run_are_harmless_in_its_report(html, tmp_path):
         )
     )
     notebook = nbformat.v4.new_notebook()
-    page = report_page.render(notebook, {}, shown, tmp_path, back={html: "#"})
+    page = report_page.render(notebook, {}, shown, tmp_path, 0.0, {html: "#"})
     assert page.count("<section") >= 5  # curves, photos, table, matrix, the notebook
     check(without_the_kits_own(page))
 

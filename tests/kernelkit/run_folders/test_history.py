@@ -5,9 +5,9 @@ from kernelkit.run_folders import history
 
 def test_the_curve_is_the_scores_on_validation_first(tmp_path):
     (tmp_path / "history.csv").write_text("phase,loss,val_f1\nhead,2,0.5\nhead,1,\ntune,1,0.7\nt")
-    assert history.curve(tmp_path, history.of_score("f1")) == ("val_f1", [0.5, 0.7])
-    assert history.curve(tmp_path, ("val_mae", "loss"))[0] == "loss"
-    assert history.curve(tmp_path, ("nothing",)) == ("", [])
+    assert history.curve(tmp_path, "f1") == ("val_f1", [0.5, 0.7])
+    assert history.curve(tmp_path, "mae")[0] == "loss"
+    assert history.curve(tmp_path, "mae", ()) == ("", [])
 
 
 def test_phases_are_where_the_word_changes(tmp_path):
