@@ -38,7 +38,7 @@ class PushOptions(CommandOptions, total=False):
     metadata     another kernel-metadata.json than the notebook's own or the nearest
     accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
     timeout      minutes that the session may take
-    output       the folder for the outputs; default runs/<slug>-v<N>
+    output       the folder for the outputs; default runs/SLUG-vN
     dry_run      show the checks and what would be sent, and send nothing
     wait         False leaves the run to Kaggle once it is pushed
     continues    attach what the kernel's last version left, for the notebook to go on from

@@ -12,8 +12,8 @@ class SweepOptions:
     """How a sweep is to be run.
 
     workers       runs at a time; default the file's `workers`, then one for every two cores
-    output        the sweep's folder; default the project's runs/<file's name>, on Kaggle
-                  runs/kaggle-<name>, rehearsed runs/rehearsal-<name>
+    output        the sweep's folder; default the project's runs/FILE, on Kaggle
+                  runs/kaggle-FILE, rehearsed runs/rehearsal-FILE
     dry_run       show the runs and how they stand, with `kaggle` the preflight of the push too,
                   and run nothing
     retry_failed  run again what failed or took too long

@@ -1,0 +1,184 @@
+"""Each command in the docs is run here or by another test, or is marked as needing an account."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")))
+}
+FENCED = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.M | re.S)
+SHELL = ("console", "bash", "sh", "shell")
+ACCOUNT = 'title="Needs a Kaggle account"'
+STARTS = r"(?:make|python|pip|kernelkit|kaggle|local-kaggle|jupytext|git|\.venv/bin/\w+)"
+# Commands that a page's test leaves out, and what runs them.
+ELSEWHERE = {
+    r"make (?!run$)[a-z -]+": "Makefile",  # the tests themselves, and what has its own environment
+    r"python tools/tpu_check\.py .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
+    r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
+    r"python -m venv .*|pip install kernelkit-.*": "tests/test_release.py",
+}
+FIRST_RUN = "docs/tutorials/first-run.md"
+# What a page takes for granted.
+TRAINED = (
+    "python tools/run_notebook.py notebooks/02_train.py --name trained -p data=embedded "
+    "-p backbone=SmallNet -p weights=none -p image_size=64 -p limit=208 -p views=1"
+)
+BEFORE = {"docs/how-to/sweep.md": TRAINED, "docs/how-to/download.md": "mkdir -p runs"}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line to type: whether it needs an account, and whether the page shows that it fails."""
+
+    line: str
+    account: bool = False
+    fails: bool = False
+
+    @property
+    def elsewhere(self) -> str:
+        """The file that runs it, if its page's test does not."""
+        plain = self.line.split("  #")[0].strip()
+        return next((file for what, file in ELSEWHERE.items() if re.fullmatch(what, plain)), "")
+
+
+def commands(text: str) -> list[Command]:
+    """The commands of a page: after `$ ` where a block shows answers, else every line."""
+    found = []
+    for _, info, block in FENCED.findall(text):
+        if info.split(" ")[0] not in SHELL:
+            continue
+        lines = textwrap.dedent(block).replace("\\\n", " ").splitlines()
+        prompts = any(line.startswith("$ ") for line in lines)
+        for number, line in enumerate(lines):
+            if line.strip() and (line.startswith("$ ") or not prompts):
+                answer = lines[number + 1] if number + 1 < len(lines) else ""
+                fails = answer.startswith("error:")
+                found.append(Command(line.removeprefix("$ "), ACCOUNT in info, fails))
+    return found
+
+
+def run_here(page: str) -> list[Command]:
+    """What the page's test runs; `make run`, of three minutes, on the page about it alone."""
+    return [
+        command
+        for command in commands(PAGES[page])
+        if not command.account and not command.elsewhere
+        if not command.line.startswith("make run") or page == FIRST_RUN
+    ]
+
+
+def test_no_command_hides_in_a_block_of_another_language():
+    hidden = {
+        name: line
+        for name, text in PAGES.items()
+        for _, info, block in FENCED.findall(text)
+        if info.split(" ")[0] not in SHELL
+        for line in block.splitlines()
+        if re.match(rf" *(?:\$ \S|{STARTS} )", line)
+    }
+    assert hidden == {}
+
+
+def test_what_runs_a_command_elsewhere_is_there_and_needed():
+    lines = [c for text in PAGES.values() for c in commands(text)]
+    assert {c.elsewhere for c in lines} - {""} == set(ELSEWHERE.values())
+    assert [file for file in ELSEWHERE.values() if not (ROOT / file).is_file()] == []
+
+
+def test_only_what_reaches_kaggle_is_marked_as_needing_an_account():
+    marked = [c.line for text in PAGES.values() for c in commands(text) if c.account]
+    assert len(marked) > 10
+    reaches = r"kernelkit (?:push|fetch|resume|status|quota|stop|submit|queue)|tools/push_\w+\.py"
+    assert [line for line in marked if not re.search(reaches, line)] == []
+    assert [line for line in marked if re.search(r"--local|--dry-run", line)] == []
+
+
+def test_answers_continued_lines_and_marks_are_told_apart():
+    text = (
+        "```console\n$ make \\\n  a\nerror: no\n$ b\n```\n"
+        f"```bash {ACCOUNT}\nc   # why\n```\n```text\nmake x\n```\n"
+    )
+    assert commands(text) == [
+        Command("make    a", fails=True),
+        Command("b"),
+        Command("c   # why", True),
+    ]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """What pages speak of as the reader's own: photos in folders, and weights of a backbone."""
+    from petals.models.backbones import BACKBONES
+
+    folder, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
+    for place, names in {"photos": ("red", "green", "blue"), "holiday": ("",)}.items():
+        for channel, name in enumerate(names):
+            (folder / place / name).mkdir(parents=True)
+            for number in range(30):
+                pixels = rng.integers(0, 100, (64, 64, 3), np.uint8)
+                pixels[..., channel] += 120
+                Image.fromarray(pixels).save(folder / place / name / f"{number}.jpg")
+    backbone = BACKBONES["MobileNet-0.75"]
+    (folder / "weights").mkdir()
+    file = backbone.weights_files(192)[0].removesuffix(".h5") + ".weights.h5"
+    backbone.build(192).save_weights(str(folder / "weights" / file))
+    return folder
+
+
+@pytest.fixture
+def scratch(tmp_path, files):
+    """A copy of the repository that shares this environment, so that `make` finds it whole."""
+    root = tmp_path / "repository"
+    ignored = shutil.ignore_patterns("__pycache__", "runs", ".ipynb_checkpoints")
+    for name in ("examples", "notebooks", "src", "tools", "docs"):
+        shutil.copytree(ROOT / name, root / name, ignore=ignored)
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "kernel-metadata.json"):
+        shutil.copy(ROOT / name, root / name)
+    for place in files.iterdir():
+        shutil.copytree(place, root / place.name)
+    environment = root / ".venv"
+    environment.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        if entry.is_dir():
+            (environment / entry.name).symlink_to(entry)
+    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", environment)
+    (environment / "installed").touch()
+    return root
+
+
+def script(page: str) -> str:
+    """The page's commands as one shell would be given them."""
+    steps = ["set -e", 'trap "kill \\$(jobs -p) 2>/dev/null || true" EXIT', BEFORE.get(page, "")]
+    for command in run_here(page):
+        line = command.line
+        steps.append(f"echo {shlex.quote(line)} >&2")
+        if line.startswith(". "):  # "once the server has printed its lines"
+            file = line.split()[1]
+            steps.append(f"for _ in $(seq 300); do test -s {file} && break; sleep .2; done")
+        steps.append(f"if {line}\nthen exit 97; fi" if command.fails else line)
+    return "\n".join(steps)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", [page for page in PAGES if run_here(page)])
+def test_the_commands_of_a_page_run_in_its_order(page, scratch, monkeypatch):
+    monkeypatch.setenv("PATH", f"{scratch / '.venv/bin'}{os.pathsep}{os.environ['PATH']}")
+    done = subprocess.run(
+        ["bash", "-c", script(page)], cwd=scratch, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
