@@ -21,6 +21,7 @@ from kernelkit.terminal import invocation
 from kernelkit.terminal.events import secrets_of_environment
 from kernelkit.workspace.context import PushContext
 
+LOOKED_AT = 5  # versions of an own source, for one that is complete
 LEAST_HOURS = 0.05  # less quota than this is used up by a session's start
 
 
@@ -63,11 +64,9 @@ def check_account(
     # Asked without a version, Kaggle may still tell of the version before the ledger's last.
     last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
     try:
+        findings = _active(kaggle, kernel, last.version if last else None, force)
         _check_own_sources(kaggle, plan.metadata.sources("kernel"))
-        findings = [
-            *_active(kaggle, kernel, last.version if last else None, force),
-            *_sessions(kaggle, kernel, machine, force),
-        ]
+        findings += _sessions(kaggle, kernel, machine, force)
         quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
     except Failure as failure:
         raise failure.error() from None
@@ -99,13 +98,21 @@ def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
 
 
 def _check_own_sources(kaggle: Kaggle, sources: Sequence[str]) -> None:
-    """Raise for an own source that is missing: Kaggle would start the session without it."""
+    """Raise for an own source that left nothing: Kaggle would start the session without it."""
     for source in sources:
         owner, _, slug = source.partition("/")
-        own = owner.lower() == kaggle.username.lower() and "/" not in slug
-        if own and kaggle.stored(Kernel(owner, slug)) is None:
+        if owner.lower() != kaggle.username.lower() or "/" in slug:
+            continue
+        stored = kaggle.stored(Kernel(owner, slug))
+        if stored is None:
             raise PreflightError(
                 f"kernel_sources: there is no {source} yet: push it first, or take it out"
+            )
+        statuses = (kaggle.status(Kernel(owner, slug), v) for v in range(stored.version, 0, -1))
+        if stored.version <= LOOKED_AT and not any(s and s.state == "complete" for s in statuses):
+            raise PreflightError(
+                f"kernel_sources: no version of {source} is complete, so it has no output to "
+                "attach: wait for its run, or take it out"
             )
 
 

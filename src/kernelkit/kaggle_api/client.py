@@ -91,11 +91,13 @@ class Kaggle:
         if answer.error:
             sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
             raise Failure(sort, "SaveKernel", answer.error)
-        if not answer.version_number:
+        if answer.version_number <= 0:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
         refused = _sources(answer, "invalid_{}_sources")
         tags = tuple(answer.invalid_tags or [])
-        return Saved(answer.version_number, answer.url, answer.ref, tuple(refused), tags)
+        return Saved(
+            answer.version_number, answer.url or "", answer.ref or "", tuple(refused), tags
+        )
 
     def stored(
         self, kernel: Kernel, version: int | None = None, until: float | None = None

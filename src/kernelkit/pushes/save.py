@@ -89,11 +89,11 @@ def _read_back(
                 shown = shown or named is not None
                 if named and source_of(named.text) == source_of(text):
                     return replace(saved, ref=str(place), stored=named)
-            if not shown:
-                return replace(saved, ref=str(kernel))
             for version, stored in _arrived(kaggle, kernel, text, before):
                 ref = str(kernel)
                 return replace(saved, ref=ref, version=version, stored=stored, recovered=True)
+            if not shown:
+                return replace(saved, ref=str(kernel))
     except Failure as failure:
         if not failure.is_transient:
             raise

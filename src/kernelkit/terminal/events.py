@@ -68,7 +68,16 @@ class Events:
         self._box: list[tuple[str, list[str]]] = []
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
-        """Write one event. The line that moves shows `progress` and the steps in a `log`."""
+        """Write one event. The line that moves shows `progress` and the steps in a `log`.
+
+        Where nobody reads any more (`| head -1`), the command goes on unseen.
+        """
+        try:
+            self._tell(event, text, facts)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
+
+    def _tell(self, event: str, text: str, facts: dict[str, Any]) -> None:
         if self.quiet and event not in RESULTS:
             return
         if self.as_json:

@@ -181,6 +181,20 @@ def test_a_kernel_of_ones_own_that_is_not_there_is_missed_before_the_push(reposi
     assert repository.push("files=1")
 
 
+def test_an_own_source_without_a_complete_version_stops_the_push(repository, kaggle):
+    with pytest.raises(errors.RunFailedError):
+        repository.push("files=1", "fail=True")
+    repository.describe(
+        id="INSERT_USERNAME/blossom-later",
+        title="Blossom later",
+        kernel_sources=["tester/blossom-train"],
+    )
+    with pytest.raises(
+        errors.PreflightError, match="no version of tester/blossom-train is complete"
+    ):
+        repository.push("files=1")
+
+
 def test_a_refused_source_is_not_taken_for_success(repository, kaggle):
     repository.describe(dataset_sources=["someone/nothing-there"])
 

@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -202,3 +205,25 @@ def test_only_a_terminal_gets_colours(monkeypatch):
     stream = Terminal()
     Events(stream)("warning", "out of time")
     assert stream.getvalue() == "warning   out of time\n"
+
+
+def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path):
+    code = (
+        "import pathlib, time\n"
+        "from kernelkit.terminal.events import Events\n"
+        "events = Events()\n"
+        "for number in range(3):\n"
+        "    events('checked', 'x' * 100_000)\n"
+        "    time.sleep(0.2)\n"
+        f"pathlib.Path({str(tmp_path / 'end')!r}).touch()"
+    )
+    reading, writing = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE
+    ) as process:
+        os.close(writing)
+        os.read(reading, 10)
+        os.close(reading)
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    assert (tmp_path / "end").exists()

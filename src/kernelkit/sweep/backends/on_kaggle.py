@@ -71,6 +71,7 @@ def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
     for kernel in kernels:
         try:
             _session(kernel)
+            _check_progress(kernel)
         except ITS_OWN as error:
             failures.append(error)
             if kernel is not kernels[-1]:
@@ -152,6 +153,17 @@ def _session(kernel: SessionKernel) -> None:
             )
         finally:
             _bring_home(progress, kernel.runs, home / in_session.FOLDER)
+
+
+def _check_progress(kernel: SessionKernel) -> None:
+    """Raise `RunFailedError` for a session that was over without having made a run."""
+    folder, options = kernel.progress.folder, kernel.progress.options
+    made = any(folder.record(run).state in TAKEN for run in kernel.runs)
+    if kernel.runs and not made and not options.dry_run:
+        raise RunFailedError(
+            f"the session made none of its {len(kernel.runs)} runs: its log says why; --timeout "
+            "gives it more time"
+        )
 
 
 def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:

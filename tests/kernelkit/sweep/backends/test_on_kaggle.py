@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from kernelkit.bundle import imports, packages
-from kernelkit.errors import CapacityError, ParameterError, PreflightError
+from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 from kernelkit.sweep.options import SweepOptions
 
@@ -49,6 +49,16 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert "were done in an earlier session" in sweeps.message
     assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 4
     assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03", "0.04"]
+
+
+def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
+    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
+    pushed = []
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: pushed.append(options))
+    with pytest.raises(RunFailedError, match="none of its 2 runs"):
+        sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
+    assert pushed
 
 
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
