@@ -1,7 +1,8 @@
-"""The parameters of 02_train: which go together, and what their open values stand for.
+"""The parameters of 02_train: how they depend on each other.
 
-A parameter that would be ignored is refused before anything runs. A default counts as not set, so
-the defaults fit every choice of the others.
+`resolve` fills in the values that depend on others and refuses parameters that would be ignored,
+before anything runs. Since nothing shows whether a user gave a default value or left it, a default
+is always accepted. `check` applies the same rules at the desk, before a push.
 """
 
 from __future__ import annotations
@@ -12,35 +13,16 @@ from typing import Any
 
 from petals.errors import SettingError
 
-# The parameters of 02_train, in its order.
+# The parameters in the order of the notebook's cell: data, model, training, machine and session
 PARAMETERS = (
-    "data",
-    "image_size",
-    "validation",
-    "limit",
-    "backbone",
-    "fine_tune",
-    "weights",
-    "head",
-    "views",
-    "dropout",
-    "epochs",
-    "batch_size",
-    "learning_rate",
-    "augment",
-    "seed",
-    "mix",
-    "schedule",
-    "label_smoothing",
-    "weight_decay",
-    "accelerator",
-    "dtype",
-    "time_limit",
-    "resume",
-    "output",
+    *("data", "image_size", "validation", "limit"),
+    *("backbone", "fine_tune", "weights", "head", "views", "dropout"),
+    *("epochs", "batch_size", "learning_rate", "augment", "seed"),
+    *("mix", "schedule", "label_smoothing", "weight_decay"),
+    *("accelerator", "dtype", "time_limit", "resume", "output"),
 )
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
-# Parameters that act on training by gradients alone, with their defaults.
+# Parameters that affect only training by gradients, with their defaults
 BY_GRADIENT: Mapping[str, Any] = {
     "dropout": 0.3,
     "label_smoothing": 0.1,
@@ -48,7 +30,7 @@ BY_GRADIENT: Mapping[str, Any] = {
     "schedule": "cosine",
     "learning_rate": 0.0,
 }
-# Parameters that act on fine-tuning alone: the default first, then other values without effect.
+# Parameters that affect only fine-tuning: the default, then other values that ask for nothing
 FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
     "epochs": (12, 0),
     "batch_size": (8,),
@@ -58,21 +40,21 @@ FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
 
 
 def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of 02_train, with the values that "auto" and 0 stand for.
+    """The parameters of 02_train, with the head and the views that "auto" and 0 stand for.
 
-    `values` holds `PARAMETERS` by name; other names in it are dropped, so a notebook can pass its
-    `globals()`. The head is logistic, unless an untrained backbone is to be fine-tuned: it gets
-    one trained by gradients. A logistic head sees two views of each photo, any other head one.
-    Raises `SettingError`, in one line, for a parameter that would be ignored.
+    `values` holds all `PARAMETERS` by name; other names in it are dropped, so a notebook can pass
+    its `globals()`. Raises `SettingError`, in one line, for a parameter that would be ignored.
+
+    head   logistic; gradient for an untrained backbone that is to be fine-tuned
+    views  of each photo: two for a logistic head, one for any other
     """
-    values = {name: values[name] for name in PARAMETERS if name in values}
-    head = values["head"]
-    if head == "auto":
+    resolved = {name: values[name] for name in PARAMETERS if name in values}
+    if resolved["head"] == "auto":
         # Fine-tuning changes what an untrained backbone gives from the first step on, BatchNorm's
         # statistics too: a head that fits the old features closely starts with a loss of 15.
-        untrained = values["weights"] == "none" and values["fine_tune"] != "none"
-        head = GRADIENT if untrained else LOGISTIC
-    resolved = {**values, "head": head, "views": values["views"] or 1 + (head == LOGISTIC)}
+        untrained = resolved["weights"] == "none" and resolved["fine_tune"] != "none"
+        resolved["head"] = GRADIENT if untrained else LOGISTIC
+    resolved["views"] = resolved["views"] or 1 + (resolved["head"] == LOGISTIC)
     for problem in _problems(resolved):
         raise SettingError(problem)
     return resolved
@@ -95,31 +77,36 @@ def fold_of(validation: str) -> tuple[int, int] | None:
 
 
 def _problems(values: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each rule that resolved values break, the most helpful first."""
     fine_tune, head, views = values["fine_tune"], values["head"], values["views"]
-    fine_tunes = fine_tune != "none"
-    if fine_tunes and not values["epochs"]:
+    fold_of(values["validation"])
+    if views > 2 and values["augment"] == "none" and head != NONE:
         yield (
-            f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more, or "
-            "fine_tune=none"
+            f"views={views} with augment=none would show the head the same view {views - 1} times: "
+            "set augment to flip, crop, light or strong, or views to 2 for photo and mirror image"
         )
-    if head == NONE and not fine_tunes:
+    if fine_tune != "none":
+        if not values["epochs"]:
+            yield (
+                f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more, "
+                "or fine_tune=none"
+            )
+        if values["mix"] != "none" and values["batch_size"] % 2:
+            yield (
+                f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "
+                "pairs, so set batch_size to an even number, or leave mix out"
+            )
+        return
+    if head == NONE:
         yield (
             "head=none with fine_tune=none trains nothing: set head=logistic, or fine_tune to all, "
             "last:N or block:NAME"
         )
-    if views > 2 and values["augment"] == "none" and head != NONE:
-        yield (
-            f"views={views} with augment=none would show the head the same view {views - 1} times: "
-            "set augment to flip, crop, light or strong, or views to 2 for photo and mirror "
-            "image"
-        )
-    fold_of(values["validation"])
-    if fine_tunes and values["mix"] != "none" and values["batch_size"] % 2:
-        yield (
-            f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "
-            "pairs, so set batch_size to an even number, or leave mix out"
-        )
-    ignored = [] if fine_tunes else list(_ignored_without_fine_tuning(values))
+    ignored = [
+        f"{name}={values[name]}"
+        for name, no_effect in FINE_TUNING.items()
+        if values[name] not in no_effect and not (name == "augment" and views > 2)  # makes views
+    ]
     if ignored:
         yield (
             f"{', '.join(ignored)} would be ignored: fine_tune=none trains the head alone. Set "
@@ -127,26 +114,19 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
             "out"
         )
     ignored = [f"{n}={values[n]}" for n, default in BY_GRADIENT.items() if values[n] != default]
-    if ignored and not fine_tunes and head == LOGISTIC:
+    if ignored and head == LOGISTIC:
         yield (
             f"{', '.join(ignored)} would be ignored: the logistic head chooses its own "
             "regularisation. Set head=gradient, or fine_tune to all, last:N or block:NAME"
         )
 
 
-def _ignored_without_fine_tuning(values: Mapping[str, Any]) -> Iterator[str]:
-    for name, without_effect in FINE_TUNING.items():
-        makes_views = name == "augment" and values["views"] > 2
-        if values[name] not in without_effect and not makes_views:
-            yield f"{name}={values[name]}"
-
-
 def check(
     notebook: str, values: Mapping[str, Any], sources: Mapping[str, Sequence[str]] | None
 ) -> Iterator[str]:
-    """What is wrong with a notebook's parameters, asked by kernelkit before it sends or runs it.
+    """What is wrong with a notebook's parameters; kernelkit calls it before it sends or runs it.
 
-    `notebook`: the name without its ending, 02_train alone has rules; `sources`: what is attached
+    `notebook`: the name without its ending; only 02_train has rules. `sources`: what is attached
     at Kaggle, by kind, or None for a run at home.
     """
     if notebook != "02_train":
@@ -158,9 +138,9 @@ def check(
     if sources is None:
         return
     attached = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
-    for name in str(values["data"]).split(","):
-        if re.fullmatch(r"[\w-]+/[\w-]+", name.strip()) and name.strip().lower() not in attached:
-            yield f"data={name.strip()} is not attached: add it to dataset_sources"
+    for name in map(str.strip, str(values["data"]).split(",")):
+        if re.fullmatch(r"[\w-]+/[\w-]+", name) and name.lower() not in attached:
+            yield f"data={name} is not attached: add it to dataset_sources"
     weights = str(values["weights"])
     if weights not in ("auto", "imagenet", "none") and not weights.startswith("/kaggle/input/"):
         yield (

@@ -6,7 +6,6 @@ weights expect is part of the backbone. A new backbone is one line of the table.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -177,9 +176,7 @@ def load_backbone(backbone: Backbone, size: int, weights: str) -> keras.Model:
 def describe(backbone: Backbone, size: int, weights: str) -> str:
     """A cache key for a weights setting: the digest of a file, or the name of a download."""
     path = _file(backbone, size, weights)
-    if path is None:
-        return f"{backbone.name}-{weights}"
-    return f"{backbone.name}-{storage.digest(path)}"
+    return f"{backbone.name}-{storage.digest(path) if path else weights}"
 
 
 def _file(backbone: Backbone, size: int, weights: str) -> Path | None:
@@ -196,7 +193,7 @@ def _given(weights: str) -> Path:
 
 
 def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
-    """The origin of the weights, for the model's card: setting, file and licence."""
+    """The origin of the weights for the model's card: setting, file and licence."""
     path = _file(backbone, size, weights)
     if not path and not backbone.weights_file and not backbone.preset:
         weights = "none"
@@ -219,13 +216,15 @@ def find_weights_file(backbone: Backbone, size: int) -> Path | None:
     names = backbone.weights_files(size)
     # Keras 3 writes the same weights under NAME.weights.h5
     names += [name.removesuffix(".h5") + ".weights.h5" for name in names]
-    for name in names:
-        for folder in map(Path, map(os.path.expanduser, LOCAL_FOLDERS)):
-            if (folder / name).is_file():
-                return folder / name
-        if found := find_file(name):
-            return found
-    return None
+    return next(filter(None, map(find_local_file, names)), None)
+
+
+def find_local_file(name: str) -> Path | None:
+    """The first file of that name in the local folders and the Kaggle inputs."""
+    if not name or Path(name).name != name:
+        return None
+    local = (Path(folder).expanduser() / name for folder in LOCAL_FOLDERS)
+    return next((path for path in local if path.is_file()), None) or find_file(name)
 
 
 def _download(backbone: Backbone, size: int) -> list:
@@ -255,7 +254,7 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
     try:
         with h5py.File(path) as file:
             legacy = "layer_names" in file.attrs or "model_weights" in file
-            held = _parameters(file)
+            held = sum(dataset.size for dataset in _datasets(file))
     except OSError:
         raise WeightsError(f"{path} is not a Keras weights file (HDF5)") from None
     wanted = network.count_params()
@@ -267,24 +266,19 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
     try:
         _load(network, path, legacy)
     except Exception as error:  # Keras raises ValueError, KeyError, TypeError by the mismatch
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise WeightsError(f"{path} does not fit {name}: {first}") from None
 
 
 def _load(network: keras.Model, path: Path, legacy: bool) -> None:
     # Keras chooses its reader by the ending, but files in the old format have either ending.
-    right_ending = path.name.endswith(".weights.h5") != legacy
-    if right_ending:
+    if path.name.endswith(".weights.h5") != legacy:
         network.load_weights(str(path))
         return
     with tempfile.TemporaryDirectory() as folder:
         link = Path(folder) / ("weights.h5" if legacy else "network.weights.h5")
         link.symlink_to(path.resolve())
         network.load_weights(str(link))
-
-
-def _parameters(file: h5py.File) -> int:
-    return sum(dataset.size for dataset in _datasets(file))
 
 
 def _datasets(group: h5py.Group) -> Iterator[h5py.Dataset]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,13 +101,13 @@ def build_features(
     _correct_normalization(network)
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    if isinstance(entry, hub.HubBackbone):
-        scale, offset = entry.rescaling()
-        pixels = keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(images)
-        pooled = _pooled(network, pixels)
+    pixels = preprocess(entry, images)
+    if depths and not entry.preset:
+        maps = keras.Model(network.input, feature_maps(network), name=network.name)(pixels)
+        means = [keras.layers.GlobalAveragePooling2D()(each) for each in maps]
+        pooled = keras.layers.Concatenate(name=POOLED)(means)
     else:
-        pixels = PREPROCESSING[entry.preprocessing](images)
-        pooled = _pooled_depths(network, pixels) if depths else _pooled(network, pixels)
+        pooled = _pooled(network, pixels)
     return keras.Model(images, pooled, name="features"), network
 
 
@@ -121,31 +122,28 @@ def find_backbone(name: str) -> Backbone:
     raise SettingError(f"no backbone {name!r}: {hint}")
 
 
-def _tf(x: Any) -> Any:
-    return keras.layers.Rescaling(1 / 127.5, offset=-1.0, name="preprocessing")(x)
-
-
-def _torch(x: Any) -> Any:
-    scale = [1 / (255 * std) for std in IMAGENET_STD]
-    offset = [-mean / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)]
-    return keras.layers.Rescaling(scale, offset=offset, name="preprocessing")(x)
-
-
-def _caffe(x: Any) -> Any:
-    centred = keras.layers.Rescaling(1.0, offset=[-m for m in CAFFE_MEAN_RGB], name="centre")(x)
-    return centred[..., ::-1]  # VGG's weights come from Caffe, which reads blue first
-
-
-def _inside(x: Any) -> Any:
-    return keras.layers.Rescaling(1.0, name="preprocessing")(x)  # to float, no more
-
-
-PREPROCESSING: dict[str, Callable[[Any], Any]] = {
-    "tf": _tf,
-    "torch": _torch,
-    "caffe": _caffe,
-    "inside": _inside,
+# (scale, offset) of pixels 0 to 255, by Keras's own names of the modes
+RESCALING: dict[str, tuple[Any, Any]] = {
+    "tf": (1 / 127.5, -1.0),
+    "torch": (
+        [1 / (255 * std) for std in IMAGENET_STD],
+        [-mean / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)],
+    ),
+    "caffe": (1.0, [-mean for mean in CAFFE_MEAN_RGB]),
+    "inside": (1.0, 0.0),  # to float, no more
 }
+
+
+def preprocess(entry: Backbone, images: Any) -> Any:
+    """Pixels 0 to 255 as the backbone's weights expect them."""
+    if isinstance(entry, hub.HubBackbone):
+        scale, offset = entry.rescaling()
+    else:
+        scale, offset = RESCALING[entry.preprocessing]
+    name = "centre" if entry.preprocessing == "caffe" else "preprocessing"
+    pixels = keras.layers.Rescaling(scale, offset=offset, name=name)(images)
+    # VGG's weights come from Caffe, which reads blue first.
+    return pixels[..., ::-1] if entry.preprocessing == "caffe" else pixels
 
 
 def _pooled(network: keras.Model, pixels: Any) -> Any:
@@ -155,12 +153,6 @@ def _pooled(network: keras.Model, pixels: Any) -> Any:
     if getattr(network, "use_class_token", True):  # a vision transformer that learnt with one
         return keras.layers.Activation("linear", name=POOLED)(outputs[:, 0])
     return keras.layers.GlobalAveragePooling1D(name=POOLED)(outputs)
-
-
-def _pooled_depths(network: keras.Model, pixels: Any) -> Any:
-    tapped = keras.Model(network.input, feature_maps(network), name=network.name)
-    means = [keras.layers.GlobalAveragePooling2D()(one) for one in tapped(pixels)]
-    return keras.layers.Concatenate(name=POOLED)(means)
 
 
 def _correct_normalization(network: keras.Model) -> None:
@@ -191,14 +183,19 @@ def _share_statistics(network: keras.Model) -> None:
 
 
 def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool = True) -> None:
-    """Choose what training may change, besides the head, which always is.
+    """Choose what training may change besides the head, which it always changes.
 
     `what`: "none", "all", "last:N" (the last N layers of the backbone that have weights) or
     "block:NAME" (its layers whose names begin with NAME). BatchNorm keeps its ImageNet
     statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
     one competition estimate them badly. Raises `SettingError` that names the blocks there are.
     """
-    parts = list(_parts(classifier))
+    parts: list[keras.layers.Layer] = []
+    for layer in classifier.backbone.layers:
+        of_preset = type(layer).__module__.startswith("keras_hub.")
+        compound = of_preset and not layer._trainable_variables  # only its layers have variables
+        inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
+        parts += list(inner) or [layer]
     chosen = _chosen([layer for layer in parts if layer.weights], what)
     classifier.backbone.trainable = True
     for layer in parts:
@@ -210,15 +207,6 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     classifier.model.predict_function = None
 
 
-def _parts(classifier: Classifier) -> Iterator[keras.layers.Layer]:
-    """The layers that are trained or not; in place of a preset's compound layers their layers."""
-    for layer in classifier.backbone.layers:
-        of_preset = type(layer).__module__.startswith("keras_hub.")
-        compound = of_preset and not layer._trainable_variables  # none but its layers'
-        inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
-        yield from list(inner) or [layer]
-
-
 def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.Layer]:
     kind, _, value = what.partition(":")
     if what == "none":
@@ -228,8 +216,7 @@ def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.La
     if kind == "last" and value.isdigit() and int(value) > 0:
         return layers[-int(value) :]
     if kind == "block" and value:
-        block = [layer for layer in layers if layer.name.startswith(value)]
-        if block:
+        if block := [layer for layer in layers if layer.name.startswith(value)]:
             return block
         names = sorted({layer.name.split("_")[0] for layer in layers})
         raise SettingError(f"no layer's name begins with {value!r}: blocks {', '.join(names)}")
@@ -239,13 +226,8 @@ def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.La
 def parameter_counts(model: keras.Model) -> tuple[int, int]:
     """(total, trainable) numbers of parameters."""
 
-    def count(variables: list) -> int:
-        total = 0
-        for variable in variables:
-            size = 1
-            for dimension in variable.shape:
-                size *= int(dimension)
-            total += size
-        return total
-
-    return count(model.weights), count(model.trainable_weights)
+    total, trainable = (
+        sum(math.prod(map(int, variable.shape)) for variable in variables)
+        for variables in (model.weights, model.trainable_weights)
+    )
+    return total, trainable

@@ -30,8 +30,8 @@ def licence(backbone: str, setting: str) -> str:
     """The licence of a backbone's weights, as far as it is known, for the `weights` setting."""
     if setting == "none":
         return "none: trained from scratch"
-    found = next((text for name, text in LICENCES.items() if backbone.startswith(name)), "")
-    return found or "unknown: see where the weights come from"
+    terms = (text for name, text in LICENCES.items() if backbone.startswith(name))
+    return next(terms, "unknown: see where the weights come from")
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,14 @@ class ModelCard:
     def as_markdown(self) -> str:
         """The card for people."""
         scores = {n.replace("_", " "): v for n, v in self.scores.items() if v is not None}
-        said = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        scored = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
         rows = {
             "backbone": f"{self.backbone}, {self.image_size} px, preprocessing "
             f"{self.preprocessing!r} inside",
             "classes": f"{len(self.classes)}: {', '.join(self.classes)}",
             "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),
             "licence of the weights": self.weights.get("licence"),
-            "scores on validation": said or "none: validation photos were trained on",
+            "scores on validation": scored or "none: validation photos were trained on",
             "temperature": f"{self.temperature:.3f}",
             "data": ", ".join(f"{name} {value}" for name, value in self.data.items()),
         }
@@ -128,19 +128,13 @@ def parse(text: str, path: object) -> ModelCard:
         values = json.loads(text)
         values["classes"] = tuple(values["classes"])
         card = ModelCard(**values)
-        names = all(isinstance(name, str) and name.isprintable() for name in card.classes)
+        mappings = (card.weights, card.build, card.about, card.scores, card.reliability)
         fits = (
-            names
-            and card.classes
-            and isinstance(card.backbone, str)
-            and card.backbone.isprintable()
+            card.classes
+            and all(isinstance(n, str) and n.isprintable() for n in (*card.classes, card.backbone))
             and isinstance(card.image_size, int)
             and 0 < card.image_size <= 4096
-            and isinstance(card.weights, dict)
-            and isinstance(card.build, dict)
-            and isinstance(card.about, dict)
-            and isinstance(card.scores, dict)
-            and isinstance(card.reliability, dict)
+            and all(isinstance(mapping, dict) for mapping in mappings)
             and math.isfinite(card.temperature)
             and card.temperature > 0
         )

@@ -1,11 +1,12 @@
 """The maps that features are pooled from, at several depths of a network.
 
-The last layer of a network trained on ImageNet keeps what tells its thousand classes apart;
-earlier layers still hold the textures and shapes that tell one flower from another.
+The last layer of a network trained on ImageNet keeps what tells its thousand classes apart.
+Earlier layers still hold the textures and shapes that tell one flower from another.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from tensorflow import keras
@@ -31,24 +32,23 @@ def feature_maps(network: keras.Model) -> list[Any]:
 
 
 def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
-    """(convolutions up to there, tensor) of each place that all paths lead through.
+    """(convolutions before it, tensor) for each tensor that all paths lead through.
 
-    Only outputs of activations, sums and poolings count: a tensor before them is not finished.
+    Only outputs of activations, sums and poolings count; tensors before them are not finished.
     """
     steps = getattr(network, "operations", network.layers)  # sums that are no layers, too
     layers = [step for step in steps if not isinstance(step, keras.layers.InputLayer)]
-    uses: dict[int, int] = {}
-    for layer in layers:
-        for tensor in _list(layer.input):
-            uses[id(tensor)] = uses.get(id(tensor), 0) + 1
-    places, open_uses, convolutions = [], sum(uses.get(id(t), 0) for t in network.inputs), 0
+    uses = Counter(id(tensor) for layer in layers for tensor in _list(layer.input))
+    places, open_uses, convolutions = [], sum(uses[id(t)] for t in network.inputs), 0
     for layer in layers:
         outputs = _list(layer.output)
-        open_uses += sum(uses.get(id(t), 0) for t in outputs) - len(_list(layer.input))
+        open_uses += sum(uses[id(t)] for t in outputs) - len(_list(layer.input))
         convolutions += "Conv" in type(layer).__name__
-        own = uses.get(id(outputs[0]), 0)
+        own = uses[id(outputs[0])]
         finished = not getattr(layer, "weights", ()) and "Padding" not in type(layer).__name__
-        if len(outputs) == 1 and open_uses == own and finished and _is_map(outputs[0]):
+        shape = outputs[0].shape
+        is_map = len(shape) == 4 and (shape[1] or 2) > 1
+        if len(outputs) == 1 and open_uses == own and finished and is_map:
             places.append((convolutions, outputs[0]))
     if not places or places[-1][1] is not network.output:
         places.append((convolutions, network.output))
@@ -57,7 +57,3 @@ def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
 
 def _list(tensors: Any) -> list[Any]:
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
-
-
-def _is_map(tensor: Any) -> bool:
-    return len(tensor.shape) == 4 and (tensor.shape[1] or 2) > 1

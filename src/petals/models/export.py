@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import shutil
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +25,9 @@ def export(classifier: Classifier, card: ModelCard, folder: str | Path) -> float
     """Write a SavedModel with `card.json` and `labels.txt` beside it.
 
     Its signature `serve` maps uint8 (n, size, size, 3) to float32 (n, classes), without the
-    temperature, which stands in the card. Returns the largest difference of a probability from
-    the model's own on random images. Raises `StorageError` where the folder is there already, and
-    `WeightsError` where the two differ by more than `TOLERANCE`; nothing is left then.
+    temperature, which the card has. Returns the largest difference of a probability from the
+    model's own on random images. Raises `StorageError` if the folder exists, and `WeightsError` if
+    a probability differs by more than `TOLERANCE`; nothing is left then.
     """
     folder = Path(folder)
     if folder.exists():
@@ -36,25 +36,20 @@ def export(classifier: Classifier, card: ModelCard, folder: str | Path) -> float
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".export-") as place:
             part = Path(place) / folder.name
-            _write(classifier, part)
+            with contextlib.redirect_stdout(io.StringIO()):  # Keras describes every tensor
+                classifier.model.export(str(part))
             difference = _difference(classifier, part, card.image_size)
             if not difference <= TOLERANCE:
                 raise WeightsError(
                     f"the exported model differs from {card.backbone} by {difference:.2g} in a "
                     "probability: nothing was exported"
                 )
-            values = json.loads(card.as_json())
-            storage.write_json(part / "card.json", values)
+            storage.write_json(part / "card.json", asdict(card))
             storage.write_text(part / "labels.txt", "".join(f"{n}\n" for n in card.classes))
             shutil.move(part, folder)
     except OSError as error:
         raise storage.cannot_write(folder, error) from error
     return difference
-
-
-def _write(classifier: Classifier, folder: Path) -> None:
-    with contextlib.redirect_stdout(io.StringIO()):  # Keras tells of every tensor
-        classifier.model.export(str(folder))
 
 
 def _difference(classifier: Classifier, folder: Path, size: int) -> float:

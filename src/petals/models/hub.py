@@ -44,7 +44,13 @@ class HubBackbone(Backbone):
         """
         package = _package()
         if self.config is not None and weights is None:
-            network = _from_config(dict(self.config), self.name)
+            _check(self.config, self.name)
+            try:
+                network = keras.utils.deserialize_keras_object(dict(self.config), safe_mode=True)
+            except Exception as error:  # Keras raises several kinds
+                raise WeightsError(
+                    f"{self.name}: its configuration builds no network ({error})"
+                ) from None
         else:
             network = self._from_preset(package, size, weights is not None)
         shape = tuple(network.input_shape[1:3])
@@ -71,11 +77,11 @@ class HubBackbone(Backbone):
             ) from None
 
     def _place(self) -> str:
-        found = folder_of(self.source)
-        if found is None:
+        folder = folder_of(self.source)
+        if folder is None:
             return self.source
-        _check(json.loads((found / CONFIG).read_text(encoding="utf-8")), self.name)
-        return str(found)
+        _check(json.loads((folder / CONFIG).read_text(encoding="utf-8")), self.name)
+        return str(folder)
 
     def rescaling(self) -> tuple[Any, Any]:
         """(scale, offset) of pixels 0 to 255 that the weights expect; to -1..1 by default."""
@@ -122,14 +128,6 @@ def _package() -> Any:
 def config_of(network: keras.Model) -> dict[str, Any]:
     """The configuration from which `find` builds the network again, without its preset."""
     return dict(keras.utils.serialize_keras_object(network))
-
-
-def _from_config(config: dict[str, Any], name: str) -> keras.Model:
-    _check(config, name)
-    try:
-        return keras.utils.deserialize_keras_object(config, safe_mode=True)
-    except Exception as error:  # Keras raises several kinds
-        raise WeightsError(f"{name}: its configuration builds no network ({error})") from None
 
 
 def _check(config: Any, name: str) -> None:

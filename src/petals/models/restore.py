@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from petals.errors import WeightsError
-from petals.kaggle import find_file, find_files, mounts, on_kaggle, runs_folder
+from petals.kaggle import find_files, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.backbones import LOCAL_FOLDERS
+from petals.models.backbones import find_local_file
 from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
 
@@ -17,7 +17,7 @@ HOME = ("*", "*/*")  # folders of runs, and of sweeps; deeper lie the outputs of
 
 
 def find_model(model: str = AUTO) -> Path:
-    """The model file that is meant.
+    """The file of the model to use.
 
     `model`: a file, the folder of a run, or "auto": of all attached datasets, models and
     notebook outputs on Kaggle, and of all in `runs/` at home, the one with the best macro F1.
@@ -30,8 +30,12 @@ def find_model(model: str = AUTO) -> Path:
             raise WeightsError(f"no model at {path}: give a run's {FILE}, or the run's folder")
         return path
     here = [path for depth in HOME for path in sorted(runs_folder().glob(f"{depth}/{FILE}"))]
-    found = find_files(FILE) if on_kaggle() else here
-    scored = [(card.score, path) for path in found if (card := _card(path))]
+    scored = []
+    for path in find_files(FILE) if on_kaggle() else here:
+        try:
+            scored.append((saved.read_card(path)[0].score, path))
+        except WeightsError as error:
+            print(f"left out: {error}")
     if not scored:
         if on_kaggle():
             raise WeightsError(
@@ -48,14 +52,6 @@ def find_model(model: str = AUTO) -> Path:
     return best
 
 
-def _card(path: Path) -> ModelCard | None:
-    try:
-        return saved.read_card(path)[0]
-    except WeightsError as error:
-        print(f"left out: {error}")
-        return None
-
-
 def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCard]:
     """The classifier of a model file, with its card.
 
@@ -66,7 +62,7 @@ def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCar
     """
     card, whole = saved.read_card(path)
     if not whole and weights == AUTO:
-        weights = _named(card.weights.get("file", "")) or AUTO
+        weights = str(find_local_file(card.weights.get("file", "")) or AUTO)
     setting = "none" if whole else weights
     try:
         classifier = build(
@@ -82,12 +78,3 @@ def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCar
         )
     saved.load(classifier, path)
     return classifier, card
-
-
-def _named(name: str) -> str:
-    """Where a file of that name is, among what is attached and in the local folders."""
-    if not name or Path(name).name != name:
-        return ""
-    local = (Path(folder).expanduser() / name for folder in LOCAL_FOLDERS)
-    found = next((path for path in local if path.is_file()), None) or find_file(name)
-    return str(found or "")

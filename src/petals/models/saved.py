@@ -92,11 +92,11 @@ def read_card(path: str | Path) -> tuple[ModelCard, bool]:
 
 def digest(network: keras.Model) -> str:
     """A hash of a network's weights, the same under every Keras: 24 hexadecimal digits."""
-    found = hashlib.blake2b(digest_size=12)
+    digest = hashlib.blake2b(digest_size=12)
     for key, variable in _variables(network):
-        found.update(key.encode())
-        found.update(np.ascontiguousarray(variable.numpy(), np.float32).data)
-    return found.hexdigest()
+        digest.update(key.encode())
+        digest.update(np.ascontiguousarray(variable.numpy(), np.float32).data)
+    return digest.hexdigest()
 
 
 def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
@@ -162,16 +162,12 @@ def _variables(
 ) -> Iterator[tuple[str, Any]]:
     """(key in the file, variable) of all layers, without the counters that each Keras adds."""
     layers = [layer for layer in network.layers if layer.weights] if network else []
-    keys = dict(zip(map(id, layers), _keys(layers), strict=True))
-    for layer in layers:
-        for number, variable in enumerate(_floats(layer)):
-            yield f"backbone/{keys[id(layer)]}/{number}", variable
+    for layer, key in zip(layers, _keys(layers), strict=True):
+        floats = [v for v in layer.weights if "float" in getattr(v.dtype, "name", v.dtype)]
+        for number, variable in enumerate(floats):
+            yield f"backbone/{key}/{number}", variable
     for number, variable in enumerate(head.weights if head else ()):
         yield f"head/{number}", variable
-
-
-def _floats(layer: keras.layers.Layer) -> list[Any]:
-    return [v for v in layer.weights if "float" in getattr(v.dtype, "name", v.dtype)]
 
 
 def _keys(layers: list[keras.layers.Layer]) -> list[str]:

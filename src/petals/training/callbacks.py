@@ -1,4 +1,8 @@
-"""The work around the steps of an epoch: scores, the best weights, checkpoints, the end of time."""
+"""The work around the steps of an epoch: scores, the best weights, checkpoints, the deadline.
+
+`Phase` is what is to be done, `Training` what the phases of a run share. `Epochs` is the callback
+that Keras's `fit` and the custom loop call; `_Lines` prints its progress.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +27,18 @@ from petals.training.checkpoints import Checkpoints
 OUT_OF_TIME = "time limit"
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # of the time, at most, goes into checkpoints at the ends of epochs
-TELL_EVERY = 15.0  # seconds between lines within an epoch, where each is a line of a log
+LOG_EVERY = 15.0  # seconds between lines within an epoch, where each is a line of a log
 AGREE_EVERY = 16  # steps between readings of the clock, on which several hosts must agree
 
 
 @dataclass(frozen=True)
 class Training:
-    """What the phases of a run share: its history, its checkpoints, the end of its time.
+    """What the phases of a run share: its history, its checkpoints and its deadline.
 
-    `history` holds the rows of `history.csv`: phase, epoch, loss, accuracy, val_loss, val_accuracy,
-    val_macro_f1, learning_rate, seconds, images_per_second. Each phase appends its own, and
-    `record` gets all rows after each epoch. `deadline`: a `time.monotonic()` after which no
-    further step begins. `say` gets every line; without it they are printed, those within an epoch
-    in one place where a person watches.
+    `history` holds the rows of `history.csv`; `record` gets all of them after each epoch.
+    `deadline`: a `time.monotonic()` after which no further step begins. `say` gets every line;
+    without it they are printed, and where a person watches, a line within an epoch overwrites the
+    one before.
     """
 
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -43,6 +46,17 @@ class Training:
     checkpoints: Checkpoints | None = None
     deadline: float | None = None
     say: Callable[[str], None] | None = None
+
+    def add_epoch(self, before: Mapping[str, Any], val: Scores, **after: Any) -> dict[str, Any]:
+        """Append a row to the history, record it and return it.
+
+        Its columns: phase, epoch, loss, accuracy (`before`), the scores of the validation split,
+        learning_rate, seconds, images_per_second (`after`).
+        """
+        scores = {f"val_{name}": getattr(val, name) for name in ("loss", "accuracy", "macro_f1")}
+        self.history.append({**before, **scores, **after})
+        self.record(self.history)
+        return self.history[-1]
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ class Epochs(keras.callbacks.Callback):
     """Scores each epoch, keeps the best weights, saves checkpoints and stops at the deadline.
 
     `predict()` returns the validation probabilities of the present model. The order of callbacks
-    does not matter; the same object serves `fit` and the custom loop.
+    does not matter.
     """
 
     def __init__(
@@ -71,86 +85,77 @@ class Epochs(keras.callbacks.Callback):
     ) -> None:
         super().__init__()
         self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
-        self.best_epoch, self.best_f1, self.stopped = 0, -1.0, ""
+        self.best_f1, self.stopped = -1.0, ""
         self.begin = 0  # the step of the phase that this process begins with
         self._partial: dict[str, float] = {}  # means over the steps of an earlier process's epoch
         self._best: list[np.ndarray] = []
         self._lines = _Lines(phase, training.say)
         end = training.deadline
         self._deadline = math.inf if end is None else cluster.broadcast_scalar(end)
-        self._look = AGREE_EVERY if cluster.here().count > 1 else 1
-        self._saved, self._saving = _now(), 0.0
+        self._saved, self._saving = _now(), 0.0  # when, and how many seconds it took
 
     def resume(self, model: keras.Model) -> None:
-        """Restore the checkpoint that was found, if it belongs to this phase."""
+        """Restore the run's checkpoint, if there is one of this phase."""
         saved = self.training.checkpoints
         checkpoint = saved.newest if saved else None
         if checkpoint is None or checkpoint.phase != self.phase.name:
             return
         self._best = checkpoints.restore(model, checkpoint.arrays)
-        self.begin = checkpoint.step
-        for name in ("best_epoch", "best_f1", "stopped"):
-            setattr(self, name, checkpoint.facts[name])
-        self._partial = dict(checkpoint.facts["partial"])
+        self.begin, self.best_f1 = checkpoint.step, checkpoint.facts["best_f1"]
+        self._partial = checkpoint.facts["partial"]
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
         """(first step, epoch to end with, steps an epoch) of each `fit` that the phase takes.
 
-        A resumed run first takes the steps that are missing from the epoch that was cut off.
+        A resumed run first takes the steps that are missing from the interrupted epoch.
         """
         step, steps = self.begin, self.phase.steps
-        if step % steps and not self.stopped:
+        if step % steps:
             end = step // steps + 1
             yield step, end, steps - step % steps
             step = end * steps
-        if step < self.phase.epochs * steps and not self.stopped:
+        if step < self.phase.epochs * steps and not self.stopped:  # in the stretch before
             yield step, self.phase.epochs, steps
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
-        self._epoch, self._epoch_begun = epoch, _now()
+        self._epoch, self._epoch_begun, self._done = epoch, _now(), 0
         self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
-        self._done = 0
         self._lines.begin(self._epoch_begun)
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self._done = batch + 1
         step, last = self._before + self._done, self.phase.steps
-        if self._done % self._look and step < last:
+        if self._done % (AGREE_EVERY if cluster.here().count > 1 else 1) and step < last:
             return
         now = _now()
         late = now > self._deadline
         if late:
             self.stopped, self.model.stop_training = OUT_OF_TIME, True
         if step < last and (late or now - self._saved > SAVE_EVERY):
-            self._save(step, logs)
+            self._save(step, self._means(logs))
         self._lines.step(self._epoch, step, self._done, now)
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
-        row: dict[str, Any] = {
-            "phase": self.phase.name,
-            "epoch": epoch + 1,
-            **self._means(logs),
-            "val_loss": scores.loss,
-            "val_accuracy": scores.accuracy,
-            "val_macro_f1": scores.macro_f1,
-            "learning_rate": _current_rate(self.model.optimizer),
-            "seconds": _now() - self._epoch_begun,
-            "images_per_second": self._done * self.phase.batch_size / max(trained, 1e-9),
-        }
-        self.training.history.append(row)
-        self.training.record(self.training.history)
+        rate = self.model.optimizer.learning_rate
+        rate = rate(self.model.optimizer.iterations) if callable(rate) else rate
+        row = self.training.add_epoch(
+            {"phase": self.phase.name, "epoch": epoch + 1, **self._means(logs)},
+            scores,
+            learning_rate=float(rate.numpy() if hasattr(rate, "numpy") else rate),
+            seconds=_now() - self._epoch_begun,
+            images_per_second=self._done * self.phase.batch_size / max(trained, 1e-9),
+        )
         if scores.macro_f1 > self.best_f1:
-            self.best_f1, self.best_epoch = scores.macro_f1, epoch
-            self._best = self.model.get_weights()
+            self.best_f1, self._best = scores.macro_f1, self.model.get_weights()
         self._lines.end(row, row["seconds"] - trained, epoch + 1 - self.begin // self.phase.steps)
         self._partial = {}
         if self._before + self._done < self.phase.steps:
             return  # the epoch was cut short: its checkpoint was saved at that step
         last = epoch + 1 == self.phase.epochs or self.model.stop_training
         if last or _now() - self._saved > self._saving / SAVING_SHARE:
-            self._save(self.phase.steps, None)
+            self._save(self.phase.steps, {})
 
     def finish(self, model: keras.Model) -> None:
         """Give the model the weights of its best epoch."""
@@ -161,15 +166,15 @@ class Epochs(keras.callbacks.Callback):
 
     def _means(self, logs: Mapping[str, Any] | None) -> dict[str, float]:
         """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
-        logs, all_done = logs or {}, self._before + self._done
         means = {}
         for name in ("loss", "accuracy"):
-            own = float(logs.get(name, float("nan")))
+            own = float((logs or {}).get(name, math.nan))
             earlier = self._partial.get(name, 0.0)
-            means[name] = (own * self._done + earlier * self._before) / max(all_done, 1)
+            total = own * self._done + earlier * self._before
+            means[name] = total / max(self._before + self._done, 1)
         return means
 
-    def _save(self, step: int, logs: Mapping[str, Any] | None) -> None:
+    def _save(self, step: int, partial: dict[str, float]) -> None:
         if self.training.checkpoints is None:
             return
         begun = _now()
@@ -178,11 +183,8 @@ class Epochs(keras.callbacks.Callback):
             self._epoch * self.phase.steps + step,
             [*checkpoints.capture(self.model), *self._best],
             history=self.training.history,
-            best_epoch=self.best_epoch,
             best_f1=self.best_f1,
-            # The next session must not stop because this one ran out of time.
-            stopped="" if self.stopped == OUT_OF_TIME else self.stopped,
-            partial=self._means(logs) if logs is not None else {},
+            partial=partial,
         )
         self._saved = _now()
         self._saving = self._saved - begun
@@ -194,33 +196,34 @@ class _Lines:
     def __init__(self, phase: Phase, say: Callable[[str], None] | None) -> None:
         line = ProgressLine()
         self.phase, self.stay, self._move = phase, say or line.stay, say or line.move
-        self._every = 0.5 if line.in_place else TELL_EVERY
+        self._every = 0.5 if line.in_place else LOG_EVERY
         self._phase_begun = _now()
         self._scoring = 0.0  # seconds that the last epoch's validation took
 
     def begin(self, now: float) -> None:
-        self._shown, self._first = now, 0
+        self._printed, self._first = now, 0
 
     def step(self, epoch: int, step: int, done: int, now: float) -> None:
-        """The rate of this epoch, and the time that the phase still takes."""
+        """Print the rate of this epoch and the time that the phase still takes, if it is time."""
         if not self._first:
-            self._first, self._stepped = done, now
-        if now - self._shown <= self._every or step == self.phase.steps:
+            self._first, self._first_ended = done, now
+        steps, epochs = self.phase.steps, self.phase.epochs
+        if now - self._printed <= self._every or step == steps:
             return
-        self._shown, steps, epochs = now, self.phase.steps, self.phase.epochs
+        self._printed = now
         line = f"  {self.phase.name} {epoch + 1}/{epochs}: step {step} of {steps}"
-        if seconds := now - self._stepped:  # without the first step, which includes compiling
+        if seconds := now - self._first_ended:  # without the first step, which includes compiling
             rate = (done - self._first) / seconds
-            remaining = (steps - step + (epochs - epoch - 1) * steps) / rate
-            remaining += (epochs - epoch) * self._scoring
+            remaining = (steps * (epochs - epoch) - step) / rate + (epochs - epoch) * self._scoring
             line += f"  {rate * self.phase.batch_size:,.0f} images/s  {time_left(remaining)}"
         self._move(line)
 
     def end(self, row: Mapping[str, Any], scoring: float, epochs_here: int) -> None:
+        """Print an epoch's scores; `epochs_here`: how many epochs this process has trained."""
         self._scoring = scoring
         done, epochs = row["epoch"], self.phase.epochs
         if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
-            return  # of many short epochs, every fifth gets a line
+            return  # if there are many short epochs, every fifth gets a line
         remaining = (_now() - self._phase_begun) / max(epochs_here, 1) * (epochs - done)
         self.stay(
             f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
@@ -242,9 +245,3 @@ def naming_causes(split: Split, classes: int) -> Iterator[None]:
 def _now() -> float:
     """`time.monotonic()` of host 0, on all hosts, so that they save and stop at the same step."""
     return cluster.broadcast_scalar(time.monotonic())
-
-
-def _current_rate(optimizer: keras.optimizers.Optimizer) -> float:
-    rate = optimizer.learning_rate
-    rate = rate(optimizer.iterations) if callable(rate) else rate
-    return float(rate.numpy() if hasattr(rate, "numpy") else np.asarray(rate))

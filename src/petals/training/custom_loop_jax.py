@@ -7,7 +7,7 @@ the sums over the devices where the mean over the batch needs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ class JaxSteps:
         self._sharded = NamedSharding(mesh, PartitionSpec("batch"))  # along its first axis
         replicated = NamedSharding(mesh, PartitionSpec())
         # The old state is given up ("donated"), so that the new one can take its memory.
-        self._step = jax.jit(step_of(model), donate_argnums=0, out_shardings=replicated)
+        self._step = jax.jit(partial(_step, model), donate_argnums=0, out_shardings=replicated)
         model._jax_state_synced = True  # the variables hold the present values
 
     def batches(self, dataset: Any) -> Iterator[Any]:
@@ -46,7 +46,12 @@ class JaxSteps:
         )
         model = self.model
         if model._jax_state_synced:  # at first, and after a callback asked for it
-            self._state = _values(model)
+            variables = {
+                "trainable_variables": model.trainable_variables,
+                "non_trainable_variables": model.non_trainable_variables,  # also dropout's seeds
+                "optimizer_variables": model.optimizer.variables,
+            }
+            self._state = {kind: [v.value for v in group] for kind, group in variables.items()}
         self._state, loss, accuracy = self._step(self._state, images, labels)
         # Putting the state back into the variables takes milliseconds, so it stays out of them
         # while steps follow each other. This is where Keras's `fit` leaves it, too: a callback
@@ -57,20 +62,6 @@ class JaxSteps:
     def sync(self) -> None:
         """Put the state back into the model's variables."""
         self.model.jax_state_sync()
-
-
-def step_of(model: keras.Model) -> Callable[[State, Any, Any], tuple[State, Any, Any]]:
-    """The step as a function of (state, images, labels), before it is compiled."""
-    return partial(_step, model)
-
-
-def _values(model: keras.Model) -> State:
-    variables = {
-        "trainable_variables": model.trainable_variables,
-        "non_trainable_variables": model.non_trainable_variables,  # statistics, dropout's seeds
-        "optimizer_variables": model.optimizer.variables,
-    }
-    return {kind: [variable.value for variable in group] for kind, group in variables.items()}
 
 
 def _step(
@@ -84,7 +75,12 @@ def _step(
         )
         # Over the whole batch, as if it were on one device.
         loss = jnp.mean(model.loss.call(labels, probabilities))
-        return _scaled(model, state, loss), (loss, probabilities, others)
+        # Small gradients vanish in float16: its optimizer multiplies the loss by a factor, which
+        # is part of the state, and divides the gradients. For other dtypes this changes nothing.
+        values = zip(model.optimizer.variables, state["optimizer_variables"], strict=True)
+        with keras.StatelessScope(state_mapping=list(values)):
+            scaled = model.optimizer.scale_loss(loss)
+        return scaled, (loss, probabilities, others)
 
     weights = state["trainable_variables"]
     gradients, (loss, probabilities, others) = jax.grad(loss_of, has_aux=True)(weights)
@@ -98,11 +94,3 @@ def _step(
         "optimizer_variables": optimizer_values,
     }
     return state, loss, accuracy
-
-
-def _scaled(model: keras.Model, state: State, loss: jax.Array) -> jax.Array:
-    # Small gradients vanish in float16: its optimizer multiplies the loss by a factor, which is
-    # part of the state, and divides the gradients. For other dtypes this changes nothing.
-    known = zip(model.optimizer.variables, state["optimizer_variables"], strict=True)
-    with keras.StatelessScope(state_mapping=list(known)):
-        return model.optimizer.scale_loss(loss)

@@ -1,7 +1,13 @@
-"""The frozen backbone's features: computed once, kept, and reused by later runs.
+"""The frozen backbone's features: computed once, stored, and reused by later runs.
 
-While the backbone does not change, running it again in every epoch would give the same numbers
-again. So it runs over the data once, and the head is trained on its output.
+As long as the backbone does not change, it gives the same numbers in every epoch. So it runs over
+the photos once, and the head is trained on its output.
+
+    FeatureExtractor      splits the work among hosts and folders
+      _load_or_compute    finds the features of a folder in the store, or fills the store
+        _compute          runs the backbone over every view of a folder's photos
+          frozen          the pass on one TensorFlow device
+          _predicting     the pass on everything else
 """
 
 from __future__ import annotations
@@ -12,8 +18,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -37,8 +41,8 @@ CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 TPU_BATCH = 128  # images for each replica, of a GPU too
 
 Progress = Callable[[str, int, int], None]
-Tell = Callable[[int], None]  # gets the number of batches that are done
-Forward = Callable[..., Iterator[np.ndarray]]  # of a dataset, and a Tell
+Count = Callable[[int], None]  # is called with the number of batches, or images, done so far
+Forward = Callable[..., Iterator[np.ndarray]]  # takes a dataset and a Count
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class FeatureExtractor:
     seed: int = 0
     batch_size: int = CPU_BATCH
     frozen: bool = True
-    progress: Progress | None = None
+    progress: Progress = lambda step, done, total: None
 
     @classmethod
     def of(
@@ -75,10 +79,11 @@ class FeatureExtractor:
         device: Accelerator,
         key: str,
         seed: int = 0,
-        progress: Progress | None = None,
+        progress: Progress = lambda step, done, total: None,
     ) -> FeatureExtractor:
         """The extractor for a classifier's backbone on a device."""
-        alone = device.strategy is None or device.hosts > 1  # of several hosts, each by itself
+        # With several hosts, each computes on its own devices.
+        alone = device.strategy is None or device.hosts > 1
         frozen = device.backend == "tensorflow" and alone
         return cls(classifier.features, key, seed, batch_size(device), frozen, progress)
 
@@ -86,33 +91,33 @@ class FeatureExtractor:
     def __call__(self, split: Split, views: int = 1, level: str = "light") -> Features:
         """The features of every image of a split, in the files' order.
 
-        View 0 is the image as it is, view 1 its mirror image, the others are augmented at `level`.
-        Features are stored by data, size, weights, depths and views, folder by folder, so the
-        folds of a cross-validation share them. Of processes that want the same ones at the same
-        time, one computes and the others wait for it. Each of several hosts computes a part of
-        the images on its own devices, and all get the whole.
+        View 0 is the image itself, view 1 its mirror image, the others are augmented at `level`.
+        Every host computes a part of the images, and all hosts get the whole. Features are stored
+        folder by folder, so the folds of a cross-validation share them.
         """
         here = cluster.here()
         own, model = split.part(here.index, here.count), cluster.local_copy(self.model)
-        labels, ids = split.labels_and_ids()
-        total, done, stored = views * own.count, 0, True
-        rows: list[np.ndarray] = []
-        for part in own.by_folder():
-            tell = partial(self._tell, total, done)
-            values, was_stored = self._read_or_compute(model, part, views, level, tell)
+        labels, ids = split.labels_and_ids()  # fails on every host if a file is damaged
+        rows, done, stored = [], 0, True
+        for folder in own.by_folder():
+
+            def count(images: int, earlier: int = done) -> None:
+                self.progress("features", earlier + images, views * own.count)
+
+            values, was_stored = self._load_or_compute(model, folder, views, level, count)
             rows.append(values)
             stored, done = stored and was_stored, done + views * len(values)
         return Features(cluster.gather(np.concatenate(rows)), labels, ids, stored)
 
-    def _tell(self, total: int, before: int, done: int) -> None:
-        if self.progress:
-            self.progress("features", before + done, total)
-
-    def _read_or_compute(
-        self, model: keras.Model, part: Split, views: int, level: str, tell: Tell
+    def _load_or_compute(
+        self, model: keras.Model, folder: Split, views: int, level: str, count: Count
     ) -> tuple[np.ndarray, bool]:
-        """The features of one folder's images, and whether they were stored."""
-        key = [VERSION, self.key, _digest(model), part.fingerprint(), part.size, views]
+        """The features of one folder's images, and whether they were stored.
+
+        The file's name is a digest of all that the features depend on. If several processes want
+        the same file at the same time, one computes it and the others wait.
+        """
+        key = [VERSION, self.key, _digest(model), folder.fingerprint(), folder.size, views]
         key += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
         key += ["depths"] if isinstance(model.layers[-1], keras.layers.Concatenate) else []
         key += [level, self.seed, VIEWS_VERSION] if views > 2 else []
@@ -125,72 +130,65 @@ class FeatureExtractor:
         except OSError as error:
             raise storage.cannot_write(lock, error) from error
         with locked:
-            values = _read(path, part.count)
-            if values is not None:
-                return values, True
-            values = self._compute(model, part, views, level, tell)
-            _keep(path, values)
+            try:
+                values = np.load(path)
+                if len(values) == folder.count:
+                    return values, True
+            except (OSError, ValueError, EOFError):
+                pass  # missing, or cut short by a crash
+            values = self._compute(model, folder, views, level, count)
+            try:
+                with storage.replacing(path) as part:
+                    np.save(part, values)
+            except StorageError as error:  # this run has them; the next one computes them again
+                print(f"  the features are not kept: {error}")
         return values, False
 
     def _compute(
-        self, model: keras.Model, part: Split, views: int, level: str, tell: Tell
+        self, model: keras.Model, folder: Split, views: int, level: str, count: Count
     ) -> np.ndarray:
-        size = part.batch_size(self.batch_size) if self.frozen else self.batch_size
+        """float32 (images, views, width)."""
+        size = folder.batch_size(self.batch_size) if self.frozen else self.batch_size
         forward = _program(model, size) if self.frozen else _predicting(model)
         change = augmentation(level) if views > 2 else None
         on_device = change is not None and not self.frozen and in_step(model)
         columns = []
         for view in range(views):
             if view < 2 or change is None:
-                dataset = pipeline.images(part, size, mirrored=view == 1)
+                dataset = pipeline.images(folder, size, mirrored=view == 1)
             else:
-                dataset = pipeline.views(part, size, view, change, self.seed, on_device)
+                dataset = pipeline.views(folder, size, view, change, self.seed, on_device)
                 if on_device and view == 2:
                     forward = _predicting(augmenting(model, change))
 
-            def tell_view(batches: int, before: int = view * part.count) -> None:
-                tell(before + min(batches * size, part.count))
+            def count_batches(batches: int, earlier: int = view * folder.count) -> None:
+                count(earlier + min(batches * size, folder.count))
 
-            with shards.naming_damaged_files(part.paths):
-                rows = np.concatenate(list(forward(dataset, tell_view)))
-            columns.append(pipeline.cut(rows.astype(np.float32), part))
+            with shards.naming_damaged_files(folder.paths):
+                rows = np.concatenate(list(forward(dataset, count_batches)))
+            columns.append(pipeline.cut(rows.astype(np.float32), folder))
         return np.stack(columns, axis=1)
 
 
 def batch_size(device: Accelerator) -> int:
-    """The images that go through the backbone at once, on all of one host's devices."""
-    each = CPU_BATCH if device.on_cpu else TPU_BATCH
-    return each * device.replicas // device.hosts
+    """The images that go through the backbone at once, on all devices of one host."""
+    return (CPU_BATCH if device.on_cpu else TPU_BATCH) * device.replicas // device.hosts
 
 
 def _digest(model: keras.Model) -> str:
-    # A backbone without pretrained weights is another one with every seed.
+    # A backbone without pretrained weights differs from seed to seed.
     digest = hashlib.blake2b(digest_size=12)
     for values in model.get_weights():
         digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()
 
 
-def _read(path: Path, count: int) -> np.ndarray | None:
-    try:
-        values = np.load(path)
-    except (OSError, ValueError, EOFError):
-        return None  # not there, or cut short by a crash: it is computed again
-    return values if len(values) == count else None
-
-
-def _keep(path: Path, values: np.ndarray) -> None:
-    try:
-        with storage.replacing(path) as part:
-            np.save(part, values)
-    except StorageError as error:  # the run can do without; the next one computes again
-        print(f"  the features are not kept: {error}")
-
-
 def _predicting(model: keras.Model) -> Forward:
-    def forward(dataset: tf.data.Dataset, tell: Tell) -> Iterator[np.ndarray]:
-        # The whole dataset at once: a call for each batch costs several times as much.
-        watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: tell(n + 1))
+    """The model's pass by Keras's `predict`."""
+
+    def forward(dataset: tf.data.Dataset, count: Count) -> Iterator[np.ndarray]:
+        # The whole dataset at once: a call for each batch takes several times as long.
+        watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: count(n + 1))
         yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
 
     return forward
@@ -200,7 +198,7 @@ _programs: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def _program(model: keras.Model, batch_size: int) -> Forward:
-    """`frozen`, once for the present weights: the splits of a run share it."""
+    """`frozen`, compiled once for the present weights: the splits of a run share it."""
     key = (batch_size, _digest(model))
     if model not in _programs or _programs[model][0] != key:
         _programs[model] = (key, frozen(model, batch_size))
@@ -213,26 +211,24 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     # before it; two calls at a time fill the cores between an op's parallel parts.
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-    shape = (batch_size, *model.input_shape[1:])
-    traced = tf.function(lambda x: model(x, training=False))
-    call = convert_variables_to_constants_v2(
-        traced.get_concrete_function(tf.TensorSpec(shape, tf.uint8))
-    )
+    images = tf.TensorSpec((batch_size, *model.input_shape[1:]), tf.uint8)
+    traced = tf.function(lambda x: model(x, training=False)).get_concrete_function(images)
+    call = convert_variables_to_constants_v2(traced)
 
     def forward(
-        dataset: tf.data.Dataset, tell: Tell = lambda batches: None
+        dataset: tf.data.Dataset, count: Count = lambda batches: None
     ) -> Iterator[np.ndarray]:
         batches, done = iter(dataset), 0
         with ThreadPoolExecutor(2) as pool:
             while group := list(itertools.islice(batches, 8)):
                 yield from pool.map(lambda batch: call(batch)[0].numpy(), group)
-                tell(done := done + len(group))
+                count(done := done + len(group))
 
     return forward
 
 
 def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
-    """Raise `DataError` for labels outside of the classes that the head knows."""
+    """Raise `DataError` for labels outside the classes of the head."""
     classes, every = classifier.head.units, np.concatenate(labels)
     if every.min() < 0 or every.max() >= classes:
         raise DataError(
@@ -247,12 +243,11 @@ def apply_head(classifier: Classifier, features: Features) -> np.ndarray:
 
 
 def apply_weights(weights: list[np.ndarray], features: Features) -> np.ndarray:
-    """`apply_head`, for a head of these weights: a kernel and a bias."""
-    views = [_softmax(values, *weights) for values in np.moveaxis(features.values, 1, 0)]
+    """`apply_head`, for a head with these weights: a kernel and a bias."""
+    kernel, bias = weights
+    views = []
+    for values in np.moveaxis(features.values, 1, 0):
+        logits = values @ kernel + bias
+        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+        views.append(exponents / exponents.sum(axis=1, keepdims=True))
     return np.asarray(np.mean(views, axis=0, dtype=np.float32))
-
-
-def _softmax(values: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    logits = values @ kernel + bias
-    exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponents / exponents.sum(axis=1, keepdims=True)

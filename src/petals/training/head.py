@@ -41,7 +41,7 @@ def train_first_phase(
     kept = training.checkpoints
     phase = kept.phase if kept else ""
     if kept and kept.newest and phase == PHASE:
-        classifier.head.set_weights(list(kept.newest.arrays))
+        classifier.head.set_weights(kept.newest.arrays)
     if phase or settings["head"] == "none":
         return ""
     views, seed = settings["views"], settings["seed"]
@@ -53,8 +53,8 @@ def train_first_phase(
         fit_head(classifier, train_features, val_features, training, seed)
         step, stopped = 1, ""
         if settings["fine_tune"] != "none" and settings["label_smoothing"]:
-            by = soften(classifier, train_features, settings["label_smoothing"])
-            print(f"  head: logits divided by {by:.2f}, as sure as smoothed labels are")
+            temperature = soften(classifier, train_features, settings["label_smoothing"])
+            print(f"  head: logits divided by {temperature:.2f}, as sure as smoothed labels are")
     else:
         recipe = HeadRecipe.of(settings)
         epochs = train_head(classifier, train_features, val_features, recipe, training)
@@ -120,9 +120,8 @@ def train_head(
         val.labels,
         lambda: apply_weights(head.get_weights(), val),
     )
-    dataset = _feature_batches(values, labels, num_classes, batch, recipe.seed)
     head.fit(
-        dataset,
+        _batches(values, labels, num_classes, batch, recipe.seed),
         epochs=recipe.epochs,
         steps_per_epoch=steps,
         shuffle=False,
@@ -149,7 +148,7 @@ def head_batch(count: int, replicas: int) -> int:
     return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
 
 
-def _feature_batches(
+def _batches(
     values: np.ndarray, labels: np.ndarray, num_classes: int, batch: int, seed: int
 ) -> tf.data.Dataset:
     table, classes = tf.constant(values), tf.constant(labels)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,32 +23,24 @@ from petals.models.build import Classifier
 from petals.training.callbacks import Training
 from petals.training.features import Features, apply_head, check_labels
 
-# The inverse strengths C that are tried, weak after strong, for a view of each photo.
+# The inverse strengths C that are tried, from strong to weak, for one view of each photo.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 FOLDS = 5
-# Rows x features x classes, from which on one fold of the five must do, and all cores work: below,
-# threads that wait for one another took eight times the processors' seconds, on a busy machine.
+# Rows x features x classes above which one fold of the five must do, and all cores work. Below it,
+# threads that wait for one another took eight times the processor seconds on a busy machine.
 LARGE = 1e9
 ITERATIONS, TOLERANCE = 300, 1e-5  # of the largest slope; of many classes each has a small one
 ABSENT = -30.0  # the logit of a class that no training photo shows
 LEAST = 1e-7  # the least probability that is counted: log loss has no end
 
 
-@dataclass(frozen=True)
-class LogisticHead:
-    """`strength`: the C that was chosen; `losses`: the log loss held out, by C."""
-
-    strength: float
-    losses: dict[float, float]
-    iterations: int
-    seconds: float
-
-
 @cluster.local_devices_only
 def fit_head(
     classifier: Classifier, train: Features, val: Features, training: Training, seed: int = 0
-) -> LogisticHead:
+) -> tuple[float, dict[float, float]]:
     """Fit the softmax head to stored features and put it into the classifier.
+
+    Returns the strength C that was chosen, and {C: log loss held out} of those tried.
 
     Every view counts as an image of its own, and the views of an image stay together in a fold.
     After the deadline no further strength is tried. The history gets one row, as for one epoch.
@@ -59,7 +50,10 @@ def fit_head(
     begun = time.monotonic()
     check_labels(classifier, train.labels, val.labels)
     classes = classifier.head.units
-    mean, deviation = _scale(train.values)
+    rows = train.values.reshape(-1, train.values.shape[-1])
+    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+    deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
+    deviation = np.where(deviation > 1e-6, deviation, np.float32(1))  # 1 for one that never changes
     values = (train.values - mean) / deviation
     losses = _held_out(values, train.labels, classes, seed, training.deadline)
     strength = min(losses, key=losses.__getitem__) if losses else STRENGTHS[len(STRENGTHS) // 2]
@@ -68,39 +62,23 @@ def fit_head(
     bias = bias - mean @ kernel
     weights = [kernel.astype(np.float32), bias.astype(np.float32)]
     classifier.head.set_weights([cluster.of_first(array) for array in weights])
-    head = LogisticHead(strength, losses, iterations, time.monotonic() - begun)
-    _record(head, classifier, train, val, training)
-    return head
-
-
-def _record(
-    head: LogisticHead, classifier: Classifier, train: Features, val: Features, training: Training
-) -> None:
-    scores = Scores.of(val.labels, apply_head(classifier, val))
-    fitted = Scores.of(train.labels, apply_head(classifier, train))
-    images = train.values.shape[0] * train.values.shape[1]
-    training.history.append(
-        {
-            "phase": "head",
-            "epoch": 1,
-            "loss": fitted.loss,
-            "accuracy": fitted.accuracy,
-            "val_loss": scores.loss,
-            "val_accuracy": scores.accuracy,
-            "val_macro_f1": scores.macro_f1,
-            "learning_rate": 0.0,
-            "seconds": head.seconds,
-            "images_per_second": images * max(head.iterations, 1) / head.seconds,
-        }
+    seconds = time.monotonic() - begun
+    fit, scores = (Scores.of(part.labels, apply_head(classifier, part)) for part in (train, val))
+    training.add_epoch(
+        {"phase": "head", "epoch": 1, "loss": fit.loss, "accuracy": fit.accuracy},
+        scores,
+        learning_rate=0.0,
+        seconds=seconds,
+        images_per_second=train.values[..., 0].size * max(iterations, 1) / seconds,
     )
-    training.record(training.history)
     say = training.say or print
-    tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in head.losses.items())
-    say(f"  head: held-out log loss by C: {tried or 'not measured'}; C {head.strength:g} is used")
+    tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in losses.items()) or "not measured"
+    say(f"  head: held-out log loss by C: {tried}; C {strength:g} is used")
     say(
-        f"  head: {head.iterations} iterations, {head.seconds:.0f} s  loss {fitted.loss:.3f}  "
+        f"  head: {iterations} iterations, {seconds:.0f} s  loss {fit.loss:.3f}  "
         f"val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
     )
+    return strength, losses
 
 
 def soften(classifier: Classifier, train: Features, label_smoothing: float) -> float:
@@ -108,24 +86,15 @@ def soften(classifier: Classifier, train: Features, label_smoothing: float) -> f
 
     Fine-tuning with smoothed labels asks for answers that are less sure than those of a head
     fitted to its optimum. Without this the first steps would change the backbone to that end. The
-    order of the classes in an answer stays. Returns the temperature; of several hosts all get
-    host 0's head.
+    order of the classes in an answer stays. Returns the temperature. All hosts get host 0's head.
     """
-    # The logit of a class that no photo shows is no measure.
+    # The logit of a class that no photo shows measures nothing.
     present, labels = np.unique(train.labels, return_inverse=True)
     probabilities = apply_head(classifier, train)[:, present]
     temperature = fit_temperature(labels, probabilities, label_smoothing)
     weights = [array / np.float32(temperature) for array in classifier.head.get_weights()]
     classifier.head.set_weights([cluster.of_first(array) for array in weights])
     return temperature
-
-
-def _scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(mean, deviation) of each feature; 1 for one that never changes."""
-    rows = values.reshape(-1, values.shape[-1])
-    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-    deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
-    return mean, np.where(deviation > 1e-6, deviation, np.float32(1))
 
 
 def _is_large(values: np.ndarray, classes: int) -> bool:
@@ -135,16 +104,14 @@ def _is_large(values: np.ndarray, classes: int) -> bool:
 def _held_out(
     values: np.ndarray, labels: np.ndarray, classes: int, seed: int, deadline: float | None
 ) -> dict[float, float]:
-    """{C: mean log loss of images held out}, of those C that were tried.
+    """{C: mean log loss of the images held out} for each C that was tried in every fold.
 
-    From the strongest regularisation on, each fit begins where the one before ended; a fold ends
-    when weaker ones have begun to lose.
+    Starting with the strongest regularisation, each fit begins where the one before ended. A fold
+    ends when weaker regularisation has begun to lose.
     """
     folds = stratified_folds(labels, seed)
-    if _is_large(values, classes):
-        folds = folds[:1]
-    sums: dict[float, list[float]] = {}
-    for held in folds:
+    losses: dict[float, list[float]] = {}
+    for held in folds[: 1 if _is_large(values, classes) else None]:
         if held.all() or not held.any():
             continue
         regression, best = _Regression(values[~held], labels[~held], classes), np.inf
@@ -152,17 +119,21 @@ def _held_out(
             if deadline is not None and time.monotonic() > deadline:
                 break
             kernel, bias, _ = regression.fit(strength)
-            loss = _log_loss(values[held, 0] @ kernel + bias, labels[held])
-            sums.setdefault(strength, []).append(loss)
+            logits = values[held, 0] @ kernel + bias
+            logits = logits - logits.max(axis=1, keepdims=True)
+            chosen = logits[np.arange(len(logits)), labels[held]]
+            chosen = chosen - np.log(np.exp(logits).sum(axis=1))
+            loss = float(-np.maximum(chosen, np.log(LEAST)).mean())
+            losses.setdefault(strength, []).append(loss)
             if loss > best * 1.02:
                 break
             best = min(best, loss)
-    tries = max(map(len, sums.values()), default=0)
-    return {c: float(np.mean(losses)) for c, losses in sums.items() if len(losses) == tries}
+    tries = max(map(len, losses.values()), default=0)
+    return {c: float(np.mean(each)) for c, each in losses.items() if len(each) == tries}
 
 
 def stratified_folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
-    """bool (images,) of each fold: what it holds out, of each class about a fifth."""
+    """bool (images,) for each fold: the images that it holds out, about a fifth of each class."""
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     number = np.empty(len(labels), int)
@@ -190,7 +161,7 @@ class _Regression:
         self.solver.set_params(C=strength / self.views)
         threads = None if _is_large(self.rows, self.classes) else 1
         with warnings.catch_warnings(), threadpool_limits(threads):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # so near, the rest changes nothing
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the rest would change nothing
             self.solver.fit(self.rows, self.labels)
         weights, intercepts = self.solver.coef_, self.solver.intercept_
         if len(present) == 2:  # of two classes scikit-learn gives the difference
@@ -198,9 +169,3 @@ class _Regression:
             intercepts = np.concatenate([-intercepts, intercepts]) / 2
         kernel[:, present], bias[present] = weights.T, intercepts
         return kernel, bias, int(np.max(self.solver.n_iter_))
-
-
-def _log_loss(logits: np.ndarray, labels: np.ndarray) -> float:
-    logits = logits - logits.max(axis=1, keepdims=True)
-    chosen = logits[np.arange(len(labels)), labels] - np.log(np.exp(logits).sum(axis=1))
-    return float(-np.maximum(chosen, np.log(LEAST)).mean())

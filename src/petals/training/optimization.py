@@ -31,7 +31,7 @@ from petals.training import features
 
 BFLOAT16 = "mixed_bfloat16"
 FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}  # of /proc/cpuinfo, on x86 and Arm
-FASTER = 1.2  # times as fast it must be: less may be a moment's chance
+FASTER = 1.2  # the least speedup that counts: a smaller one may be chance
 BATCH = 4  # images
 SECONDS = 2.0  # to measure for, besides a first pass of each kind
 
@@ -42,12 +42,11 @@ RAMP_FROM, RAMP_TO, RAMP_EPOCHS, DECAY = 1e-5, 5e-5, 5, 0.8
 
 @dataclass(frozen=True)
 class Schedule:
-    """A name, its default peak rates, and its shape: (epoch, epochs) -> share of the peak.
+    """The default peak rates of a schedule, and its shape: (epoch, epochs) -> share of the peak.
 
     `peak` is for fine-tuning on one replica, `head_peak` for a head on stored features.
     """
 
-    name: str
     peak: float
     shape: Callable[[np.ndarray, float], np.ndarray]
     head_peak: float = 1e-2
@@ -67,22 +66,12 @@ def _cosine(epoch: np.ndarray, epochs: float) -> np.ndarray:
     return np.where(epoch < warm_up, epoch / warm_up, 0.5 * (1 + np.cos(math.pi * progress)))
 
 
-def _exponential(epoch: np.ndarray, epochs: float) -> np.ndarray:
-    return 0.01 ** (epoch / epochs)  # down to a hundredth by the end, however many epochs
-
-
-def _constant(epoch: np.ndarray, epochs: float) -> np.ndarray:
-    return np.ones_like(epoch)
-
-
 SCHEDULES = {
-    s.name: s
-    for s in (
-        Schedule("ramp", RAMP_TO, _ramp),
-        Schedule("cosine", 1e-4, _cosine),
-        Schedule("exponential", 1e-4, _exponential, head_peak=0.005),
-        Schedule("constant", 1e-4, _constant),
-    )
+    "ramp": Schedule(RAMP_TO, _ramp),
+    "cosine": Schedule(1e-4, _cosine),
+    # down to a hundredth by the end, however many epochs
+    "exponential": Schedule(1e-4, lambda epoch, epochs: 0.01 ** (epoch / epochs), head_peak=0.005),
+    "constant": Schedule(1e-4, lambda epoch, epochs: np.ones_like(epoch)),
 }
 
 
@@ -108,7 +97,7 @@ def learning_rates(
     out of range.
     """
     schedule = find_schedule(name)
-    if epochs < 1 or steps_per_epoch < 1 or replicas < 1 or learning_rate < 0:
+    if min(epochs, steps_per_epoch, replicas) < 1 or learning_rate < 0:
         raise SettingError(
             f"a schedule needs epochs, steps and replicas of at least 1 and a rate of at least 0, "
             f"not {epochs}, {steps_per_epoch}, {replicas} and {learning_rate}"
@@ -170,27 +159,25 @@ def speedup(backbone: str, image_size: int) -> float:
     """How many times as fast the forward pass is in bfloat16; leaves the policy as it was."""
     before = keras.mixed_precision.global_policy()
     try:
-        passes = [_pass_of(backbone, image_size, policy) for policy in ("float32", BFLOAT16)]
+        passes = []
+        for policy in ("float32", BFLOAT16):
+            keras.mixed_precision.set_global_policy(policy)
+            network = build(backbone, image_size, 2, weights="none").features
+            passes.append(features.frozen(network, BATCH))
     finally:
         keras.mixed_precision.set_global_policy(before)
     pixels = np.random.default_rng(0).integers(0, 256, (BATCH, image_size, image_size, 3))
     batches = tf.data.Dataset.from_tensors(tf.constant(pixels, tf.uint8)).repeat(2)
     for run in passes:
         list(run(batches))
-    best = [float("inf")] * 2
+    best = [math.inf] * 2
     end = time.monotonic() + SECONDS
-    while best[1] == float("inf") or time.monotonic() < end:
+    while best[1] == math.inf or time.monotonic() < end:
         for number, run in enumerate(passes):  # in turn, as other work on the machine varies
             begun = time.perf_counter()
             list(run(batches))
             best[number] = min(best[number], time.perf_counter() - begun)
     return best[0] / best[1]
-
-
-def _pass_of(backbone: str, image_size: int, policy: str) -> features.Forward:
-    keras.mixed_precision.set_global_policy(policy)
-    network = build(backbone, image_size, 2, weights="none").features
-    return features.frozen(network, BATCH)
 
 
 def _remembered(device: Accelerator, backbone: str, image_size: int) -> float:

@@ -60,7 +60,7 @@ def main(dataset: str, out: str) -> None:
     from petals.training.optimization import compile_model, learning_rates, set_seed
 
     keep_iterators()
-    callbacks.SAVE_EVERY = callbacks.TELL_EVERY = 0.0
+    callbacks.SAVE_EVERY = callbacks.LOG_EVERY = 0.0
     backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
     labels, _ = val.labels_and_ids()

@@ -11,11 +11,11 @@ from petals.errors import SettingError
 from petals.models import backbones
 from petals.models.backbones import BACKBONES
 from petals.models.build import (
-    PREPROCESSING,
     _correct_normalization,
     _pooled,
     build,
     parameter_counts,
+    preprocess,
     set_trainable,
 )
 
@@ -72,7 +72,7 @@ def test_each_backbone_is_registered_under_its_own_name():
 def test_preprocessing_is_kerass_own(name):
     theirs = importlib.import_module(f"keras.applications.{module_of(name)}").preprocess_input
     images = keras.Input((8, 8, 3), dtype="uint8")
-    ours = keras.Model(images, PREPROCESSING[BACKBONES[name].preprocessing](images))
+    ours = keras.Model(images, preprocess(BACKBONES[name], images))
     expected = theirs(pixels().astype(np.float32))
     assert np.allclose(ours(pixels()), expected, atol=1e-4)
 

@@ -25,19 +25,19 @@ class Model:
 def clock(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(callbacks, "_now", lambda: now[0])
-    monkeypatch.setattr(callbacks, "TELL_EVERY", 5.0)
+    monkeypatch.setattr(callbacks, "LOG_EVERY", 5.0)
     return now
 
 
 def follow(clock, lines, *, step_seconds, scoring_seconds, compile_seconds=60.0):
     """Three epochs of 40 steps of 64 photos; returns when each line came, and the end."""
-    told = []
+    printed = []
 
     def predict():
         clock[0] += scoring_seconds
         return np.eye(2)
 
-    training = Training(say=lambda line: told.append((clock[0], line)))
+    training = Training(say=lambda line: printed.append((clock[0], line)))
     watch = Epochs(Phase("fine-tune", 3, 40, 64), training, np.array([0, 1]), predict)
     watch.set_model(Model())
     for epoch in range(3):
@@ -46,7 +46,7 @@ def follow(clock, lines, *, step_seconds, scoring_seconds, compile_seconds=60.0)
             clock[0] += step_seconds + (compile_seconds if epoch == step == 0 else 0)
             watch.on_train_batch_end(step, {"loss": 1.0, "accuracy": 0.5})
         watch.on_epoch_end(epoch, {"loss": 1.0, "accuracy": 0.5})
-    lines += told
+    lines += printed
     return clock[0]
 
 
@@ -55,16 +55,16 @@ def test_a_line_within_an_epoch_has_the_rate_and_the_time_left(clock):
     end = follow(clock, lines, step_seconds=2.0, scoring_seconds=6.0)
     steps = [(at, LINE.fullmatch(line)) for at, line in lines if ": step " in line]
     assert len(steps) > 20
-    known = [(at, found) for at, found in steps if found]
-    assert len(known) >= len(steps) - 1  # the first step alone has no rate
-    for at, found in known:
-        epoch, step, minutes, seconds = (int(found[n]) for n in (1, 2, 4, 5))
-        assert found[3] == "32"  # 64 photos in two seconds, the compiling left out
-        left = 60 * minutes + seconds
+    rated = [(at, match) for at, match in steps if match]
+    assert len(rated) >= len(steps) - 1  # the first step alone has no rate
+    for at, match in rated:
+        epoch, step, minutes, seconds = (int(match[n]) for n in (1, 2, 4, 5))
+        assert match[3] == "32"  # 64 photos in two seconds, the compiling left out
+        remaining = 60 * minutes + seconds
         # Before the first epoch is scored, nobody knows how long that takes.
         unknown = 3 * 6.0 if epoch == 1 else 0.0
-        assert left == pytest.approx(end - at - unknown, abs=1.5)
-        assert 32 * (left - (4 - epoch) * (0 if epoch == 1 else 6)) == pytest.approx(
+        assert remaining == pytest.approx(end - at - unknown, abs=1.5)
+        assert 32 * (remaining - (4 - epoch) * (0 if epoch == 1 else 6)) == pytest.approx(
             64 * (40 - step + 40 * (3 - epoch)), abs=64
         )
 
@@ -79,10 +79,10 @@ def test_lines_within_an_epoch_are_written_over_where_a_person_watches(clock, mo
         clock[0] += 1.0
         watch.on_train_batch_end(step, {"loss": 1.0, "accuracy": 0.5})
     watch.on_epoch_end(0, {"loss": 1.0, "accuracy": 0.5})
-    told = capsys.readouterr().out
-    assert told.count("\n") == 1
-    assert told.count("\r") == 40
-    first, *_, last = told.split("\r")[1:]
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 1
+    assert printed.count("\r") == 40
+    first, *_, last = printed.split("\r")[1:]
     assert first.startswith("  fine-tune 1/1: step 1 of 40")
     assert last.startswith("  fine-tune 1/1  loss 1.000")
     assert last.rstrip().endswith("0:00 left")

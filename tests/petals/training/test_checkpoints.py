@@ -225,7 +225,7 @@ def test_without_space_training_goes_on(tmp_path, monkeypatch):
 
 
 def test_another_model_is_refused_before_anything_changes(splits, tmp_path):
-    saved(tmp_path, settings={"seed": 0}, best_epoch=0, best_f1=0.0, stopped="", partial={})
+    saved(tmp_path, settings={"seed": 0}, best_f1=0.0, partial={})
     with pytest.raises(CheckpointError, match="of another model"):
         tune(splits, tmp_path)
 

@@ -50,10 +50,10 @@ def fitted(train, val=None, classes=3, **options):
 @pytest.mark.parametrize("views", [1, 2])
 def test_the_head_is_the_solvers_optimum_on_standardised_features(views):
     train = clouds(views=views)
-    head, found = fitted(train)
+    head, (strength, _) = fitted(train)
     rows = train.values.reshape(-1, train.values.shape[-1]).astype(np.float64)
     mean, deviation = rows.mean(axis=0), rows.std(axis=0)
-    solver = LogisticRegression(C=found.strength / views, max_iter=2000, tol=1e-8)
+    solver = LogisticRegression(C=strength / views, max_iter=2000, tol=1e-8)
     solver.fit((rows - mean) / deviation, np.repeat(train.labels, views))
     expected = solver.predict_proba((rows - mean) / deviation).reshape(-1, views, 3).mean(axis=1)
     assert np.allclose(apply_head(head, train), expected, atol=5e-3)
@@ -61,11 +61,11 @@ def test_the_head_is_the_solvers_optimum_on_standardised_features(views):
 
 def test_the_strength_has_the_least_log_loss_held_out():
     noisy = clouds(each=15, width=40, spread=4.0)
-    _, found = fitted(noisy)
-    assert found.strength == min(found.losses, key=found.losses.get)
-    assert found.strength < max(logistic_head.STRENGTHS)  # of noise, strong regularisation
-    _, clear = fitted(clouds(each=40, spread=0.3))
-    assert clear.strength > found.strength
+    _, (strength, losses) = fitted(noisy)
+    assert strength == min(losses, key=losses.get)
+    assert strength < max(logistic_head.STRENGTHS)  # noise needs strong regularisation
+    _, (weaker, _) = fitted(clouds(each=40, spread=0.3))
+    assert weaker > strength
 
 
 def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
@@ -101,15 +101,15 @@ def test_a_class_without_photos_is_never_the_answer(shown):
 
 
 def test_a_handful_of_photos_is_enough():
-    head, found = fitted(clouds(each=1), clouds(seed=1))
+    head, (strength, _) = fitted(clouds(each=1), clouds(seed=1))
     assert np.isfinite(head.weights[0]).all()
-    assert found.strength in logistic_head.STRENGTHS
+    assert strength in logistic_head.STRENGTHS
 
 
 def test_past_the_deadline_no_strength_is_tried():
     message = []
-    head, found = fitted(clouds(), deadline=time.monotonic() - 1, say=message.append)
-    assert found.losses == {}
+    head, (_, losses) = fitted(clouds(), deadline=time.monotonic() - 1, say=message.append)
+    assert losses == {}
     assert "not measured" in message[0]
     assert head.weights[0].shape == (8, 3)
 
