@@ -32,7 +32,6 @@ from petals.models.card import ModelCard
 from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run
-from petals.plots.style import in_words
 from petals.versions import git_state, versions
 
 HISTORY = (
@@ -100,7 +99,7 @@ class RunFolder:
         `figures.json` keeps the words of all figures, for a report made from the files alone.
         """
         path = run.save(figure, self.path, name)
-        shown = Picture(path, str(figure.get_label()), in_words(figure))
+        shown = Picture(path, str(figure.get_label()), run.in_words(figure))
         self._words[path.name] = {"caption": shown.caption, "text": shown.text}
         storage.write_json(self.path / "figures.json", self._words)
         return shown
