@@ -101,9 +101,10 @@ test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; 
 	$(BIN)/python -m pytest -m tpu tests/shipped
 
 # Eight at once, since a push over a bad network waits most of its time.
-fuzz: .venv/installed ## 200 pushes by the command over a network that misbehaves by seed
+fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd values in every field of every answer
 	@mkdir -p runs && rm -f runs/fuzz.tsv
 	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_push_faults.py
+	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 lint: .venv/installed ## ruff and mypy

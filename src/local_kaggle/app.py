@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
+import re
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -41,6 +43,10 @@ SERVICES = (
 )
 """The modules whose functions are in `METHODS` once they are imported."""
 
+LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
+BODY_SECONDS = 300.0  # for it to arrive
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
 log = logging.getLogger(__name__)
 
 
@@ -61,17 +67,40 @@ def build_app(state: ServerState) -> ASGIApp:
 
 async def call(state: ServerState, request: Request) -> Response:
     """`POST /api/v1/<service>/<Method>` for all services."""
-    await request.body()
-    return await answered(state, request.path_params["method"], request, _answer)
+    method = METHODS.get(key("{service}/{method}".format(**request.path_params)))
+    try:
+        # Before the body is read: nobody else's is kept in memory.
+        user = "" if method and method.anonymous else accounts.user_of(state, request)
+        body = await _body(request, LONGEST_ANONYMOUS if method and method.anonymous else LONGEST)
+    except HTTPException as error:
+        refusal = as_json(request, error)
+        refusal.headers["Connection"] = "close"
+        return refusal
+    answer = functools.partial(_answer, method=method, body=body, user=user)
+    return await answered(state, request.path_params["method"], request, answer)
 
 
-async def _answer(state: ServerState, request: Request) -> Response:
-    name = f"{request.path_params['service']}/{request.path_params['method']}"
-    method = METHODS.get(key(name))
+async def _body(request: Request, most: int) -> bytes:
+    """The whole body of a request; raises HTTPException 413 or 408 for one without an end."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise HTTPException(413, f"The request has more than {most} bytes")
+    except TimeoutError:
+        raise HTTPException(408, "The request did not come whole in time") from None
+    return bytes(body)
+
+
+async def _answer(
+    state: ServerState, request: Request, *, method: Method | None, body: bytes, user: str
+) -> Response:
     if method is None:
+        name = "{service}/{method}".format(**request.path_params)
         raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
-    user = "" if method.anonymous else accounts.user_of(state, request)
-    return await run_in_threadpool(_carry_out, state, method, await request.body(), user)
+    return await run_in_threadpool(_carry_out, state, method, body, user)
 
 
 def _carry_out(state: ServerState, method: Method, body: bytes, user: str) -> Response:
@@ -95,8 +124,20 @@ class OriginForm:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (refusal := _of_elsewhere(scope)):
+            await refusal(scope, receive, send)
+            return
         if scope["type"] == "http" and scope["path"].startswith("http://"):
             raw = urlsplit(scope.get("raw_path", b"").decode("latin-1")).path
             path = scope["path"].removeprefix("http://").partition("/")[2]
             scope = {**scope, "path": f"/{path}", "raw_path": raw.encode("latin-1")}
         await self._app(scope, receive, send)
+
+
+def _of_elsewhere(scope: Scope) -> Response | None:
+    """The refusal of a request that a page in a browser makes, whatever name leads it here."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    host = re.sub(r":\d+$", "", headers.get("host", "localhost"))
+    if host not in HOSTS or "origin" in headers:
+        return JSONResponse({"code": 403, "message": "This Kaggle is for this machine alone"}, 403)
+    return None

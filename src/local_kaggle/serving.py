@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from local_kaggle.errors import LocalKaggleError
 
 START_SECONDS = 10.0
+HEAD_SECONDS = 30.0  # from a connection to the head of its first request
 TRANSPORT = "local_kaggle.transport"  # in a request's scope: its connection
 
 
@@ -31,6 +32,12 @@ class _Breakable(H11Protocol):
             await app({**scope, TRANSPORT: transport}, receive, send)
 
         self.app = breakable
+        self.loop.call_later(HEAD_SECONDS, self._close_silent)
+
+    def _close_silent(self) -> None:
+        """Close a connection on which no request has begun."""
+        if self.cycle is None:
+            self.transport.abort()
 
 
 async def reset(scope: Scope) -> None:

@@ -42,7 +42,10 @@ class Store:
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
-        self._database = sqlite3.connect(root / "kaggle.sqlite", check_same_thread=False)
+        path = root / "kaggle.sqlite"
+        path.touch(mode=0o600)  # it holds the keys; SQLite gives its other files this mode too
+        path.chmod(0o600)
+        self._database = sqlite3.connect(path, check_same_thread=False)
         self._database.row_factory = sqlite3.Row
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")

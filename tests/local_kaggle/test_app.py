@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import contextlib
+import socket
+
+import pytest
 import requests
+
+from local_kaggle import LocalKaggle, serving
 
 
 def test_errors_look_like_kaggles(context):
@@ -49,3 +55,66 @@ def test_private_kernels_are_seen_by_their_owner_alone(context):
     context.save("mine-alone", "1", isPrivate=False)
     context.finish("mine-alone", 2)
     assert requests.post(url, json=body, auth=other, timeout=5).status_code == 200
+
+
+def test_a_body_without_credentials_is_not_read(context):
+    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/ListKernels"
+    sent = 0
+
+    def endless():
+        nonlocal sent
+        for _ in range(400):
+            sent += 1_000_000
+            yield b"x" * 1_000_000
+
+    with contextlib.suppress(requests.exceptions.ConnectionError):
+        assert requests.post(url, data=endless(), timeout=20).status_code == 401
+    assert sent < 100_000_000
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
+)
+def test_a_page_in_a_browser_is_not_answered(context, headers):
+    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/ListKernels"
+    auth = ("tester", context.kaggle.key())
+    assert requests.post(url, json={}, auth=auth, timeout=5).status_code == 200
+    assert requests.post(url, json={}, auth=auth, headers=headers, timeout=5).status_code == 403
+
+
+def test_connections_without_a_request_are_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.3)
+    with LocalKaggle(tmp_path) as kaggle:
+        address = ("127.0.0.1", kaggle.port)
+        with socket.create_connection(address, timeout=5) as silent:
+            silent.sendall(b"POST /api/v1/kern")
+            with contextlib.suppress(ConnectionResetError):
+                assert silent.recv(1) == b""
+        with requests.Session() as session:  # one that has asked may wait for its next request
+            assert session.get(f"{kaggle.url}/elsewhere", timeout=5).status_code == 404
+
+
+def test_the_file_with_the_keys_is_its_owners_alone(context):
+    for path in context.kaggle.root.glob("kaggle.sqlite*"):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_an_output_that_leads_out_of_the_session_is_not_served(context, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("of the desk")
+    context.save(
+        "leads-out", f"import os; os.symlink({str(secret)!r}, 'out.txt'); open('in.txt', 'w')"
+    )
+    context.finish("leads-out")
+    body = {"userName": "tester", "kernelSlug": "leads-out"}
+    files = context.post("ListKernelSessionOutput", **body).json()["files"]
+    assert [file["fileName"] for file in files] == ["in.txt"]
+
+
+def test_an_upload_of_more_than_was_announced_is_refused(context):
+    url = f"{context.kaggle.url}/api/v1/blobs.BlobApiService/StartBlobUpload"
+    body = {"type": "DATASET", "name": "a.bin", "contentLength": 3}
+    auth = ("tester", context.kaggle.key())
+    place = requests.post(url, json=body, auth=auth, timeout=5).json()
+    assert requests.put(place["createUrl"], data=b"four", timeout=5).status_code == 413
+    assert requests.put(place["createUrl"], data=b"abc", timeout=5).status_code == 200

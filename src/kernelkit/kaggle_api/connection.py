@@ -124,7 +124,9 @@ class Connection:
         """What `call`, one call of the SDK, answers; raises a sorted `Failure`."""
         self._adapter.last.response = None
         try:
-            return call()
+            answer = call()
+            _check_types(answer)
+            return answer
         except _SORTED as error:
             raise _failure(method, error, self._adapter.last.response) from error
 
@@ -155,6 +157,20 @@ _SORTED = (
     KeyError,
     AttributeError,
 )
+
+
+def _check_types(message: Any) -> None:
+    """Raise `TypeError` where a field is not of the SDK's type, which the SDK does not look at."""
+    for field in getattr(message, "_fields", ()):
+        value = getattr(message, field.private_field_name)
+        kind = type(field.default_value)
+        if kind in (list, dict) and not isinstance(value, kind):
+            raise TypeError(f"{field.json_name} is a {type(value).__name__}")
+        for each in value if kind is list else [] if kind is dict else [value]:
+            whole = isinstance(each, bool) and field.field_type is not bool
+            if whole or not isinstance(each, (field.field_type, type(None))):
+                raise TypeError(f"{field.json_name} is a {type(each).__name__}")
+            _check_types(each)
 
 
 def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:

@@ -17,7 +17,7 @@ import click
 from kernelkit.errors import RunFailedError
 from kernelkit.reports import naming
 from kernelkit.shown import duration
-from kernelkit.sweep import page, records, results
+from kernelkit.sweep import records, results
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.records import Record, SweepFolder, expected_seconds
 from kernelkit.sweep.results import ResultTable
@@ -118,7 +118,6 @@ class SweepProgress:
         table = self.table()
         results.keep_best(self.folder, table, self.specification)
         results.write(self.folder, table)
-        page.write_page(self.folder.path / "index.html", table)
         return table
 
     def conclude(self) -> None:

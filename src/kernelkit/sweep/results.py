@@ -1,4 +1,4 @@
-"""The results of a sweep as a table: one row a run, and one a setting over its seeds."""
+"""The results of a sweep: one row a run, one a setting over its seeds; as files and as a page."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import io
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files
-from kernelkit.reports import naming
+from kernelkit import files, project
+from kernelkit.reports import naming, trail
+from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.run_folders import history, run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
@@ -94,9 +95,53 @@ def gather(
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
-    """Write `results.csv` and `results.json`, each whole or not at all."""
+    """Write `results.csv`, `results.json` and the page `index.html`, each whole or not at all."""
     files.write_text(folder.path / "results.csv", _csv(table))
-    files.write_text(folder.path / "results.json", json.dumps(_json(table), indent=1) + "\n")
+    files.write_text(folder.path / trail.RESULTS, json.dumps(_json(table), indent=1) + "\n")
+    write_page(folder.path / trail.INDEX, table)
+
+
+def write_page(path: Path, table: ResultTable) -> Path:
+    """Write a page that opens from disk, with table, filters, curves and pictures, to `path`."""
+    shown = project.shown(path.parent)
+    above = path.resolve().parent.parent / trail.INDEX
+    back = {trail.ALL_RUNS: trail.address(above, path.parent)} if above.is_file() else {}
+    shared, given = {}, {}
+    if table.rows:
+        run = table.rows[0].run
+        shared = {n: value for n, value in run.values.items() if n not in table.varying}
+        given = {name: shared.pop(name) for name in run.given if name in shared}
+    labels = shown.measures or {name: name for row in table.rows for name in row.metrics}
+    page = RunsPage(
+        table.name,
+        [_shown_run(row, table.values(row)) for row in table.rows],
+        replace(shown, score=table.score, measures=labels),
+        columns=table.varying,
+        axes=table.varying,
+        minimize=table.minimize,
+        base=given,
+        defaults=shared,
+        curve=next((row.curve_of for row in table.rows if row.curve), ""),
+    )
+    return files.write_text(path, page.html(back))
+
+
+def _shown_run(row: Row, values: Mapping[str, Any]) -> ShownRun:
+    id, record = row.run.id, row.record
+    setting = {name: value for name, value in values.items() if name != SEED}
+    return ShownRun(
+        id=id,
+        name=naming.setting_text(values) or id,
+        setting=naming.setting_text(setting) or id,
+        parameters=values,
+        metrics=row.metrics,
+        state=record.state,
+        seconds=record.seconds,
+        error=record.error,
+        report=row.report,
+        folder=id,
+        curve=row.curve,
+    )
 
 
 def _csv(table: ResultTable) -> str:

@@ -47,7 +47,9 @@ async def upload(state: ServerState, request: Request) -> Response:
     breaks = shows(FaultKind.TRUNCATED) is not None
     path = uploads.path_of(state, token)
     if start is not None:
-        await _receive(request, path, start, size // 2 if breaks else size)
+        whole = await _receive(request, path, start, size // 2 if breaks else size)
+        if not whole and not breaks:
+            return Response(f"More than the {size} bytes that were announced", 413)
     broken = Unanswered() if breaks else await instead(state)
     if broken is not None:
         return broken
@@ -57,8 +59,11 @@ async def upload(state: ServerState, request: Request) -> Response:
     return Response("", 308, {"Range": f"bytes=0-{arrived - 1}"} if arrived else {})
 
 
-async def _receive(request: Request, path: Path, start: int, most: int) -> None:
-    """Write the body from `start` on, up to `most` bytes in all."""
+async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
+    """Write the body from `start` on; False for one that goes past `most` bytes in all.
+
+    Of such a body nothing is kept but what a fault is to leave.
+    """
     with path.open("r+b") as file:
         file.truncate(start)
         file.seek(start)
@@ -66,10 +71,11 @@ async def _receive(request: Request, path: Path, start: int, most: int) -> None:
             async for chunk in request.stream():
                 file.write(chunk)
                 if file.tell() > most:
-                    file.truncate(most)
-                    return
+                    file.truncate(most if shows(FaultKind.TRUNCATED) else start)
+                    return False
         except ClientDisconnect:
-            return
+            pass
+    return True
 
 
 def _refusal(state: ServerState, request: Request) -> Response | None:

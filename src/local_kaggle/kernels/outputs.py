@@ -63,7 +63,9 @@ def download(state: ServerState, request: Message, user: str) -> Response:
 def files_of(state: ServerState, version: sqlite3.Row) -> list[tuple[str, Path]]:
     """The names and paths of a version's outputs; none while its session is alive."""
     folder = state.sessions.folder(version["id"]) / "working"
-    return files_below(folder) if _is_over(version) else []
+    files = files_below(folder) if _is_over(version) else []
+    # A link may lead to any file of this machine.
+    return [(name, path) for name, path in files if path.resolve().is_relative_to(folder.resolve())]
 
 
 def log_of(state: ServerState, version: sqlite3.Row) -> str:

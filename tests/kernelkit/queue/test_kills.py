@@ -44,17 +44,17 @@ def assert_each_ran_once(store, repository, pushes):
 @pytest.fixture
 def dying(monkeypatch):
     """Lets the process die at a request or a line of the ledger, before it or right after."""
-    left = [None, "before"]
+    countdown = [None, "before"]
 
     def counted(real):
         def call(*arguments, **options):
-            if left[0] is None:
+            if countdown[0] is None:
                 return real(*arguments, **options)
-            left[0] -= 1
-            if left[0] == 0 and left[1] == "before":
+            countdown[0] -= 1
+            if countdown[0] == 0 and countdown[1] == "before":
                 raise Killed
             result = real(*arguments, **options)
-            if left[0] == 0:
+            if countdown[0] == 0:
                 raise Killed
             return result
 
@@ -64,7 +64,7 @@ def dying(monkeypatch):
     monkeypatch.setattr(Ledger, "_write", counted(Ledger._write))
 
     def dying(after, when="before"):
-        left[:] = [after, when]
+        countdown[:] = [after, when]
 
     return dying
 

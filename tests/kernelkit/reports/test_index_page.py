@@ -46,13 +46,13 @@ def page(runs):
     return index_page.write(index_page.runs_under([runs]), runs / "index.html")
 
 
-def told(page):
-    """What the page's script is told."""
+def data_of(page):
+    """The data that the page's script reads."""
     return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
 
 
-def test_runs_are_told_with_links_and_no_network(page):
-    text, data = page.read_text(), told(page)
+def test_runs_are_listed_with_links_and_no_network(page):
+    text, data = page.read_text(), data_of(page)
     runs = {run["name"]: run for run in data["runs"]}
     assert set(runs) == {"a", "b <odd> & new", "c"}
     assert runs["b <odd> & new"]["report"] == "b%20%3Codd%3E%20%26%20new/report.html"
@@ -99,7 +99,7 @@ def sweep(runs):
 
 def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
     page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
-    own = [run for run in told(page)["runs"] if run["group"] == "shapes"]
+    own = [run for run in data_of(page)["runs"] if run["group"] == "shapes"]
     assert [run["name"] for run in own] == [
         "shape=up seed=0",
         "shape=up seed=1",
@@ -107,7 +107,7 @@ def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
         "shape=down seed=1",
     ]
     assert {run["setting"] for run in own} == {"shape=up", "shape=down"}
-    assert told(page)["sweeps"] == [{"name": "shapes", "href": "shapes/index.html", "count": 4}]
+    assert data_of(page)["sweeps"] == [{"name": "shapes", "href": "shapes/index.html", "count": 4}]
 
 
 def test_a_name_that_the_kit_made_up_gives_way_to_what_differs(runs):
@@ -116,7 +116,7 @@ def test_a_name_that_the_kit_made_up_gives_way_to_what_differs(runs):
         metrics = {"parameters": {"backbone": "VGG16", "dropout": dropout, "output": name}}
         (runs / name / "metrics.json").write_text(json.dumps(metrics))
     page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
-    names = {run["folder"]: run["name"] for run in told(page)["runs"]}
+    names = {run["folder"]: run["name"] for run in data_of(page)["runs"]}
     assert names["02_train-1122-031200"] == "dropout=0.25"
     assert names["a"] == "a"
 
@@ -144,7 +144,7 @@ def test_a_rehearsals_own_files_are_no_runs(runs):
 
 def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
     (tmp_path / "metrics.json").write_text('{"macro_f1": "high", "device": "TPU", "data": [1]}')
-    (run,) = told(index_page.write([tmp_path], tmp_path / "index.html"))["runs"]
+    (run,) = data_of(index_page.write([tmp_path], tmp_path / "index.html"))["runs"]
     assert run["name"] == tmp_path.name
     assert run["metrics"] == {}
     assert run["device"] == ""
@@ -175,10 +175,10 @@ ORDER = """
 
 def test_it_sorts_and_filters_in_a_browser(page, tmp_path):
     steps = """
-      const said = [order()];
-      for (const name of ["macro F1", "macro F1", "run"]) { sort(name); said.push(order()); }
-      type("tpu vgg"); said.push(order(), byId("count").textContent);
-      document.title = said.join(" ");
+      const texts = [order()];
+      for (const name of ["macro F1", "macro F1", "run"]) { sort(name); texts.push(order()); }
+      type("tpu vgg"); texts.push(order(), byId("count").textContent);
+      document.title = texts.join(" ");
     """
     # newest first; runs without a score stay last whichever way
     assert in_browser(page, ORDER + steps, tmp_path) == "cba bac abc abc a 1 of 3"
@@ -205,7 +205,7 @@ def test_a_run_ended_when_it_says_so(runs):
     metrics = json.loads((runs / "a" / "metrics.json").read_text())
     metrics["ended"] = "2026-11-22T03:00:00+00:00"
     (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
-    data = told(index_page.write(index_page.runs_under([runs]), runs / "index.html"))
+    data = data_of(index_page.write(index_page.runs_under([runs]), runs / "index.html"))
     assert {run["name"]: run["when"] for run in data["runs"]}["a"] == 1795316400.0
 
 
@@ -227,10 +227,10 @@ def test_times_are_the_same_in_script_and_text(page, tmp_path):
 
 
 def test_a_word_when_nothing_matches(page, tmp_path):
-    steps = """type("zebra"); const said = byId("rows").textContent;
-      byId("rows").querySelector("button").click(); document.title = said + order();"""
-    said = in_browser(page, ORDER + steps, tmp_path)
-    assert said == "No run matches “zebra”. Clear the filtercba"
+    steps = """type("zebra"); const texts = byId("rows").textContent;
+      byId("rows").querySelector("button").click(); document.title = texts + order();"""
+    texts = in_browser(page, ORDER + steps, tmp_path)
+    assert texts == "No run matches “zebra”. Clear the filtercba"
 
 
 def test_the_lists_say_what_the_filter_says_after_a_reload(runs, tmp_path):
@@ -240,9 +240,9 @@ def test_the_lists_say_what_the_filter_says_after_a_reload(runs, tmp_path):
     page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
     steps = """
       const list = byId("choices").firstChild; list.value = "Small Net";
-      list.dispatchEvent(new Event("change")); const said = [view.filter, order()];
+      list.dispatchEvent(new Event("change")); const texts = [view.filter, order()];
       list.value = ""; view.filter = ""; read(); refresh();
-      document.title = [...said, list.value, view.filter, order()].join("|");"""
+      document.title = [...texts, list.value, view.filter, order()].join("|");"""
     assert in_browser(page, ORDER + steps, tmp_path) == (
         'backbone="Small Net"|a|Small Net|backbone="Small Net"|a'
     )

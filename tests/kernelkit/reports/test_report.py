@@ -85,7 +85,7 @@ def test_a_path_that_is_no_run_is_an_error(tmp_path, run):
 
 def test_a_folder_without_a_run_costs_the_others_nothing(run, tmp_path):
     """As `runs/*/` names them: runs, a sweep that was cut off, and folders of the kit's own."""
-    one = run("a")
+    first = run("a")
     sweep = tmp_path / "runs" / "sweep"
     ended = run("sweep/0123456789ab")
     (sweep / "sweep.json").write_text("{}")
@@ -98,13 +98,13 @@ def test_a_folder_without_a_run_costs_the_others_nothing(run, tmp_path):
     cut_off = tmp_path / "runs" / "02_train-1122-093000"
     (cut_off / ".kernelkit").mkdir(parents=True)
     (cut_off / ".kernelkit" / "run.json").write_text("{}")
-    told = {}
-    pages = report([one, sweep, empty, cut_off], left_out=told.__setitem__)
-    assert pages == [one / "report.html", ended / "report.html"]
-    assert list(told) == [sweep, empty, cut_off]
-    assert "1 of its 2 runs have ended" in told[sweep]
-    assert "no run folder" in told[empty]
-    assert "was cut off" in told[cut_off]
+    reasons = {}
+    pages = report([first, sweep, empty, cut_off], left_out=reasons.__setitem__)
+    assert pages == [first / "report.html", ended / "report.html"]
+    assert list(reasons) == [sweep, empty, cut_off]
+    assert "1 of its 2 runs have ended" in reasons[sweep]
+    assert "no run folder" in reasons[empty]
+    assert "was cut off" in reasons[cut_off]
     with pytest.raises(ParameterError, match=r"no run folder(.|\n)*was cut off"):
         report([empty, cut_off])
 

@@ -30,10 +30,10 @@ METRICS = {
 @pytest.fixture
 def notebook():
     made = nbformat.v4.new_notebook()
-    told = 'model = "small"  # a | b: x\ndropout = 0.3\nseed = 0\noutput = ""'
+    cell = 'model = "small"  # a | b: x\ndropout = 0.3\nseed = 0\noutput = ""'
     made.cells = [
         nbformat.v4.new_markdown_cell("# Train it"),
-        nbformat.v4.new_code_cell(told, metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(cell, metadata={"tags": ["parameters"]}),
         nbformat.v4.new_code_cell(
             'dropout = 0.5\nmodel = "b"\noutput = "here"',
             metadata={"tags": ["injected-parameters"]},
@@ -54,7 +54,7 @@ def folder(tmp_path):
     return run
 
 
-def told(page):
+def data_of(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
@@ -82,7 +82,7 @@ def test_the_first_screen(notebook, folder):
 
 
 def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folder):
-    curves = told(report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}))["curves"]
+    curves = data_of(report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}))["curves"]
     assert [curve["label"] for curve in curves] == [
         "F1: highest 0.7500, epoch 2",
         "Loss: lowest 1.5000, epoch 2",

@@ -19,26 +19,26 @@ def test_the_machine_asked_for_passes():
 
 
 @pytest.mark.parametrize(
-    "found",
+    "values",
     [
         metrics("cpu"),
         metrics("gpu"),
         metrics("tpu", rehearsal=True),
     ],
 )
-def test_another_machine_does_not(found):
+def test_another_machine_does_not(values):
     with pytest.raises(errors.AcceleratorMismatchError, match="should have had a TPU"):
-        run_folder.check_accelerator(found, "tpu", rehearsal=False)
+        run_folder.check_accelerator(values, "tpu", rehearsal=False)
 
 
 @pytest.mark.parametrize(
-    "found",
+    "values",
     [{}, {"device": None}, *({"device": device} for device in ({"name": "Xeon"}, {"kind": None}))],
 )
-def test_a_run_that_names_no_kind_is_not_judged(found):
-    assert not run_folder.names_device(found)
-    for asked in ("cpu", "tpu", "gpu"):
-        run_folder.check_accelerator(found, asked, rehearsal=False)
+def test_a_run_that_names_no_kind_is_not_judged(values):
+    assert not run_folder.names_device(values)
+    for wanted in ("cpu", "tpu", "gpu"):
+        run_folder.check_accelerator(values, wanted, rehearsal=False)
     with pytest.raises(errors.AcceleratorMismatchError):
         run_folder.check_accelerator(metrics("tpu"), "cpu", rehearsal=False)
 
@@ -51,8 +51,8 @@ def test_metrics_that_cannot_be_read_are_none(tmp_path, text):
 
 
 def test_the_summary_names_measures_and_device():
-    found = metrics("tpu", name="TPU v5e", replicas=8, rehearsal=True) | {"seconds": 61.2}
-    message = run_folder.summary(found, project.shown(Path()))
+    values = metrics("tpu", name="TPU v5e", replicas=8, rehearsal=True) | {"seconds": 61.2}
+    message = run_folder.summary(values, project.shown(Path()))
     assert message == "macro F1 0.5000, 61 s, on TPU v5e × 8 (rehearsal)"
     assert run_folder.summary({}, project.shown(Path())) == ""
 

@@ -138,15 +138,15 @@ with chosen_folder(Path("study.py"), {"n": 1}) as folder:
 """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, "-c", held]
-    with subprocess.Popen(command, **pipes) as one:
-        assert "continuing" in one.stdout.readline()
-        assert one.stdout.readline() == f"{cut}\n"
-        with chosen_folder(STUDY, {"n": 1}) as two:
-            assert two != cut
-            with subprocess.Popen(command, **pipes) as three:
-                assert three.stdout.readline().strip() not in ("", str(cut), str(two))
-                three.communicate("")
-        one.communicate("")
+    with subprocess.Popen(command, **pipes) as first:
+        assert "continuing" in first.stdout.readline()
+        assert first.stdout.readline() == f"{cut}\n"
+        with chosen_folder(STUDY, {"n": 1}) as folder:
+            assert folder != cut
+            with subprocess.Popen(command, **pipes) as third:
+                assert third.stdout.readline().strip() not in ("", str(cut), str(folder))
+                third.communicate("")
+        first.communicate("")
 
 
 def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time():

@@ -92,11 +92,11 @@ def test_in_a_terminal_steps_are_one_line_and_libraries_are_quiet(notebook, monk
             return True
 
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
-    told = """print("level", os.environ["TF_CPP_MIN_LOG_LEVEL"])
+    cell = """print("level", os.environ["TF_CPP_MIN_LOG_LEVEL"])
 for n in range(1, 4):
     print(f"  reading {n} of 3  0:0{3 - n} left")
 """
-    notebook.write_text(NOTEBOOK + told)
+    notebook.write_text(NOTEBOOK + cell)
     out, err = Terminal(), Terminal()
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)

@@ -1,7 +1,9 @@
 """A notebook that takes no time, and sweeps over it."""
 
+import csv
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +48,7 @@ minutes = float(os.environ.get("KERNELKIT_SESSION_MINUTES", 0))
 facts["began"] = float(os.environ.get("KERNELKIT_SESSION_BEGAN", 0))
 facts["minutes"] = minutes
 if kept := os.environ.get("KERNELKIT_KEPT"):
-    facts["found"] = len(os.listdir(kept)) if os.path.isdir(kept) else 0
+    facts["kept"] = len(os.listdir(kept)) if os.path.isdir(kept) else 0
     os.makedirs(kept, exist_ok=True)
     pathlib.Path(kept, f"feature-{a}").write_text(kind)
 if does == "late" and minutes and time.monotonic() > facts["began"] + 60 * minutes * 0.5:
@@ -72,7 +74,7 @@ class Sweeps:
         return path
 
     def run(self, text, *parameters, **options):
-        """Write and run one; returns its folder. What it said is in `said`."""
+        """Write and run one; returns its folder. What it printed is in `message`."""
         stream = io.StringIO()
         workers = 0 if options.get("kaggle") else 2
         defaults = {"output": self.runs, "report": False, "stream": stream, "workers": workers}
@@ -81,6 +83,15 @@ class Sweeps:
             return sweep(self.write(text), parameters, SweepOptions(**options))
         finally:
             self.message = stream.getvalue()
+
+    def rows(self):
+        """The lines of the table, {column: text} each."""
+        with (self.runs / "results.csv").open(newline="") as lines:
+            return list(csv.DictReader(lines))
+
+    def states(self):
+        """The states of the runs, in the order of the table."""
+        return [row["state"] for row in self.rows()]
 
 
 @pytest.fixture
@@ -91,6 +102,4 @@ def sweeps(tmp_path):
 @pytest.fixture(autouse=True)
 def own_python(monkeypatch):
     """Kernels are those of this environment, wherever the tests have their home."""
-    from pathlib import Path
-
     monkeypatch.setenv("JUPYTER_PATH", str(Path(sys.prefix) / "share" / "jupyter"))

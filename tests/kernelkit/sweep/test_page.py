@@ -9,9 +9,8 @@ import subprocess
 import pytest
 
 from kernelkit.sweep import specification
-from kernelkit.sweep.page import write_page
 from kernelkit.sweep.records import DONE, FAILED, Record
-from kernelkit.sweep.results import ResultTable, Row
+from kernelkit.sweep.results import ResultTable, Row, write_page
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -57,9 +56,9 @@ def test_it_holds_all_it_needs(written):
     assert "{{" not in text
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
-    found = json.loads(data)
-    assert [run["state"] for run in found["runs"]].count("failed") == 2
-    assert found["runs"][0]["metrics"]["loss"] is None
+    content = json.loads(data)
+    assert [run["state"] for run in content["runs"]].count("failed") == 2
+    assert content["runs"][0]["metrics"]["loss"] is None
 
 
 def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
@@ -96,7 +95,7 @@ def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, t
     assert {"0.2", "0.4", "1.0"} <= set(marks)
 
 
-def test_marks_that_lie_close_are_told_apart(sweeps, tmp_path):
+def test_marks_that_lie_close_are_distinct(sweeps, tmp_path):
     runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
     rows = [
         Row(run, Record(DONE, seconds=9.0), {"macro_f1": 0.793 + run.values["a"] / 125})

@@ -8,22 +8,22 @@ from kernelkit.sweep import specification
 GRID = "base: {kind: x}\ngrid: {a: [1, 2], does: [score, slow]}\nseeds: [0, 1]"
 
 
-def found(sweeps, text, *overrides, names=("a", "kind", "does", "seed"), **options):
+def points(sweeps, text, *overrides, names=("a", "kind", "does", "seed"), **options):
     runs = specification.read(sweeps.write(text), overrides, **options).runs
     return [tuple(run.values[name] for name in names) for run in runs]
 
 
 def test_a_value_replaces_a_base_value_or_an_axis(sweeps):
-    assert found(sweeps, "base: {kind: x}\ngrid: {a: [1]}", "kind=y") == [(1, "y", "score", 0)]
-    assert found(sweeps, GRID, "a=7", "seed=5") == [(7, "x", "score", 5), (7, "x", "slow", 5)]
-    assert found(sweeps, "grid: {a: [1, 2]}", "a=7") == [(7, "x", "score", 0)]
+    assert points(sweeps, "base: {kind: x}\ngrid: {a: [1]}", "kind=y") == [(1, "y", "score", 0)]
+    assert points(sweeps, GRID, "a=7", "seed=5") == [(7, "x", "score", 5), (7, "x", "slow", 5)]
+    assert points(sweeps, "grid: {a: [1, 2]}", "a=7") == [(7, "x", "score", 0)]
 
 
 def test_a_list_replaces_an_axis_values(sweeps):
-    given = found(sweeps, GRID, "a=[3, 4]", "kind=[x, y]", "does=score", "seed=0")
+    values = points(sweeps, GRID, "a=[3, 4]", "kind=[x, y]", "does=score", "seed=0")
 
-    assert given == [(a, kind, "score", 0) for a in (3, 4) for kind in "xy"]
-    assert found(sweeps, "grid: {a: [1]}\nseeds: 2", "seed=[7, 8]", names=["seed"]) == [(7,), (8,)]
+    assert values == [(a, kind, "score", 0) for a in (3, 4) for kind in "xy"]
+    assert points(sweeps, "grid: {a: [1]}\nseeds: 2", "seed=[7, 8]", names=["seed"]) == [(7,), (8,)]
 
 
 @pytest.mark.parametrize(
@@ -37,47 +37,47 @@ def test_a_list_replaces_an_axis_values(sweeps):
 )
 def test_a_list_is_checked_like_an_axis(sweeps, override, message):
     with pytest.raises(ParameterError, match=message):
-        found(sweeps, GRID, override)
+        points(sweeps, GRID, override)
 
 
 def test_a_name_given_both_ways_is_refused(sweeps):
     with pytest.raises(ParameterError, match="a is given twice"):
-        found(sweeps, GRID, "a=1", "a=[1, 2]")
+        points(sweeps, GRID, "a=1", "a=[1, 2]")
 
 
 def test_runs_that_differ_no_more_are_one(sweeps):
     text = "runs: [{a: 1, kind: x}, {a: 1, kind: y}, {a: 2, kind: y}]"
 
-    assert found(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y"), (2, "y")]
+    assert points(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y"), (2, "y")]
 
 
 def test_a_rule_of_exclude_follows_what_an_axis_became(sweeps):
     text = "grid: {a: [1, 2], kind: [x, y]}\nexclude: [{a: 2, kind: y}]"
 
-    assert found(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y")]
-    assert found(sweeps, text, "kind=x", names=["a", "kind"]) == [(1, "x"), (2, "x")]
-    assert found(sweeps, text, "a=[2, 3]", names=["a", "kind"]) == [(2, "x"), (3, "x"), (3, "y")]
+    assert points(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y")]
+    assert points(sweeps, text, "kind=x", names=["a", "kind"]) == [(1, "x"), (2, "x")]
+    assert points(sweeps, text, "a=[2, 3]", names=["a", "kind"]) == [(2, "x"), (3, "x"), (3, "y")]
     with pytest.raises(ParameterError, match="takes every run out"):
-        found(sweeps, text, "kind=y", "a=2")
+        points(sweeps, text, "kind=y", "a=2")
 
 
 def test_a_search_loses_what_is_fixed(sweeps):
     text = "search: {trials: 3, space: {a: {low: 1, high: 9}, kind: [x, y]}}"
 
-    asked = specification.read(sweeps.write(text), ["kind=y"])
+    sweep = specification.read(sweeps.write(text), ["kind=y"])
 
-    assert asked.search["space"] == {"a": {"low": 1, "high": 9}}
-    assert asked.base == {"kind": "y"}
-    asked = specification.read(sweeps.write(text), ["a=[1, 2]"])
-    assert asked.search["space"]["a"] == [1, 2]
+    assert sweep.search["space"] == {"a": {"low": 1, "high": 9}}
+    assert sweep.base == {"kind": "y"}
+    sweep = specification.read(sweeps.write(text), ["a=[1, 2]"])
+    assert sweep.search["space"]["a"] == [1, 2]
 
 
 def test_the_block_for_kaggle_stands_over_the_rest(sweeps):
     text = GRID + "\nkaggle: {base: {kind: y, a: 9}, grid: {does: [score]}, seeds: [4]}"
 
-    assert found(sweeps, text, kaggle=True) == [(9, "y", "score", 4)]
-    assert len(found(sweeps, text)) == 8
-    assert found(sweeps, text, "a=3", kaggle=True) == [(3, "y", "score", 4)]
+    assert points(sweeps, text, kaggle=True) == [(9, "y", "score", 4)]
+    assert len(points(sweeps, text)) == 8
+    assert points(sweeps, text, "a=3", kaggle=True) == [(3, "y", "score", 4)]
 
 
 def test_the_block_may_take_names_out_and_add_axes(sweeps):
@@ -87,10 +87,10 @@ def test_the_block_may_take_names_out_and_add_axes(sweeps):
     expected = [
         (a, kind, does, 0) for a, _ in kinds[:1] for does in ("score", "slow") for kind in "xy"
     ]
-    assert found(sweeps, text, kaggle=True) == expected
+    assert points(sweeps, text, kaggle=True) == expected
 
 
 def test_an_axis_of_the_block_wins_over_its_own_base(sweeps):
     text = "grid: {a: [1]}\nkaggle: {base: {a: 3}, grid: {a: [4, 5]}}"
 
-    assert found(sweeps, text, names=["a"], kaggle=True) == [(4,), (5,)]
+    assert points(sweeps, text, names=["a"], kaggle=True) == [(4,), (5,)]

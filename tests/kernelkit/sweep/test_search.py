@@ -1,6 +1,5 @@
 """A search: the same folders, the same resume, and runs given up when others are ahead."""
 
-import csv
 from typing import ClassVar
 
 import pytest
@@ -92,12 +91,11 @@ def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
     sweeps.run(text)
 
     assert instant.started[4].id == cut.id  # what was in flight comes first
-    with (sweeps.runs / "results.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = sweeps.rows()
     assert len(rows) == 30
-    found = [float(row["macro_f1"]) for row in rows]
-    assert max(found) > 0.9
-    assert sum(found[-10:]) / 10 > sum(found[:10]) / 10
+    scores = [float(row["macro_f1"]) for row in rows]
+    assert max(scores) > 0.9
+    assert sum(scores[-10:]) / 10 > sum(scores[:10]) / 10
     before = len(instant.started)
     sweeps.run(text)
     assert len(instant.started) == before
@@ -106,11 +104,10 @@ def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
 @pytest.mark.long
 @pytest.mark.parametrize("lower_is_better", [False, True])
 def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
-    asked = "minimize: true\n" if lower_is_better else ""
-    sweeps.run(f"{asked}search: {{trials: 30, sampler: random, prune: true, {SPACE}}}")
+    minimize = "minimize: true\n" if lower_is_better else ""
+    sweeps.run(f"{minimize}search: {{trials: 30, sampler: random, prune: true, {SPACE}}}")
 
-    with (sweeps.runs / "results.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = sweeps.rows()
     pruned = [int(row["a"]) for row in rows if row["state"] == "pruned"]
     done = [int(row["a"]) for row in rows if row["state"] == "done"]
     assert pruned

@@ -17,17 +17,17 @@ def test_a_grid_runs_and_seeds_are_multiplied_out_in_order(sweeps):
 
     runs = read(sweeps, text).runs
 
-    found = [(run.values["a"], run.values["kind"], run.values["seed"]) for run in runs]
-    assert found == [(1, "y", 0), (1, "y", 1), (2, "y", 0), (2, "y", 1), (9, "x", 0), (9, "x", 1)]
+    values = [(run.values["a"], run.values["kind"], run.values["seed"]) for run in runs]
+    assert values == [(1, "y", 0), (1, "y", 1), (2, "y", 0), (2, "y", 1), (9, "x", 0), (9, "x", 1)]
     assert len({run.id for run in runs}) == 6
 
 
 def test_excluded_combinations_are_left_out(sweeps):
     text = "grid: {a: [1, 2], kind: [x, y]}\nexclude: [{a: 2, kind: y}]"
 
-    found = [(run.values["a"], run.values["kind"]) for run in read(sweeps, text).runs]
+    values = [(run.values["a"], run.values["kind"]) for run in read(sweeps, text).runs]
 
-    assert found == [(1, "x"), (1, "y"), (2, "x")]
+    assert values == [(1, "x"), (1, "y"), (2, "x")]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Whole sweeps of a notebook that takes no time, over processes that do what they should not."""
 
-import csv
 import errno
 import json
 import re
@@ -19,29 +18,20 @@ from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.workers import launchers
 
 
-def table(sweeps):
-    with (sweeps.runs / "results.csv").open(newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
-def states(sweeps):
-    return [row["state"] for row in table(sweeps)]
-
-
 @pytest.mark.long
 def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", report=True)
 
-    rows = table(sweeps)
+    rows = sweeps.rows()
     assert list(rows[0])[:5] == ["id", "state", "a", "kind", "seed"]
     assert [float(row["macro_f1"]) for row in rows][-1] == pytest.approx(0.071)
-    found = json.loads((sweeps.runs / "results.json").read_text())
-    assert found["varying"] == ["a", "kind", "seed"]
-    best = max(found["settings"], key=lambda setting: setting["mean"])
+    results = json.loads((sweeps.runs / "results.json").read_text())
+    assert results["varying"] == ["a", "kind", "seed"]
+    best = max(results["settings"], key=lambda setting: setting["mean"])
     assert best["parameters"] == {"a": 2, "kind": "y"}
     assert best["deviation"] == pytest.approx(0.001 / 2**0.5)
-    assert all((sweeps.runs / run["report"]).is_file() for run in found["runs"])
-    assert len(found["runs"][0]["curve"]) == 5
+    assert all((sweeps.runs / run["report"]).is_file() for run in results["runs"])
+    assert len(results["runs"][0]["curve"]) == 5
     assert "8 of 8 runs done" in sweeps.message
 
     before = {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")}
@@ -65,7 +55,7 @@ def test_from_a_subfolder_a_sweep_lies_in_the_projects_runs(sweeps, monkeypatch)
 @pytest.mark.long
 def test_only_the_best_runs_keep_a_large_file(sweeps):
     sweeps.run("grid: {a: [1, 3, 2]}\nkeep_best: {history.csv: 2}")
-    best = {row["id"] for row in table(sweeps) if row["a"] != "1"}
+    best = {row["id"] for row in sweeps.rows() if row["a"] != "1"}
     assert {path.parent.name for path in sweeps.runs.glob("*/history.csv")} == best
     with pytest.raises(ParameterError, match="keep_best"):
         sweeps.run("grid: {a: [1]}\nkeep_best: {history.csv: none}")
@@ -78,7 +68,7 @@ def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
     with pytest.raises(RunFailedError) as caught:
         sweeps.run(text)
 
-    assert states(sweeps) == ["failed", "failed", "failed", "failed", "done"]
+    assert sweeps.states() == ["failed", "failed", "failed", "failed", "done"]
     message = str(caught.value)
     assert message.startswith("4 of 5 runs ended badly; --retry-failed")
     assert "ValueError: withered" in message
@@ -99,8 +89,8 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     with pytest.raises(RunFailedError):
         sweeps.run("memory: 0.5\nruns: [{does: hang}, {does: eat}, {a: 2}]", time_limit=6 / 60)
 
-    assert states(sweeps) == ["timeout", "failed", "done"]
-    rows = table(sweeps)
+    assert sweeps.states() == ["timeout", "failed", "done"]
+    rows = sweeps.rows()
     assert rows[0]["error"] == "stopped after 0.1 minutes, its time limit"
     assert "of memory, more than the 0.5 GB it may" in rows[1]["error"]
     assert not children()
@@ -116,7 +106,7 @@ def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
     with pytest.raises(RunFailedError, match="more than this machine bears"):
         sweeps.run("runs: [{does: slow}, {does: eat}, {a: 3}]")
 
-    assert states(sweeps) == ["done", "failed", "done"]
+    assert sweeps.states() == ["done", "failed", "done"]
 
 
 @pytest.mark.long
@@ -126,7 +116,7 @@ def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
     with pytest.raises(RunFailedError, match="withered"):
         sweeps.run("runs: [{a: 4}, {does: fail}]")
 
-    assert states(sweeps) == ["done", "failed"]
+    assert sweeps.states() == ["done", "failed"]
 
 
 @pytest.mark.long
@@ -146,7 +136,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
 
     assert not children()
     sweeps.run("grid: {a: [1, 2]}")
-    assert states(sweeps) == ["done", "done"]
+    assert sweeps.states() == ["done", "done"]
 
 
 @pytest.mark.long
@@ -167,7 +157,7 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
         with process:
             process.stdout.readline()  # once a run has ended
             time.sleep(pause)
-            if number == 1:  # the nursery first
+            if number == 1:  # the fork server first
                 for child in psutil.Process(process.pid).children():
                     child.send_signal(signal.SIGKILL)
                 time.sleep(0.2)
@@ -179,8 +169,8 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
 
     sweeps.run(text)  # none of them counts as failed
 
-    rows = table(sweeps)
-    assert states(sweeps) == ["done"] * 8
+    rows = sweeps.rows()
+    assert sweeps.states() == ["done"] * 8
     expected = [a / 100 + 0.05 * (kind == "y") for a in (1, 2, 3, 4) for kind in "xy"]
     assert [float(row["macro_f1"]) for row in rows] == pytest.approx(expected)
 
@@ -191,14 +181,14 @@ def children():
 
 def strays(sweeps):
     """Processes that still have a run of this sweep open."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if any(str(sweeps.runs) in file.path for file in process.open_files()):
-                found.append(process)
+                processes.append(process)
         except psutil.Error:
             continue
-    return found
+    return processes
 
 
 def cmdline(process):
@@ -210,7 +200,7 @@ def cmdline(process):
 
 @pytest.mark.parametrize("option", ["time_limit", "timeout"])
 @pytest.mark.parametrize("minutes", [float("nan"), float("inf"), -1])
-def test_minutes_that_are_none_are_refused(sweeps, option, minutes):
+def test_minutes_that_are_no_number_are_refused(sweeps, option, minutes):
     with pytest.raises(ParameterError, match="give minutes"):
         sweeps.run("grid: {a: [1]}", **{option: minutes})
 

@@ -10,9 +10,7 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text("rate: 1e-3\nbig: 2.5E6\nword: on\nanswer: no\nflag: true\nmix: none\n")
 
-    found = sweep_file.load(path)
-
-    assert found == {
+    assert sweep_file.load(path) == {
         "rate": 0.001,
         "big": 2.5e6,
         "word": "on",
@@ -40,7 +38,7 @@ def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, m
         sweep_file.load(path)
 
 
-def test_a_missing_file_is_told_with_those_that_are_there(tmp_path):
+def test_a_missing_file_is_reported_with_those_that_are_there(tmp_path):
     (tmp_path / "there.yaml").write_text("")
 
     with pytest.raises(ParameterError, match=r"holds there\.yaml"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
+import shutil
 import tempfile
 import uuid
 import zipfile
@@ -22,7 +23,7 @@ from kernelkit import files
 from kernelkit.errors import NetworkError, ParameterError
 from kernelkit.notebooks import document
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import FAILED, STATE, Record, SweepFolder
+from kernelkit.sweep.records import FAILED, Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun
 from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
 from kernelkit.sweep.workers.launchers import launcher
@@ -111,13 +112,5 @@ def run_on_worker(
         starter = launcher((), Path(scratch) / "imports.log")
         request = folder.requests(notebook, report)
         Engine(folder, starter, limits, request, lambda *_: None).work(Listed([run]))
-        return folder.record(run), _packed(folder.run_folder(run))
-
-
-def _packed(folder: Path) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != STATE:
-                archive.write(path, path.relative_to(folder).as_posix())
-    return data.getvalue()
+        archive = shutil.make_archive(str(Path(scratch) / "files"), "zip", folder.run_folder(run))
+        return folder.record(run), Path(archive).read_bytes()

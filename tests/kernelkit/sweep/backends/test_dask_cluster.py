@@ -1,6 +1,5 @@
 """Runs on a real Dask cluster on loopback, one of its workers killed in mid-run."""
 
-import csv
 import os
 import re
 import subprocess
@@ -33,13 +32,13 @@ def cluster(tmp_path):
         )
         started.append(process)
         for line in process.stderr:
-            if found := re.search(until, line):
+            if match := re.search(until, line):
                 threading.Thread(target=process.stderr.read, daemon=True).start()
-                return process, found
+                return process, match
         raise AssertionError(f"{command} ended without saying {until}")
 
-    _, found = start([*SCHEDULER, "--port", "0", "--no-dashboard"], r"Scheduler at:\s+(tcp://\S+)")
-    address = found[1]
+    _, match = start([*SCHEDULER, "--port", "0", "--no-dashboard"], r"Scheduler at:\s+(tcp://\S+)")
+    address = match[1]
     workers = [start([*WORKER, "--no-dashboard", address], "Registered to")[0] for _ in range(2)]
     yield address, workers, started[0]
     for process in reversed(started):
@@ -63,15 +62,14 @@ def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, cluster):
             dask=address,
         )
 
-    with (sweeps.runs / "results.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = sweeps.rows()
     assert [row["state"] for row in rows] == ["done", "done", "done", "failed"]
     assert [row["macro_f1"] for row in rows] == ["0.01", "0.02", "0.03", ""]
     assert workers[0].poll() is not None
     assert len(list(sweeps.runs.glob("*/run.ipynb"))) == 4
 
 
-def test_a_scheduler_that_is_lost_is_told_and_its_runs_are_left(sweeps, cluster):
+def test_a_scheduler_that_is_lost_is_reported_and_its_runs_stay_pending(sweeps, cluster):
     address, _, scheduler = cluster
     threading.Timer(2.0, scheduler.kill).start()
 
@@ -81,7 +79,7 @@ def test_a_scheduler_that_is_lost_is_told_and_its_runs_are_left(sweeps, cluster)
     assert "pending" in (sweeps.runs / "results.csv").read_text()
 
 
-def test_a_scheduler_that_is_not_there_is_told(sweeps, monkeypatch):
+def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
     from kernelkit.sweep.backends import dask_cluster
 
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)

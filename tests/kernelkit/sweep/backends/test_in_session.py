@@ -15,8 +15,8 @@ from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import SweepFolder
 
 
-class SessionOptions:
-    """SessionOptions of one sweep, each of which finds what the last one left."""
+class Sessions:
+    """Sessions of one sweep, each of which finds the output of the session before."""
 
     def __init__(self, sweeps, monkeypatch):
         self.sweeps, self.patch, self.number = sweeps, monkeypatch, 0
@@ -45,8 +45,10 @@ class SessionOptions:
 
     def metrics(self):
         """Of the last session's runs, in the order of their a."""
-        found = [json.loads(p.read_text()) for p in (self.working / FOLDER).glob("*/metrics.json")]
-        return sorted(found, key=lambda metrics: metrics["seconds"])
+        metrics = [
+            json.loads(p.read_text()) for p in (self.working / FOLDER).glob("*/metrics.json")
+        ]
+        return sorted(metrics, key=lambda metrics: metrics["seconds"])
 
     def states(self):
         folder = SweepFolder(self.working / FOLDER)
@@ -56,7 +58,7 @@ class SessionOptions:
 
 @pytest.fixture
 def sessions(sweeps, monkeypatch):
-    return SessionOptions(sweeps, monkeypatch)
+    return Sessions(sweeps, monkeypatch)
 
 
 def test_every_run_knows_when_the_session_began(sessions):
@@ -64,8 +66,8 @@ def test_every_run_knows_when_the_session_began(sessions):
 
     sessions.run("grid: {a: [1, 2, 3]}", began=began)
 
-    assert [found["began"] for found in sessions.metrics()] == [began] * 3
-    assert [found["minutes"] for found in sessions.metrics()] == [60.0] * 3
+    assert [run["began"] for run in sessions.metrics()] == [began] * 3
+    assert [run["minutes"] for run in sessions.metrics()] == [60.0] * 3
 
 
 @pytest.mark.long
@@ -75,7 +77,7 @@ def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(session
 
     # The first ended early with its scores, and the second was not begun at all.
     assert sessions.states() == ["stopped"]
-    assert [found["macro_f1"] for found in sessions.metrics()] == [0.01]
+    assert [run["macro_f1"] for run in sessions.metrics()] == [0.01]
     assert "stopped" in capsys.readouterr().out
 
     sessions.run(text)
@@ -101,7 +103,7 @@ def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
     folder = sessions.run(text, began=time.monotonic() - 3000)
     assert sessions.states() == ["done", "done", "stopped"]
-    assert [found["found"] for found in sessions.metrics()] == [0, 1, 2]
+    assert [run["kept"] for run in sessions.metrics()] == [0, 1, 2]
     assert sorted(path.name for path in (folder / KEPT).iterdir()) == [
         "feature-1",
         "feature-2",
@@ -109,7 +111,7 @@ def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     ]
 
     folder = sessions.run(text)
-    assert sessions.metrics()[-1]["found"] == 3
+    assert sessions.metrics()[-1]["kept"] == 3
     assert sessions.states() == ["done", "done", "done"]
     assert not (folder / KEPT).exists()
 
@@ -133,8 +135,8 @@ def test_a_search_goes_on_in_the_next_session(sessions, capsys):
     ids = {path.parent.name for path in folder.glob("*/metrics.json")}
     assert first < ids
     assert len(ids) == 5
-    asked = specification.read(sessions.sweeps.write(SEARCH.replace("TRIALS", "5")))
-    assert {run.id for run in in_session.of_search(SweepFolder(folder), asked)} == ids
+    sweep = specification.read(sessions.sweeps.write(SEARCH.replace("TRIALS", "5")))
+    assert {run.id for run in in_session.of_search(SweepFolder(folder), sweep)} == ids
 
 
 @pytest.mark.long

@@ -1,6 +1,5 @@
 """A sweep over two sessions of a local Kaggle, the first cut by its time."""
 
-import csv
 import json
 import shutil
 
@@ -25,8 +24,7 @@ METADATA = {
 
 
 def rows(sweeps):
-    with (sweeps.runs / "results.csv").open(newline="") as lines:
-        return {row["a"]: row for row in csv.DictReader(lines)}
+    return {row["a"]: row for row in sweeps.rows()}
 
 
 @pytest.mark.long
@@ -194,9 +192,7 @@ def test_runs_on_several_machines_are_checked_before_the_first_session(choosing)
 def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing, monkeypatch):
     choosing.run(MACHINES, kaggle=True, local=True)
 
-    with (choosing.runs / "results.csv").open(newline="") as lines:
-        found = list(csv.DictReader(lines))
-    assert [(row["accelerator"], row["a"], row["state"]) for row in found] == [
+    assert [(row["accelerator"], row["a"], row["state"]) for row in choosing.rows()] == [
         ("cpu", "1", "done"),
         ("cpu", "2", "done"),
         ("gpu", "1", "done"),

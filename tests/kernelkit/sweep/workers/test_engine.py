@@ -27,16 +27,14 @@ class Launcher:
     """Starts such children, and keeps what was in each run's folder then."""
 
     def __init__(self, make=Child):
-        self.make, self.found = make, []
+        self.make, self.folders, self.closed = make, [], False
 
     def start(self, request):
-        from pathlib import Path
-
-        self.found.append({path.name for path in Path(request["folder"]).iterdir()})
+        self.folders.append({path.name for path in Path(request["folder"]).iterdir()})
         return self.make()
 
     def close(self):
-        pass
+        self.closed = True
 
 
 @pytest.fixture
@@ -73,7 +71,7 @@ def test_a_run_that_was_cut_off_finds_its_checkpoints_and_no_result(folder, run,
 
     assert work(folder, run, launcher).state == records.DONE
 
-    assert launcher.found == [{"state.json", "checkpoints"} if kept else {"state.json"}]
+    assert launcher.folders == [{"state.json", "checkpoints"} if kept else {"state.json"}]
 
 
 @pytest.mark.parametrize("force", [True, False])
@@ -85,7 +83,7 @@ def test_force_goes_on_from_nothing(sweeps, folder, run, monkeypatch, force):
 
     sweeps.run("grid: {a: [1]}", force=force)
 
-    assert launcher.found == [{"state.json"} if force else {"state.json", "checkpoints"}]
+    assert launcher.folders == [{"state.json"} if force else {"state.json", "checkpoints"}]
 
 
 def test_a_run_that_never_begins_fails_in_the_end(folder, run):
@@ -93,7 +91,7 @@ def test_a_run_that_never_begins_fails_in_the_end(folder, run):
 
     record = work(folder, run, launcher)
 
-    assert (record.state, len(launcher.found)) == (records.FAILED, ATTEMPTS)
+    assert (record.state, len(launcher.folders)) == (records.FAILED, ATTEMPTS)
     assert "was killed (signal 9)" in record.error
 
 
@@ -109,10 +107,11 @@ def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run):
     def interrupt():
         raise KeyboardInterrupt
 
+    launcher = Launcher(interrupt)
     with pytest.raises(KeyboardInterrupt):
-        work(folder, run, Launcher(interrupt))
+        work(folder, run, launcher)
 
-    assert folder.record(run).state == records.PENDING
+    assert (folder.record(run).state, launcher.closed) == (records.PENDING, True)
 
 
 @pytest.mark.parametrize("state", ["done", "stopped"])
@@ -122,12 +121,12 @@ def test_a_run_that_its_session_stopped_is_not_done_and_none_is_begun_after_it(
     runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
     stopped = {"stopped": "time limit"} if state == "stopped" else {}
 
-    def left(request):
+    def start_and_end(request):
         (Path(request["folder"]) / "metrics.json").write_text(json.dumps({"macro_f1": 1} | stopped))
         return Child()
 
     class Leaving(Launcher):
-        start = staticmethod(left)
+        start = staticmethod(start_and_end)
 
     request = lambda run: {"folder": str(folder.run_folder(run))}  # noqa: E731
     Engine(folder, Leaving(), WorkerLimits(), request, lambda *_: None).work(Listed(runs))
@@ -142,4 +141,4 @@ def test_a_run_that_its_session_stopped_keeps_its_checkpoints_when_it_goes_on(fo
 
     work(folder, run, launcher)
 
-    assert launcher.found == [{"checkpoints", "state.json"}]
+    assert launcher.folders == [{"checkpoints", "state.json"}]

@@ -1,4 +1,4 @@
-"""The process that forks runs: what it tells is heard, all of it and at once."""
+"""The process that forks runs: no message of it is lost."""
 
 import contextlib
 import io
@@ -13,15 +13,15 @@ from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.launchers import ForkServer
 
 
-class Told:
+class Server:
     """A process whose pipe holds what a test puts there."""
 
     def __init__(self):
-        reading, self.telling = os.pipe()
+        reading, self.writing = os.pipe()
         self.stdout, self.stdin = os.fdopen(reading, "rb", buffering=0), io.BytesIO()
 
-    def tell(self, *facts):
-        os.write(self.telling, b"".join(json.dumps(fact).encode() + b"\n" for fact in facts))
+    def write(self, *facts):
+        os.write(self.writing, b"".join(json.dumps(fact).encode() + b"\n" for fact in facts))
 
     def poll(self):
         return None
@@ -34,56 +34,56 @@ class Told:
 
 
 @pytest.fixture
-def told():
-    told = Told()
-    yield told
-    told.stdout.close()
+def server():
+    server = Server()
+    yield server
+    server.stdout.close()
     with contextlib.suppress(OSError):
-        os.close(told.telling)
+        os.close(server.writing)
 
 
 @pytest.fixture
-def fork_server(tmp_path, told):
+def fork_server(tmp_path, server):
     fork_server = ForkServer((), tmp_path / "log.txt")
-    fork_server._process = told
+    fork_server._process = server
     return fork_server
 
 
-def begin(fork_server, told, pid):
-    told.tell({"begun": pid})
+def begin(fork_server, server, pid):
+    server.write({"begun": pid})
     return fork_server.start({"folder": "x"})
 
 
-def test_two_runs_that_end_at_once_are_both_heard(fork_server, told):
-    first, second = begin(fork_server, told, 11), begin(fork_server, told, 12)
+def test_two_runs_that_end_at_once_are_both_heard(fork_server, server):
+    first, second = begin(fork_server, server, 11), begin(fork_server, server, 12)
     assert (first.poll(), second.poll()) == (None, None)
 
-    told.tell({"ended": 11, "code": 0}, {"ended": 12, "code": 6})
+    server.write({"ended": 11, "code": 0}, {"ended": 12, "code": 6})
 
     assert (first.poll(), second.poll()) == (0, 6)
 
 
-def test_an_end_that_comes_with_the_next_beginning_is_heard(fork_server, told):
-    first = begin(fork_server, told, 11)
-    told.tell({"ended": 11, "code": 3})
-    second = begin(fork_server, told, 11)  # the process's number is used again
+def test_an_end_that_comes_with_the_next_beginning_is_heard(fork_server, server):
+    first = begin(fork_server, server, 11)
+    server.write({"ended": 11, "code": 3})
+    second = begin(fork_server, server, 11)  # the process's number is used again
 
     assert second.poll() is None
-    told.tell({"ended": 11, "code": 0})
+    server.write({"ended": 11, "code": 0})
     assert first.poll() == 0
 
 
-def test_half_a_line_waits_for_its_other_half(fork_server, told):
-    run = begin(fork_server, told, 11)
-    os.write(told.telling, b'{"ended": 11, "co')
+def test_half_a_line_waits_for_its_other_half(fork_server, server):
+    run = begin(fork_server, server, 11)
+    os.write(server.writing, b'{"ended": 11, "co')
     assert run.poll() is None
-    os.write(told.telling, b'de": 4}\n')
+    os.write(server.writing, b'de": 4}\n')
     assert run.poll() == 4
 
 
-def test_its_runs_die_with_it(fork_server, told):
-    run = begin(fork_server, told, 11)
-    os.close(told.telling)
+def test_its_runs_die_with_it(fork_server, server):
+    run = begin(fork_server, server, 11)
+    os.close(server.writing)
     assert run.poll() == -signal.SIGKILL
     assert fork_server.start({"folder": "x"}).poll() == -signal.SIGKILL
 
