@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,8 @@ UNSET_FOR_CLIENT = (
     "KAGGLE_API_V1_TOKEN",
 )
 """Variables that would lead the genuine client past the local Kaggle."""
+
+IN_USE, CANNOT_WRITE = 13, 12  # exit codes
 
 
 class LocalKaggle:
@@ -102,8 +105,12 @@ class LocalKaggle:
                 self._tokens,
             )
             self._serving = state, Serving(build_app(state), listener).start()
-        except BaseException:
+        except BaseException as error:
             self._claim.release()
+            if isinstance(error, sqlite3.OperationalError):
+                raise LocalKaggleError(
+                    f"cannot write in {self.root}: {error}", CANNOT_WRITE
+                ) from None
             raise
         return self
 
@@ -226,8 +233,12 @@ def _claim(root: Path) -> FileLock:
         claim.acquire(blocking=False)
     except Timeout as error:
         raise LocalKaggleError(
-            f"another local Kaggle serves {root}: stop it, or take another root"
+            f"a local Kaggle serves {root} already: wait for its rehearsal, stop it, or take "
+            "another root",
+            IN_USE,
         ) from error
+    except OSError as error:
+        raise LocalKaggleError(f"cannot write in {root}: {error}", CANNOT_WRITE) from None
     return claim
 
 

@@ -95,7 +95,7 @@ def test_an_unknown_user_is_an_error(context):
 
 
 def test_two_servers_do_not_share_a_root(context):
-    with pytest.raises(LocalKaggleError, match="another local Kaggle serves"):
+    with pytest.raises(LocalKaggleError, match=r"serves .* already"):
         LocalKaggle(context.kaggle.root).start()
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tensorflow as tf
+
+from petals.data import tfrecords
 from petals.data.extra import Addition, extended, more_to_train_on, write_twins
 from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
 from petals.data.source import Source, find_sources
+from petals.errors import DataError
 from petals.kaggle import cache_folder
 from petals.settings import fold_of
 
@@ -56,7 +61,8 @@ def find_dataset(
     """The photos that the parameters of 02_train ask for.
 
     `settings`: these parameters by name; `folder`: where `twins.csv` is written if further sources
-    were named. Raises `DataError` and `SettingError` as the functions do that it calls.
+    were named. Raises `DataError` and `SettingError` as the functions do that it calls, and
+    `DataError` for a sample submission that does not fit the test split.
     """
     size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
     source, *others = find_sources(settings["data"], size)
@@ -71,4 +77,26 @@ def find_dataset(
     if added:
         write_twins(Path(folder) / TWINS, added)
         train = extended(train, added)
-    return Dataset(source, names, train, val, whole["test"], tuple(added), bool(limit))
+    dataset = Dataset(source, names, train, val, whole["test"], tuple(added), bool(limit))
+    _check_sample(dataset)
+    return dataset
+
+
+def _check_sample(dataset: Dataset) -> None:
+    """Raise `DataError` where the sample submission lists other images than the test split.
+
+    Looked at before training: the number of its rows, and the ids of the first shard.
+    """
+    sample, test = dataset.sample_submission, dataset.test
+    if sample is None or not tf.io.gfile.exists(sample):
+        return
+    with tf.io.gfile.GFile(sample) as file:
+        ids = {row["id"] for row in csv.DictReader(file)}
+    first = [example.id for example in tfrecords.read_shard(test.paths[0])] if test.paths else []
+    strange = [id_ for id_ in first if id_ not in ids]
+    if len(ids) != test.count or strange:
+        known = f", and not {strange[0]}" if strange else ""
+        raise DataError(
+            f"{sample} is of another test split: it lists {len(ids):,} images{known}, and the "
+            f"split has {test.count:,}"
+        )

@@ -6,7 +6,7 @@ import pytest
 
 from petals.data import dataset as dataset_
 from petals.data import shards, tfrecords
-from petals.errors import SettingError
+from petals.errors import DataError, SettingError
 
 DEFAULTS = {
     "image_size": 32,
@@ -67,3 +67,20 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(find, datase
     with (tmp_path / "run" / dataset_.TWINS).open() as file:
         twins = [row["twin"] for row in csv.DictReader(file)]
     assert set(twins) <= set(found.val.labels_and_ids()[1].tolist())
+
+
+@pytest.mark.parametrize("wrong", ["one more", "another id"])
+def test_a_sample_of_another_test_split_is_noticed_before_training(find, dataset, tmp_path, wrong):
+    sample = dataset / "sample_submission.csv"
+    test = find().test
+    ids = [example.id for path in test.paths for example in tfrecords.read_shard(path)]
+    others = [*ids, "zzz"] if wrong == "one more" else ["zzz", *ids[1:]]
+    try:
+        sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in ids)]))
+        assert find().sample_submission == str(sample)
+        sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in others)]))
+        with pytest.raises(DataError, match="another test split"):
+            find()
+        assert find(limit=5).sample_submission is None
+    finally:
+        sample.unlink()
