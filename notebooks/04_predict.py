@@ -89,9 +89,9 @@ else:
 paths = classify.photos_for(photos, limit)
 test = None if paths else classify.find_test_split(card, path, data, limit)
 answers = (
-    classify.tell(classifier, card, paths, fit)
+    classify.predict_photos(classifier, card, paths, fit)
     if test is None
-    else classify.tell_split(classifier, card, test)
+    else classify.predict_split(classifier, card, test)
 )
 print(f"{len(answers.names):,} photos")
 answers.table(top, most=20)

@@ -1,5 +1,6 @@
 """The facts of README and docs that code can check."""
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -48,6 +49,26 @@ def test_exit_codes_are_the_codes_own_table():
         if isinstance(error, type) and issubclass(error, errors.KernelkitError)
     }
     assert raised <= set(written)
+
+
+def texts(module: Path) -> set[str]:
+    """The texts of a module, an ellipsis for each value that is put into one."""
+    joined = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            parts = (p.value if isinstance(p, ast.Constant) else "…" for p in node.values)
+            joined.add("".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            joined.add(node.value)
+    return joined
+
+
+def test_every_message_of_the_troubleshooting_is_one_that_the_kit_prints():
+    rows = re.findall(r"^\| `(.+?)` \(\d+\) \|", DOCS["how-to/troubleshooting.md"], re.M)
+    assert len(rows) > 10
+    printed = set().union(*(texts(path) for path in ROOT.glob("src/kernelkit/**/*.py")))
+    parts = {part.strip() for row in rows for part in row.split("…")}
+    assert [part for part in sorted(parts) if not any(part in text for text in printed)] == []
 
 
 def test_every_file_it_names_is_there():

@@ -1,12 +1,10 @@
-"""New photos, told by a trained model: a table, a picture, a file.
+"""A trained model's predictions of new photos: a table, a picture, a file.
 
 Begin with `classify`, which `tools/predict.py` and the notebook 04_predict call.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -55,24 +53,24 @@ class Answers:
 
     def rows(self, top: int = 5) -> list[dict[str, str | float]]:
         """One dict a photo: photo, class 1, probability 1, class 2, and so on."""
-        found = []
+        rows = []
         for name, row in zip(self.names, self.probabilities, strict=True):
             cells: dict[str, str | float] = {"photo": name}
             for place, label in enumerate(np.argsort(-row, kind="stable")[:top], 1):
                 cells[f"class {place}"] = self.classes[label]
                 cells[f"probability {place}"] = round(float(row[label]), 4)
-            found.append(cells)
-        return found
+            rows.append(cells)
+        return rows
 
     def table(self, top: int = 5, most: int = 0) -> Table:
         """The likeliest classes of every photo, or of the first `most`, with whole percents."""
-        found = []
+        rows = []
         for name, row in list(zip(self.names, self.probabilities, strict=True))[: most or None]:
             order = np.argsort(-row, kind="stable")[:top]
             first, *others = [f"{self.classes[n]} {100 * row[n]:.0f} %" for n in order]
             then = {"then": ", ".join(others)} if others else {}
-            found.append({"photo": Path(name).name, "likeliest": first} | then)
-        return Table.of(found)
+            rows.append({"photo": Path(name).name, "likeliest": first} | then)
+        return Table.of(rows)
 
     def picture(self, top: int = 5) -> Figure:
         """The first photos with their likeliest classes."""
@@ -87,12 +85,10 @@ class Answers:
 
     def write_table(self, folder: Path, top: int = 5) -> None:
         """`predictions.csv`."""
-        text = io.StringIO()
         rows = self.rows(top)
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        storage.write_text(folder / "predictions.csv", text.getvalue())
+        storage.write_csv(
+            folder / "predictions.csv", list(rows[0]), ([*row.values()] for row in rows)
+        )
 
     def write(self, folder: Path, top: int = 5) -> None:
         """`predictions.csv` and `predictions.png`."""
@@ -109,7 +105,7 @@ def classify(
     top: int = 5,
     output: Path | None = None,
 ) -> tuple[Answers, ModelCard]:
-    """Tell what is on photos, with the model of a file or of a run's folder.
+    """Predict what photos show, with the model of a file or of a run's folder.
 
     `photos`: files, folders and globs; `weights` as in `petals.models.restore.restore`; `fit`:
     "crop" for the middle square, "squash" for the whole photo. With `output` the table and the
@@ -123,7 +119,7 @@ def classify(
     paths = find_photos(photos)
     path = find_model(model)
     classifier, card = restore(path, weights)
-    answers = tell(classifier, card, paths, fit)
+    answers = predict_photos(classifier, card, paths, fit)
     if output:
         answers.write(output, top)
     return answers, card
@@ -155,27 +151,25 @@ def classify_and_export(
     return "\n".join(lines)
 
 
-def tell(
+def predict_photos(
     classifier: Classifier, card: ModelCard, paths: Sequence[Path], fit: str = "crop"
 ) -> Answers:
     """A restored classifier's predictions of photos; raises `DataError` for one it cannot read."""
     size = card.image_size
     with ThreadPoolExecutor(cpu_count()) as pool:
-        bad = [line for line in pool.map(lambda p: _square(p, size, fit)[1], paths) if line]
-        if bad:
-            others = f", and {len(bad) - 1} more like it" if bad[1:] else ""
-            raise DataError(f"{bad[0]}{others}: leave it out, or save it again as a JPEG")
-        shown, rows = [], []
+        problems = list(filter(None, pool.map(lambda p: _square(p, size, fit)[1], paths)))
+        if problems:
+            others = f", and {len(problems) - 1} more like it" if problems[1:] else ""
+            raise DataError(f"{problems[0]}{others}: leave it out, or save it again as a JPEG")
+        first, rows = [], []
         for begin in range(0, len(paths), CHUNK):
             group = paths[begin : begin + CHUNK]
-            images = np.stack(
-                [image for image, _ in pool.map(lambda path: _square(path, size, fit), group)]
-            )
-            shown.append(images[: max(0, SHOWN - begin)])
+            images = np.stack(list(pool.map(lambda path: _square(path, size, fit)[0], group)))
+            first.append(images[: max(0, SHOWN - begin)])
             rows.append(predict_images(classifier.model, images, BATCH, tta=card.views))
     probabilities = calibrated(np.concatenate(rows), card.temperature)
     names = [str(path) for path in paths]
-    return Answers(names, card.classes, probabilities, np.concatenate(shown))
+    return Answers(names, card.classes, probabilities, np.concatenate(first))
 
 
 def _square(path: Path, size: int, fit: str) -> tuple[np.ndarray, str]:
@@ -187,24 +181,24 @@ def _square(path: Path, size: int, fit: str) -> tuple[np.ndarray, str]:
 
 
 def find_photos(given: Sequence[str]) -> list[Path]:
-    """The photos that files, folders and globs name, each once, in their order.
+    """The photos at files, folders and globs, each once, in the given order.
 
-    Raises `DataError` for a name that leads to no photo.
+    Raises `DataError` for a name at which there is no photo.
     """
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     for text in given:
         path = Path(text).expanduser()
         if path.is_file():
-            found[path] = None
+            paths[path] = None
             continue
         inside = path.rglob("*") if path.is_dir() else map(Path, glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute globs
         photos = [p for p in sorted(inside) if p.is_file() and p.suffix.lower() in SUFFIXES]
         if not photos:
             raise DataError(f"no photo at {text}: give files ({', '.join(SUFFIXES)}) or folders")
-        found |= dict.fromkeys(photos)
-    if not found:
+        paths |= dict.fromkeys(photos)
+    if not paths:
         raise DataError("no photos: give files, folders or globs")
-    return list(found)
+    return list(paths)
 
 
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
@@ -230,9 +224,9 @@ def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> S
     return Split.find(source.root, card.image_size, "test", limit)
 
 
-def tell_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
+def predict_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
     """A restored classifier's predictions of a split, whose ids are the photos' names."""
     rows = predict(classifier.model, split, BATCH, tta=card.views)
     _, ids = split.labels_and_ids()
-    shown = split.sample(min(SHOWN, split.count)).images
-    return Answers(ids.tolist(), card.classes, calibrated(rows, card.temperature), shown)
+    images = split.sample(min(SHOWN, split.count)).images
+    return Answers(ids.tolist(), card.classes, calibrated(rows, card.temperature), images)

@@ -15,17 +15,17 @@ CACHE = "PETALS_CACHE"
 KEPT = "KERNELKIT_KEPT"  # a sweep's folder in a session's output, for its runs and later sessions
 SEARCH_DEPTH = 5  # folders below a mount
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # what a bundle says of the session it was pushed for
-BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; a bundle sets it, else who asks first
+BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; set by a bundle or the first call
 HOURS = {"tpu": 9.0, "gpu": 12.0, "cpu": 12.0}  # Kaggle's caps, 2026-11
-RESERVE = 15.0  # minutes: the session's start, the last scores, the files' way home
+RESERVE = 15.0  # minutes for the session's start, the last scores and the upload of its files
 RESERVE_SHARE = 0.2  # of a short session
 
 
 def deadline(time_limit: float, kind: str) -> float | None:
     """The `time.monotonic()` at which training has to stop, None for never.
 
-    `time_limit`: minutes from now, 0 = none; `kind` of the accelerator: its cap on Kaggle holds
-    where no bundle names the session's length. A clock that is set meanwhile changes nothing.
+    `time_limit`: minutes from now, 0 = none; `kind` of the accelerator: Kaggle's cap for it applies
+    unless a bundle names the session's length. Setting the system's clock changes nothing.
     """
     ends = [time.monotonic() + 60 * time_limit] if time_limit else []
     minutes = float(os.environ.get(MINUTES, 0)) or (on_kaggle() and 60 * HOURS[kind])
@@ -52,7 +52,8 @@ def runs_folder() -> Path:
     """
     here = Path.cwd()
     marks = ("kernel-metadata.json", ".git")
-    roots = (one for one in (here, *here.parents) if any((one / mark).exists() for mark in marks))
+    folders = (here, *here.parents)
+    roots = (f for f in folders if any((f / mark).exists() for mark in marks))
     return next(roots, here) / "runs"
 
 

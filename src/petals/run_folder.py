@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import html
-import io
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -36,16 +34,8 @@ from petals.plots.style import in_words
 from petals.versions import git_state, versions
 
 HISTORY = (
-    "phase",
-    "epoch",
-    "loss",
-    "accuracy",
-    "val_loss",
-    "val_accuracy",
-    "val_macro_f1",
-    "learning_rate",
-    "seconds",
-    "images_per_second",
+    *("phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1"),
+    *("learning_rate", "seconds", "images_per_second"),
 )
 
 
@@ -53,7 +43,7 @@ HISTORY = (
 class Picture:
     """A picture in the run's folder, which a notebook shows above its caption.
 
-    `text` is what the picture says to somebody who cannot see it.
+    `text` describes the picture to somebody who cannot see it.
     """
 
     path: Path
@@ -73,8 +63,8 @@ class RunFolder:
     """The folder that `output` names; every file in it appears whole or not at all.
 
     `output` "" means the working directory on Kaggle and the repository's `runs/latest` at home,
-    whichever folder the notebook was started in. Of several hosts the first one writes there; what
-    the others write is gone when they end.
+    whichever folder the notebook was started in. With several hosts, only the first writes there;
+    the files of the others are gone when they end.
     """
 
     def __init__(self, output: str = "") -> None:
@@ -91,27 +81,24 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """Since the run began, what earlier processes of it took included."""
+        """The seconds since the run began, including those of its earlier processes."""
         return self.seconds_before + time.monotonic() - self.begun
 
     def figure(self, figure: Figure, name: str) -> Picture:
-        """Save a figure as `run.save` does; what is returned shows itself in a notebook.
+        """Save a figure as `run.save` does, and return a picture that a notebook displays.
 
-        `figures.json` keeps the words of all figures, for a report made from the files alone.
+        `figures.json` keeps caption and text of all figures, for a report made from the files.
         """
         path = run.save(figure, self.path, name)
-        shown = Picture(path, str(figure.get_label()), in_words(figure))
-        self._words[path.name] = {"caption": shown.caption, "text": shown.text}
+        picture = Picture(path, str(figure.get_label()), in_words(figure))
+        self._words[path.name] = {"caption": picture.caption, "text": picture.text}
         storage.write_json(self.path / "figures.json", self._words)
-        return shown
+        return picture
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """`history.csv`, one row an epoch of either phase."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, HISTORY, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(history)
-        storage.write_text(self.path / "history.csv", text.getvalue())
+        rows = ([row[name] for name in HISTORY] for row in history)
+        storage.write_csv(self.path / "history.csv", HISTORY, rows)
 
     def write_predictions(
         self, ids: np.ndarray, labels: np.ndarray, probabilities: np.ndarray
@@ -120,24 +107,27 @@ class RunFolder:
         self._write_arrays("val_predictions", ids, probabilities, labels=labels)
 
     def write_test_predictions(self, ids: np.ndarray, probabilities: np.ndarray) -> None:
-        """`test_predictions.npz`: with which an ensemble of runs makes its submission."""
+        """`test_predictions.npz`, from which an ensemble of runs makes its submission."""
         self._write_arrays("test_predictions", ids, probabilities)
 
     def write_evaluation(
         self, split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     ) -> None:
-        """What a report shows of the validation `split`, as `petals.plots.records` puts it.
+        """What a report shows of the validation `split`; `petals.plots.records` describes it.
 
-        `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos `confused.json` and
-        `mistakes.json`.
+        Writes `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos
+        `confused.json` and `mistakes.json`.
         """
-        told = (labels, probabilities, names)
-        storage.write_text(self.path / "class_scores.csv", records.class_scores(*told))
-        storage.write_text(self.path / "confusion.csv", records.matrix(*told))
-        told_sure = records.calibration(labels, probabilities)
-        storage.write_text(self.path / "calibration.csv", told_sure)
-        storage.write_json(self.path / "confused.json", records.confused(split, *told))
-        storage.write_json(self.path / "mistakes.json", records.mistakes(split, *told))
+        answers = (labels, probabilities, names)
+        texts = {
+            "class_scores": records.class_scores(*answers),
+            "confusion": records.matrix(*answers),
+            "calibration": records.calibration(labels, probabilities),
+        }
+        for name, text in texts.items():
+            storage.write_text(self.path / f"{name}.csv", text)
+        storage.write_json(self.path / "confused.json", records.confused(split, *answers))
+        storage.write_json(self.path / "mistakes.json", records.mistakes(split, *answers))
 
     def write_gallery(self, images: np.ndarray, captions: Sequence[str]) -> None:
         """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
@@ -162,17 +152,20 @@ class RunFolder:
         """`classifier.h5` and its card, `model_card.md`: the model that outlives its run.
 
         `weights`: as `petals.models.backbones.origin` gives it; `metrics`: as `write_metrics`
-        returns it; `whole`: with the backbone, or where that was left as it came its head alone
-        with the digest of the backbone's weights.
+        returns it; `whole`: with the backbone; else the head alone, with the digest of the
+        backbone's unchanged weights.
         """
         scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
+        build: dict[str, Any] = {"depths": classifier.depths}
+        if classifier.name.startswith(HUB):  # a preset may be gone when its model is used
+            build["hub_config"] = config_of(classifier.backbone)
         card = ModelCard(
             classifier.name,
             int(metrics["data"]["image_size"]),
             tuple(classes),
             find_backbone(classifier.name).preprocessing,
             {**weights, "digest": "" if whole else saved.digest(classifier.backbone)},
-            self._network_of(classifier),
+            build,
             metrics["temperature"] or 1.0,
             scores,
             metrics["reliability"],
@@ -182,14 +175,6 @@ class RunFolder:
         saved.save(classifier, self.path / FILE, card, backbone=whole)
         storage.write_text(self.path / "model_card.md", card.as_markdown())
         return card
-
-    @staticmethod
-    def _network_of(classifier: Classifier) -> dict[str, Any]:
-        """The arguments of `petals.models.build.build` that make the same network again."""
-        arguments: dict[str, Any] = {"depths": classifier.depths}
-        if classifier.name.startswith(HUB):  # a preset may be gone when its model is used
-            arguments["hub_config"] = config_of(classifier.backbone)
-        return arguments
 
     def write_metrics(
         self,
@@ -206,10 +191,10 @@ class RunFolder:
     ) -> dict[str, Any]:
         """`metrics.json`, the flat schema that sweeps and reports read; returns it.
 
-        `counts`: (total, trainable) parameters. Seconds are of wall time. Without `scores`, where
-        nothing validated, they are null.
+        `counts`: (total, trainable) parameters. Seconds are of wall time. Without `scores`, if
+        nothing was validated, they are null.
         """
-        phase = [row for row in history if row["phase"] == (history[-1]["phase"])]
+        phase = [row for row in history if row["phase"] == history[-1]["phase"]]
         later = [row["seconds"] for row in phase[1:]]
         after = calibration.after if calibration else None
         metrics = {

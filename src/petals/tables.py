@@ -1,8 +1,7 @@
 """A small table that shows itself: as HTML in a notebook, as aligned text in a log."""
 
-# Why not pandas: a DataFrame shows NaN where a value is missing, counts of such columns as
-# fractions, six digits of each float, and no more than 60 rows and 50 characters of a cell. The
-# groups of petals.comparison, written with pandas, came to as many lines.
+# Why not pandas: a DataFrame shows a missing value as NaN, the counts of such a column as
+# fractions, six digits of each float, and at most 60 rows and 50 characters of a cell.
 
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ _UNIT = re.compile(r"(^|[ ,])(kB|MB|s|minutes|images/s)\b")
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under named columns; the table shows None as a dash.
+    """Rows of values under named columns; None is shown as a dash.
 
-    The numbers of a column have the same digits after the point and stand to the right. Those of a
-    column whose name says a unit, as in "MB" and "first epoch, s", are measured quantities, of
-    which three digits say enough; the others are scores, counts or settings.
+    The numbers of a column are aligned to the right, with the same digits after the point. If the
+    column's name has a unit, as in "MB" and "first epoch, s", they are measured quantities, for
+    which three digits are enough; others are scores, counts or settings.
     """
 
     columns: Sequence[str]
@@ -47,33 +46,28 @@ class Table:
         for name, texts, numbers in self._columns():
             style = ' style="text-align: right"' if numbers else ""
             tags = ("th", *("td" for _ in texts))
-            columns.append(
-                [
-                    f"<{tag}{style}>{escape(text)}</{tag}>"
-                    for tag, text in zip(tags, (name, *texts), strict=True)
-                ]
-            )
+            cells = zip(tags, (name, *texts), strict=True)
+            columns.append([f"<{tag}{style}>{escape(text)}</{tag}>" for tag, text in cells])
         head, *body = ["".join(cells) for cells in zip(*columns, strict=True)] or [""]
         rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     def _columns(self) -> list[tuple[str, list[str], bool]]:
         """(name, texts, whether they are numbers) of each column."""
-        found = []
+        columns = []
         for place, name in enumerate(self.columns):
             values = [row[place] for row in self.rows]
-            known = [value for value in values if value is not None]
-            numbers = bool(known) and all(map(_is_number, known))
-            found.append((name, _shown(name, values), numbers))
-        return found
+            kinds = {_is_number(value) for value in values if value is not None}
+            columns.append((name, _texts(name, values), kinds == {True}))
+        return columns
 
 
-def _shown(name: str, values: Sequence[Any]) -> list[str]:
+def _texts(name: str, values: Sequence[Any]) -> list[str]:
     """A column's values as people write them."""
     sizes = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(sizes, default=0.0)
     if _UNIT.search(name):
-        digits = next((n for n, least in enumerate((100, 10)) if largest >= least), 2)
+        digits = 0 if largest >= 100 else 1 if largest >= 10 else 2
     else:  # scores, which reach 1, to four digits
         digits = 4 if largest <= 1 else 3 if largest < 10 else 1 if largest < 1000 else 0
     return [_text(value, digits) for value in values]

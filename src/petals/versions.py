@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from importlib import metadata
 from pathlib import Path
@@ -16,9 +17,7 @@ DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versi
 
 
 def versions() -> dict[str, str]:
-    """Of the kit, of the libraries that compute, and of Python; by name."""
-    import platform
-
+    """The versions of the kit, of the libraries that compute, and of Python, by name."""
     keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
     return {
         "petals": version(),
@@ -30,9 +29,9 @@ def versions() -> dict[str, str]:
 
 
 def version() -> str:
-    """The kit's: what a bundle wrote down comes first, as the kit is not installed there."""
-    if (told := os.environ.get("KERNELKIT_PROJECT_VERSION")) is not None:
-        return told
+    """The kit's version: the bundle's record comes first, as no kit is installed in a session."""
+    if (bundled := os.environ.get("KERNELKIT_PROJECT_VERSION")) is not None:
+        return bundled
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:  # run from its sources
@@ -40,16 +39,16 @@ def version() -> str:
 
 
 def git_state() -> dict[str, Any]:
-    """The commit and whether the tree differed from it; what a bundle wrote down comes first."""
+    """The commit and whether the tree differed from it; the bundle's record comes first."""
     if "KERNELKIT_GIT_SHA" in os.environ:
         dirty = os.environ.get("KERNELKIT_GIT_DIRTY") == "true"
         return {"sha": os.environ["KERNELKIT_GIT_SHA"], "dirty": dirty}
-    folder = Path(__file__).parent
 
     def git(*arguments: str) -> str:
-        command = ["git", "-C", str(folder), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return done.stdout.strip()
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.check_output(
+            command, stderr=subprocess.DEVNULL, text=True, timeout=10
+        ).strip()
 
     try:
         return {"sha": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}

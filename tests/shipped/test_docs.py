@@ -43,11 +43,11 @@ BEFORE = {"docs/how-to/sweep.md": TRAINED, "docs/how-to/download.md": "mkdir -p 
 
 @dataclass(frozen=True)
 class Command:
-    """A line to type: whether it needs an account, and whether the page shows that it fails."""
+    """A line to type, whether it needs an account, and the error that the page shows after it."""
 
     line: str
     account: bool = False
-    fails: bool = False
+    error: str = ""
 
     @property
     def elsewhere(self) -> str:
@@ -58,7 +58,7 @@ class Command:
 
 def commands(text: str) -> list[Command]:
     """The commands of a page: after `$ ` where a block shows answers, else every line."""
-    found = []
+    typed = []
     for _, info, block in FENCED.findall(text):
         if info.split(" ")[0] not in SHELL:
             continue
@@ -67,9 +67,9 @@ def commands(text: str) -> list[Command]:
         for number, line in enumerate(lines):
             if line.strip() and (line.startswith("$ ") or not prompts):
                 answer = lines[number + 1] if number + 1 < len(lines) else ""
-                fails = answer.startswith("error:")
-                found.append(Command(line.removeprefix("$ "), ACCOUNT in info, fails))
-    return found
+                error = answer if answer.startswith("error:") else ""
+                typed.append(Command(line.removeprefix("$ "), ACCOUNT in info, error))
+    return typed
 
 
 def run_here(page: str) -> list[Command]:
@@ -114,7 +114,7 @@ def test_answers_continued_lines_and_marks_are_told_apart():
         f"```bash {ACCOUNT}\nc   # why\n```\n```text\nmake x\n```\n"
     )
     assert commands(text) == [
-        Command("make    a", fails=True),
+        Command("make    a", error="error: no"),
         Command("b"),
         Command("c   # why", True),
     ]
@@ -170,7 +170,7 @@ def script(page: str) -> str:
         if line.startswith(". "):  # "once the server has printed its lines"
             file = line.split()[1]
             steps.append(f"for _ in $(seq 300); do test -s {file} && break; sleep .2; done")
-        steps.append(f"if {line}\nthen exit 97; fi" if command.fails else line)
+        steps.append(f"if {line}\nthen exit 97; fi" if command.error else line)
     return "\n".join(steps)
 
 
@@ -182,3 +182,11 @@ def test_the_commands_of_a_page_run_in_its_order(page, scratch, monkeypatch):
         ["bash", "-c", script(page)], cwd=scratch, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    output = done.stdout + done.stderr
+    assert [c.error for c in run_here(page) if c.error not in output] == []
+
+
+@pytest.mark.parametrize("line, code", [("true", 0), ("false", 1), ("true\nerror: no", 97)])
+def test_a_page_with_a_command_that_ends_otherwise_fails(line, code, monkeypatch):
+    monkeypatch.setitem(PAGES, "page", f"```console\n$ {line}\n```\n")
+    assert subprocess.run(["bash", "-c", script("page")], check=False).returncode == code

@@ -11,12 +11,12 @@ import fnmatch
 import hashlib
 import os
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import PreflightError
+from kernelkit.processes import git
 from kernelkit.terminal import invocation
 
 _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
@@ -155,22 +155,8 @@ class Commit:
 
 def commit_of(root: Path, paths: Sequence[Path]) -> Commit:
     """The commit checked out at `root`; dirty if one of `paths` differs or is untracked."""
-    sha = _git(root, "rev-parse", "HEAD")
+    sha = git(root, "rev-parse", "HEAD")
     if not sha:
         return Commit("", dirty=True)
-    changed = _git(root, "status", "--porcelain", "--", *map(str, paths))
+    changed = git(root, "status", "--porcelain", "--", *map(str, paths))
     return Commit(sha.strip(), dirty=changed is None or bool(changed.strip()))
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", *arguments],  # noqa: S607 - whichever git the user has
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks.document import cell_source, has_tag, read_json
+from kernelkit.processes import git
 
 SHOWN_CHARACTERS = 60
 Side = Literal["text", "notebook", "both", ""]  # of a pair, where edits were made; "": unknown
@@ -106,14 +106,10 @@ def _edited(script: Path, notebook: Path) -> Side:
 
 def _changed(path: Path) -> bool | None:
     """Whether a file differs from git's last commit; None where git does not track it."""
-    command = ["git", "status", "--porcelain", "--ignored", "--", path.name]
-    try:
-        done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
+    status = git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
+    if status is None or status.startswith(("??", "!!", "A")):
         return None
-    if done.returncode or done.stdout.startswith(("??", "!!", "A")):
-        return None
-    return bool(done.stdout.strip())
+    return bool(status.strip())
 
 
 def _shown(place: Difference) -> str:
