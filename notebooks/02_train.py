@@ -453,12 +453,12 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 
 # %%
 from petals.evaluation.calibration import Calibration
-from petals.plots.probabilities import reliability
+from petals.plots import probabilities as answers
 
 calibration = Calibration.of(val_labels, probabilities)
 print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}
-run.figure(reliability(curves), "reliability")
+run.figure(answers.reliability(curves), "reliability")
 
 # %% [markdown]
 # ## Which mistakes to look at
@@ -473,9 +473,9 @@ run.figure(reliability(curves), "reliability")
 from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
 
 rows = per_class(val_labels, probabilities, names)
-display(run.figure(plots.class_scores(rows), "class_scores"))
+display(run.figure(answers.class_scores(rows), "class_scores"))
 matrix = confusion(val_labels, probabilities)
-display(run.figure(plots.confusion(matrix, names), "confusion"))
+display(run.figure(answers.confusion(matrix, names), "confusion"))
 print("the commonest mistakes:")
 for truth, answer, times in most_confused(val_labels, probabilities, names):
     print(f"{times:4}  {truth} → {answer}")
@@ -484,7 +484,7 @@ for truth, answer, times in most_confused(val_labels, probabilities, names):
 chosen = instructive(val_labels, probabilities, most=24)
 shown = val.sample(chosen)
 run.figure(
-    plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
+    answers.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 

@@ -30,7 +30,6 @@ from petals.models.card import ModelCard
 from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run
-from petals.plots.style import in_words
 from petals.versions import git_state, versions
 
 HISTORY = (
@@ -90,7 +89,7 @@ class RunFolder:
         `figures.json` keeps caption and text of all figures, for a report made from the files.
         """
         path = run.save(figure, self.path, name)
-        picture = Picture(path, str(figure.get_label()), in_words(figure))
+        picture = Picture(path, str(figure.get_label()), run.in_words(figure))
         self._words[path.name] = {"caption": picture.caption, "text": picture.text}
         storage.write_json(self.path / "figures.json", self._words)
         return picture

@@ -57,9 +57,14 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a table in one piece."""
+    write_text(path, csv_text(header, rows))
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as the text of a CSV file."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    write_text(path, text.getvalue())
+    return text.getvalue()
 
 
 def write_once(folder: Path, write: Callable[[Path], None]) -> None:

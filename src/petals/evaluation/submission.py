@@ -33,5 +33,4 @@ def write_submission(
                 f"the test images are not those of {sample}: {len(missing)} of its ids were not "
                 f"predicted, {len(extra)} predicted ids are not in it"
             )
-    rows = "".join(f"{id_},{labels[id_]}\n" for id_ in order)
-    storage.write_text(path, "id,label\n" + rows)
+    storage.write_csv(path, ("id", "label"), [(id_, labels[id_]) for id_ in order])

@@ -1,4 +1,4 @@
-"""Every figure: of a run (`run`), of the data (`explore`), of several runs (`compare`).
+"""Every figure: of training (`run`), of answers (`probabilities`), of data, of several runs.
 
-`style` holds colours and axes. Imports `petals.comparison` and `petals.data` for what it draws.
+`run` also holds colours and axes. Imports `petals.comparison` and `petals.data` for what it draws.
 """

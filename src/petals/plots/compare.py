@@ -16,14 +16,14 @@ from petals.comparison.agreement import Agreement, Photos, telling
 from petals.comparison.effects import NOISE, Effect
 from petals.comparison.ensembles import HeldOut
 from petals.comparison.finished_run import FinishedRun
-from petals.plots.run import gallery
-from petals.plots.style import (
+from petals.plots.run import (
     ACCENT,
     FAINT,
     INK,
     SECOND,
     SMALL,
     TITLE,
+    gallery,
     look,
     new_figure,
     plain_axis,

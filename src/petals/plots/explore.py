@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from petals.data.duplicates import Fingerprints, Pair
 from petals.data.shards import Split
-from petals.plots.style import (
+from petals.plots.run import (
     ACCENT,
     BAD,
     FAINT,

@@ -1,16 +1,115 @@
-"""Figures of probabilities: whether they hold, and the likeliest classes of photos."""
+"""Figures of answers and their probabilities: which are right, how sure they are, what they are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from petals.evaluation.calibration import Reliability
-from petals.plots.style import ACCENT, INK, look, new_figure, plain_axis
+from petals.plots.run import (
+    ACCENT,
+    BAD,
+    FAINT,
+    GOOD,
+    INK,
+    SECOND,
+    SMALL,
+    TEXT,
+    TITLE,
+    gallery,
+    look,
+    new_figure,
+    plain_axis,
+)
+
+WEAK = 0.7  # F1 below which a class's bar is marked
+
+
+def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
+    """A confusion matrix, int (classes, classes), that is readable at 104 classes.
+
+    Each row shows shares of its class. Right predictions are pale and mistakes dark, so that the
+    confused pairs stand out and not the diagonal.
+    """
+    n = len(names)
+    side = min(14.0, max(4.5, 1.5 + 0.115 * n))
+    caption = "A row for each true class and a column for each answer: right ones blue, others red."
+    figure, axes = new_figure(caption, side, side)
+    found, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
+    told = f"{found:,} of {total:,} are right ({100 * found / total:.0f} %)"
+    off = matrix - np.diag(np.diag(matrix))
+    if off.any():
+        truth, guess = np.unravel_index(off.argmax(), off.shape)
+        often = f"{off.max()} times" if off.max() > 1 else "once"
+        told += f"; most often {names[truth]} is taken for {names[guess]}: {often}"
+    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    colours = np.ones((n, n, 3))
+    right, wrong = np.eye(n, dtype=bool), ~np.eye(n, dtype=bool)
+    blue, orange = np.array([0.62, 0.80, 0.92]), np.array([0.70, 0.22, 0.0])
+    strength = np.sqrt(shares)[..., None]
+    colours[right] = (1 - strength * (1 - blue))[right]
+    colours[wrong] = (1 - strength * (1 - orange))[wrong]
+    axes.imshow(colours, interpolation="nearest")
+    font = max(4.2, min(9.0, 420 / n))
+    axes.set_xticks(range(n), names, rotation=90, fontsize=font)
+    axes.set_yticks(range(n), names, fontsize=font)
+    axes.tick_params(length=0, pad=1)
+    axes.set_title(told, loc="left", fontsize=TITLE, color=INK)
+    axes.set_xlabel("guessed", fontsize=TEXT)
+    axes.set_ylabel("true", fontsize=TEXT)
+    if n <= 12:
+        for (row, column), count in np.ndenumerate(matrix):
+            if count:
+                axes.text(column, row, str(count), ha="center", va="center", fontsize=8)
+    axes.spines[:].set_color(FAINT)
+    axes.set_xticks(np.arange(-0.5, n), minor=True)
+    axes.set_yticks(np.arange(-0.5, n), minor=True)
+    axes.grid(which="minor", color=FAINT, linewidth=0.3)
+    axes.tick_params(which="minor", length=0)
+    return figure
+
+
+def class_scores(rows: Sequence[Any], most: int = 104) -> Figure:
+    """F1 of each class, worst first; `rows` are `petals.evaluation.metrics.ClassScore`."""
+    rows = sorted((row for row in rows if row.support), key=lambda row: row.f1)[:most]
+    figure, axes = new_figure("A bar for each class, the worst first.", height=3.0)
+    weak = [row.f1 < WEAK for row in rows]
+    bars = axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=ACCENT)
+    for bar, below in zip(bars, weak, strict=True):
+        if below:
+            bar.set(color=SECOND, hatch="///", edgecolor="white", linewidth=0)
+    axes.axhline(WEAK, color=INK, linewidth=0.8, linestyle=":")
+    shown = range(0, len(rows), max(1, math.ceil(len(rows) / 35)))
+    axes.set_xticks(list(shown), [rows[i].name for i in shown], rotation=60, ha="right")
+    told = f"{sum(weak)} of {len(rows)} classes have an F1 below {WEAK:g} (orange)"
+    worst = f"; the worst is {rows[0].name} with {rows[0].f1:.2f}" if rows else ""
+    plain_axis(axes, told + worst, y="F1")
+    axes.tick_params(axis="x", labelsize=SMALL)
+    return figure
+
+
+def predictions(
+    images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
+) -> Figure:
+    """Images with what they were guessed to be, and with the truth where that is another."""
+    chosen = probabilities.argmax(axis=1)
+    captions, colours = [], []
+    for label, guess, row in zip(labels, chosen, probabilities, strict=True):
+        right = label == guess
+        sure = f"{100 * row[guess]:.0f} %"
+        captions.append(
+            f"right: {names[guess]} {sure}"
+            if right
+            else f"true {names[label]}\nguessed {names[guess]} {sure}"
+        )
+        colours.append(GOOD if right else BAD)
+    told = "Photos with what the model answered, how sure it was, and the truth where it erred."
+    return gallery(images, captions, colours=colours, told=told)
 
 
 def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:

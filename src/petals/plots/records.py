@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from petals import storage
 from petals.data.shards import Split
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.metrics import confusion, examples, instructive, most_confused, per_class
@@ -22,7 +22,7 @@ PAIRS, MISTAKES = 20, 24
 def class_scores(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:
     """CSV of each class's F1, precision, recall and images, the worst first."""
     rows = [row for row in per_class(labels, probabilities, names) if row.support]
-    return _csv(
+    return storage.csv_text(
         ("class", "F1", "precision", "recall", "images"),
         (
             (row.name, f"{row.f1:.4f}", f"{row.precision:.4f}", f"{row.recall:.4f}", row.support)
@@ -35,17 +35,19 @@ def matrix(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) 
     """CSV of the confusion matrix: a row for each true class, a column for each guessed one."""
     counts = confusion(labels, probabilities)
     rows = ((name, *row.tolist()) for name, row in zip(names, counts, strict=True))
-    return _csv(("true \\ guessed", *names), rows)
+    return storage.csv_text(("true \\ guessed", *names), rows)
 
 
 def confused(
     split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The pairs of classes that are confused most, with a photo of each class."""
-    found = most_confused(labels, probabilities, names, PAIRS)
-    pairs = [examples(labels, probabilities, names.index(t), names.index(g)) for t, g, _ in found]
-    wanted = sorted({int(at) for pair in pairs for at in pair if at is not None})
-    photos = dict(zip(wanted, _photos(split, wanted), strict=True))
+    commonest = most_confused(labels, probabilities, names, PAIRS)
+    pairs = [
+        examples(labels, probabilities, names.index(t), names.index(g)) for t, g, _ in commonest
+    ]
+    positions = sorted({int(at) for pair in pairs for at in pair if at is not None})
+    photos = dict(zip(positions, _photos(split, positions), strict=True))
     return [
         {
             "true class": truth,
@@ -54,7 +56,7 @@ def confused(
             "a mistake": photos[mistake],
             "a photo of what it was taken for": None if own is None else photos[own],
         }
-        for (truth, guess, times), (mistake, own) in zip(found, pairs, strict=True)
+        for (truth, guess, times), (mistake, own) in zip(commonest, pairs, strict=True)
     ]
 
 
@@ -88,9 +90,9 @@ def thumbnail(image: np.ndarray) -> str:
     """A `data:` address of a small JPEG of the photo, uint8 (size, size, 3)."""
     small = Image.fromarray(image)
     small.thumbnail((SIDE, SIDE))
-    held = io.BytesIO()
-    small.save(held, "JPEG", quality=82)
-    return f"data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}"
+    jpeg = io.BytesIO()
+    small.save(jpeg, "JPEG", quality=82)
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg.getvalue()).decode()}"
 
 
 def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
@@ -102,16 +104,8 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
         for n, (sure, right, count) in enumerate(columns)
         if count
     ]
-    return _csv(("probability given", "on average", "right", "images"), rows)
+    return storage.csv_text(("probability given", "on average", "right", "images"), rows)
 
 
 def _photos(split: Split, positions: Sequence[int]) -> list[str]:
     return [thumbnail(i) for i in split.sample(positions).images] if positions else []
-
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()

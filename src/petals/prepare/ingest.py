@@ -17,7 +17,6 @@ from PIL import Image
 
 from petals import storage
 from petals.data import classes, shards, tfrecords
-from petals.data.photo_files import PhotoError
 from petals.errors import SettingError
 from petals.prepare import ingest_files, photos
 from petals.prepare.ingest_files import Progress
@@ -80,14 +79,14 @@ def make_tfrecords(
     summary = Summary(output, names)
     with _any_image_size(), ThreadPoolExecutor(cpu_count()) as pool:
         try:
-            found = ingest_files.hash_all(files, pool, say, summary)
-            splits = _split(ingest_files.unique(found, summary), val, test)
+            readable = ingest_files.hash_all(files, pool, say, summary)
+            splits = _split(ingest_files.unique(readable, summary), val, test)
             encode = partial(photos.encode, fit=fit)
             _write_all(_plan(splits, shards), output, sizes, encode, fit, pool, say, summary)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    ingest_files.write_test_ids(output, unlabelled, found, summary)
+    ingest_files.write_test_ids(output, unlabelled, readable, summary)
     summary.advice = advise(summary, sizes)
     return summary
 
@@ -114,14 +113,14 @@ def _any_image_size() -> Iterator[None]:
         Image.MAX_IMAGE_PIXELS = limit
 
 
-def _split(found: list[Photo], val: float, test: float) -> dict[str, list[Photo]]:
+def _split(members: list[Photo], val: float, test: float) -> dict[str, list[Photo]]:
     def side(photo: Photo) -> str:
         if photo.label == photos.UNLABELLED or photo.position < test:
             return "test"
         return "val" if photo.position < test + val else "train"
 
     splits: dict[str, list[Photo]] = {split: [] for split in shards.SPLITS}
-    for photo in found:
+    for photo in members:
         splits[side(photo)].append(photo)
     return splits
 
@@ -193,18 +192,11 @@ def _write_shard(
     tick: Callable[[int], None],
 ) -> dict:
     """Decode, resize and encode a shard's photos on all cores, then write it in each size."""
-
-    def attempt(photo: Photo) -> tuple[dict[int, bytes], list[str]] | str:
-        try:
-            return encode(photo.path, sizes)
-        except PhotoError as error:
-            return str(error)
-
     good: list[tuple[Photo, dict[int, bytes]]] = []
     kinds: Counter[str] = Counter()
     left_out: dict[str, str] = {}
-    results = zip(shard.photos, pool.map(attempt, shard.photos), strict=True)
-    for done, (photo, result) in enumerate(results, 1):
+    results = pool.map(lambda p: photos.attempt(encode, p.path, sizes), shard.photos)
+    for done, (photo, result) in enumerate(zip(shard.photos, results, strict=True), 1):
         if isinstance(result, str):
             left_out[str(photo.path)] = result
         else:

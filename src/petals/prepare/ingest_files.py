@@ -10,14 +10,13 @@ from itertools import islice
 from pathlib import Path
 
 from petals import storage
-from petals.data.photo_files import PhotoError
 from petals.errors import DataError
 from petals.prepare.ingest_summary import Summary
-from petals.prepare.photos import UNLABELLED, Photo, read
+from petals.prepare.photos import UNLABELLED, Photo, attempt, read
 
 COLUMNS = ("file", "label")  # of a CSV of labels; it may have others besides
 TEST_IDS = "test_photos.csv"
-MOST_TOLD = 20  # bad lines of a CSV
+MOST_SHOWN = 20  # bad lines of a CSV
 
 Progress = Callable[[str, int, int], None]  # (what, done, of how many)
 Labelled = list[tuple[Path, int]]  # files, and the positions of their classes
@@ -51,11 +50,11 @@ def in_class_folders(folder: Path, leave_out: tuple[Path, ...]) -> tuple[list[st
 def in_test_folder(folder: Path, labelled: Labelled) -> Labelled:
     """The files at any depth of a folder of test photos, but for those that have a label."""
     _check_folder(folder)
-    known = {path.resolve() for path, _ in labelled}
-    found = [(path, UNLABELLED) for path in _files(folder) if path.resolve() not in known]
-    if not found:
+    with_label = {path.resolve() for path, _ in labelled}
+    files = [(path, UNLABELLED) for path in _files(folder) if path.resolve() not in with_label]
+    if not files:
         raise DataError(f"no files without a label in {folder}: the test photos belong there")
-    return found
+    return files
 
 
 def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
@@ -79,10 +78,11 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
         else:
             labels[path], lines[path] = label, number
     if problems:
-        told = problems[:MOST_TOLD]
-        told += [f"and {len(problems) - MOST_TOLD} more"] if problems[MOST_TOLD:] else []
         count = f"{len(problems)} bad line{'s' * (len(problems) > 1)}"
-        raise DataError("\n  ".join([f"{table}: {count}, nothing is written", *told]))
+        lines_shown = problems[:MOST_SHOWN]
+        if len(problems) > MOST_SHOWN:
+            lines_shown.append(f"and {len(problems) - MOST_SHOWN} more")
+        raise DataError("\n  ".join([f"{table}: {count}, nothing is written", *lines_shown]))
     if not labels:
         raise DataError(f"{table} names no photo: a line for each is needed, as rose1.jpg,rose")
     numbers = all(label.isdecimal() for label in labels.values())
@@ -94,31 +94,25 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
 def hash_all(
     files: Labelled, pool: ThreadPoolExecutor, say: Progress, summary: Summary
 ) -> list[Photo]:
-    """The photos of files that can be read; why others cannot is noted in the summary."""
-
-    def attempt(item: tuple[Path, int]) -> Photo | str:
-        try:
-            return read(*item)
-        except PhotoError as error:
-            return str(error)
-
-    found = []
-    for done, (item, result) in enumerate(zip(files, pool.map(attempt, files), strict=True), 1):
-        if isinstance(result, Photo):
-            found.append(result)
-        else:
+    """The photos of files that can be read; the summary notes why the others cannot be."""
+    photos = []
+    results = pool.map(attempt, [read] * len(files), *zip(*files, strict=True))
+    for done, (item, result) in enumerate(zip(files, results, strict=True), 1):
+        if isinstance(result, str):
             summary.left_out[str(item[0])] = result
+        else:
+            photos.append(result)
         say("reading", done, len(files))
-    return found
+    return photos
 
 
-def unique(found: list[Photo], summary: Summary) -> list[Photo]:
+def unique(photos: list[Photo], summary: Summary) -> list[Photo]:
     """The first of each content, in an order that follows from the contents.
 
     Raises `DataError` when no photo is left.
     """
     first: dict[str, Photo] = {}
-    for photo in found:
+    for photo in photos:
         same = first.setdefault(photo.digest, photo)
         if same is not photo:
             other = " of ANOTHER class" if same.label != photo.label else ""
@@ -126,14 +120,14 @@ def unique(found: list[Photo], summary: Summary) -> list[Photo]:
                 other = ", a test photo"
             summary.left_out[str(photo.path)] = f"same bytes as {same.path}{other}"
     if not first:
-        raise DataError(
-            "no usable photo was found"
-            + "".join(f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5))
-        )
+        reasons = (f"\n  {path}: {why}" for path, why in islice(summary.left_out.items(), 5))
+        raise DataError("no usable photo was found" + "".join(reasons))
     return sorted(first.values(), key=lambda photo: photo.digest)
 
 
-def write_test_ids(output: Path, folder: Path | None, found: list[Photo], summary: Summary) -> None:
+def write_test_ids(
+    output: Path, folder: Path | None, photos: list[Photo], summary: Summary
+) -> None:
     """Write the id that each file has in a submission to `output/test_photos.csv`.
 
     Without a `folder` of test photos, one of an earlier call is removed.
@@ -142,18 +136,15 @@ def write_test_ids(output: Path, folder: Path | None, found: list[Photo], summar
     if folder is None:
         path.unlink(missing_ok=True)
         return
-    own = [photo for photo in found if photo.label == UNLABELLED]
+    own = [photo for photo in photos if photo.label == UNLABELLED]
     used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("id", "file"))
-    rows.writerows(
-        (photo.id, photo.path.relative_to(folder).as_posix())
-        for photo in own
-        if photo.digest in used
-    )
+    rows = [(photo.id, _printable(photo.path, folder)) for photo in own if photo.digest in used]
+    storage.write_csv(path, ("id", "file"), rows)
+
+
+def _printable(path: Path, folder: Path) -> str:
     # A name may hold bytes that are no text.
-    storage.write_text(path, text.getvalue().encode(errors="backslashreplace").decode())
+    return path.relative_to(folder).as_posix().encode(errors="backslashreplace").decode()
 
 
 def _rows(table: Path) -> Iterator[tuple[int, str, str, str]]:

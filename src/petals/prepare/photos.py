@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from PIL import Image
 
@@ -18,6 +19,7 @@ from petals.data import photo_files
 from petals.data.photo_files import PhotoError
 
 JPEG_QUALITY = 92
+T = TypeVar("T")
 UNLABELLED = -1  # in place of a label, where nobody knows the class
 
 
@@ -51,6 +53,14 @@ def read(path: Path, label: int) -> Photo:
     return Photo(path, label, hashlib.blake2b(data, digest_size=16).hexdigest())
 
 
+def attempt(make: Callable[..., T], *arguments: Any) -> T | str:
+    """What `make` returns, or in words why the photo cannot be used."""
+    try:
+        return make(*arguments)
+    except PhotoError as error:
+        return str(error)
+
+
 def encode(
     path: Path, sizes: Sequence[int], fit: str = "crop"
 ) -> tuple[dict[int, bytes], list[str]]:
@@ -59,8 +69,8 @@ def encode(
     `fit` and the peculiarities as in `petals.data.photo_files.squares`. Raises `PhotoError` with
     the reason when the file is not an image or is cut short.
     """
-    pictures, found = photo_files.squares(path, sizes, fit)
-    return {size: _jpeg(picture) for size, picture in pictures.items()}, found
+    pictures, peculiarities = photo_files.squares(path, sizes, fit)
+    return {size: _jpeg(picture) for size, picture in pictures.items()}, peculiarities
 
 
 def _jpeg(image: Image.Image) -> bytes:

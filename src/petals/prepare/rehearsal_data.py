@@ -42,7 +42,7 @@ def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
     for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
         if not competition.exists():
             drawn = _drawn(size)
-            shutil.copy(drawn / "solution.csv", solution)
+            storage.write_text(solution, (drawn / "solution.csv").read_text())
             _copy(drawn, competition)
         elif solution.is_file() and size not in shards.sizes(competition):
             drawn = _drawn(size)

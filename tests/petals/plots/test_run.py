@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from petals.data.classes import CLASSES
 from petals.evaluation.metrics import confusion, per_class
-from petals.plots import run
+from petals.plots import probabilities, run
 from petals.training.optimization import learning_rates
 
 DICE = np.random.default_rng(0)
@@ -32,10 +32,10 @@ HISTORY = [
         lambda: run.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
         lambda: run.schedule(learning_rates("ramp", 12, 10), 10),
         lambda: run.curves(HISTORY),
-        lambda: run.confusion(confusion(LABELS, PROBABILITIES), CLASSES),
-        lambda: run.confusion(np.eye(3, dtype=int), ("a", "b", "c")),
-        lambda: run.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
-        lambda: run.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
+        lambda: probabilities.confusion(confusion(LABELS, PROBABILITIES), CLASSES),
+        lambda: probabilities.confusion(np.eye(3, dtype=int), ("a", "b", "c")),
+        lambda: probabilities.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
+        lambda: probabilities.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
     ],
 )
 def test_every_figure_draws_and_saves(draw, tmp_path):
@@ -47,20 +47,20 @@ def test_every_figure_draws_and_saves(draw, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_photos_are_saved_as_photos(tmp_path):
+def test_photos_are_saved_as_jpeg_and_other_figures_as_png(tmp_path):
     assert run.save(run.gallery(IMAGES, ["a rose"] * 10), tmp_path, "a").name == "a.jpg"
-    assert run.save(run.class_scores([]), tmp_path, "b").name == "b.png"
+    assert run.save(probabilities.class_scores([]), tmp_path, "b").name == "b.png"
 
 
-def test_titles_say_the_finding():
+def test_titles_state_the_result():
     left, right = run.curves(HISTORY).axes
     assert left.get_title(loc="left") == "Loss: lowest 1.100 in epoch 1"
     assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
     matrix = np.array([[5, 2], [0, 3]])
-    told = run.confusion(matrix, ("rose", "iris")).axes[0].get_title(loc="left")
-    assert told == "8 of 10 are right (80 %); most often rose is taken for iris: 2 times"
+    title = probabilities.confusion(matrix, ("rose", "iris")).axes[0].get_title(loc="left")
+    assert title == "8 of 10 are right (80 %); most often rose is taken for iris: 2 times"
     scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
-    assert "0 of" in run.class_scores(scores).axes[0].get_title(loc="left")
+    assert "0 of" in probabilities.class_scores(scores).axes[0].get_title(loc="left")
 
 
 def test_epochs_are_whole_numbers():
@@ -71,7 +71,7 @@ def test_epochs_are_whole_numbers():
 
 
 def test_the_confusion_matrix_names_all_104_classes():
-    axes = run.confusion(np.eye(104, dtype=int), CLASSES).axes[0]
+    axes = probabilities.confusion(np.eye(104, dtype=int), CLASSES).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(CLASSES)
     assert min(label.get_fontsize() for label in axes.get_xticklabels()) >= 4
 
@@ -83,7 +83,7 @@ def test_curves_mark_where_fine_tuning_begins():
 
 def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
-    figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
+    figure = probabilities.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
     assert titles[0].split() == f"right: {CLASSES[3]} 100 %".split()
     assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100 %".split()

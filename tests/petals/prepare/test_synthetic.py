@@ -16,7 +16,6 @@ from petals.data.classes import CLASSES
 from petals.errors import SettingError, StorageError
 from petals.prepare import synthetic
 from petals.prepare.flowers.canvas import OUTLINES
-from petals.prepare.flowers.centres import CENTRES
 from petals.prepare.flowers.flora import COLOURS, FLORA
 from petals.prepare.flowers.picture import FORMS, draw_flower
 
@@ -78,7 +77,6 @@ def test_every_class_has_its_own_traits_that_exist():
         assert {*traits.tip.split("/"), traits.base, traits.accent, traits.heart} <= set(COLOURS)
         assert 0.0 < traits.width < 1.0
         assert 0.0 < traits.radius < 1.0
-    assert len({traits.centre for traits in FLORA} & set(CENTRES)) == len(CENTRES)
     assert {traits.form for traits in FLORA} == set(FORMS)
     shapes = [(t.form, t.petals, t.layers, t.outline, t.width, t.centre, t.leaf) for t in FLORA]
     assert len(set(shapes)) == len(FLORA)  # no class differs from another by its colour alone

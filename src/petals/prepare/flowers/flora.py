@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COLOURS = {
-    "white": (0.97, 0.96, 0.95),
-    "cream": (0.97, 0.91, 0.74),
-    "yellow": (0.99, 0.86, 0.16),
-    "gold": (0.96, 0.70, 0.08),
-    "orange": (0.97, 0.50, 0.10),
-    "salmon": (0.98, 0.62, 0.50),
-    "red": (0.87, 0.12, 0.13),
-    "crimson": (0.66, 0.06, 0.20),
-    "pink": (0.97, 0.66, 0.78),
-    "rose": (0.93, 0.35, 0.58),
-    "magenta": (0.78, 0.16, 0.56),
-    "lilac": (0.78, 0.64, 0.90),
-    "purple": (0.53, 0.24, 0.66),
-    "violet": (0.38, 0.28, 0.78),
-    "blue": (0.25, 0.38, 0.88),
-    "sky": (0.55, 0.74, 0.96),
-    "green": (0.42, 0.66, 0.26),
-    "lime": (0.72, 0.82, 0.36),
-    "maroon": (0.36, 0.07, 0.16),
-    "brown": (0.33, 0.19, 0.09),
-    "black": (0.10, 0.07, 0.10),
+from petals.prepare.flowers.canvas import Colour, colour
+
+_SHADES = """
+white    0.97 0.96 0.95
+cream    0.97 0.91 0.74
+yellow   0.99 0.86 0.16
+gold     0.96 0.70 0.08
+orange   0.97 0.50 0.10
+salmon   0.98 0.62 0.50
+red      0.87 0.12 0.13
+crimson  0.66 0.06 0.20
+pink     0.97 0.66 0.78
+rose     0.93 0.35 0.58
+magenta  0.78 0.16 0.56
+lilac    0.78 0.64 0.90
+purple   0.53 0.24 0.66
+violet   0.38 0.28 0.78
+blue     0.25 0.38 0.88
+sky      0.55 0.74 0.96
+green    0.42 0.66 0.26
+lime     0.72 0.82 0.36
+maroon   0.36 0.07 0.16
+brown    0.33 0.19 0.09
+black    0.10 0.07 0.10
+"""  # red, green and blue in 0..1
+COLOURS: dict[str, Colour] = {
+    name: colour(*map(float, shade))
+    for name, *shade in map(str.split, _SHADES.strip().splitlines())
 }
 
 
@@ -159,19 +165,10 @@ open     5 1 heart   .56 pink            white   plain  pink    stamens  gold   
 
 
 def _traits(row: str) -> Traits:
-    fields = row.split(maxsplit=13)
-    form, petals, layers, outline, width = fields[:5]
-    return Traits(  # type: ignore[misc]  # mypy takes *fields for all that is left
-        form,
-        int(petals),
-        int(layers),
-        outline,
-        float(width),
-        *fields[5:11],  # type: ignore[arg-type]
-        radius=float(fields[11]),
-        leaf=fields[12],
-        name=fields[13],
-    )
+    form, petals, layers, outline, width, *looks = row.split(maxsplit=13)
+    tip, base, mark, accent, centre, heart, radius, leaf, name = looks
+    shape = form, int(petals), int(layers), outline, float(width)
+    return Traits(*shape, tip, base, mark, accent, centre, heart, float(radius), leaf, name)
 
 
 FLORA: tuple[Traits, ...] = tuple(map(_traits, _ROWS.strip().splitlines()))

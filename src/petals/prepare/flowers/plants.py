@@ -12,7 +12,7 @@ from petals.prepare.flowers.flora import COLOURS, Traits
 UP = -90.0  # degrees
 GOLDEN = 137.508  # degrees between one seed and the next in a flower head
 WHITE = colour(0.96, 0.95, 0.88)
-GOLD = colour(*COLOURS["gold"])
+GOLD = COLOURS["gold"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def grow(traits: Traits, rng: Rng) -> Plant:
     pale = rng.between(0.0, 0.24)
 
     def shade(name: str) -> Colour:
-        return blend(colour(*COLOURS[name]) + shift, colour(0.8, 0.8, 0.8), pale)
+        return blend(COLOURS[name] + shift, colour(0.8, 0.8, 0.8), pale)
 
     tip = rng.pick(traits.tip.split("/"))
     green = colour(rng.between(0.16, 0.5), rng.between(0.4, 0.68), rng.between(0.12, 0.42))

@@ -8,6 +8,15 @@ from petals.prepare.flowers.canvas import Canvas, Colour, Frame, Rng, blend, cli
 from petals.prepare.flowers.flora import COLOURS
 from petals.prepare.flowers.plants import UP, Plant
 
+# Leaves in a ring: outline, number, degrees apart and degrees they sway, length, width, where each
+# starts.
+_LEAVES = {
+    "oval": ("oval", 4, 90.0, 20, 1.3, 0.34, 0.0),
+    "narrow": ("lance", 7, 51.0, 15, 1.45, 0.1, 0.0),
+    "heart": ("broad", 3, 120.0, 20, 1.4, 0.62, 0.0),
+    "round": ("fan", 4, 90.0, 20, 0.75, 0.4, 0.5),
+}
+
 
 def draw_leaves(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """The leaves that show behind a flower: their shape is part of what tells a class."""
@@ -25,21 +34,13 @@ def draw_leaves(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
         )
 
     first = rng.between(0.0, 360.0)
-    if kind == "oval":
-        for k in range(4):
-            leaf("oval", first + 90.0 * k + rng.between(-20, 20), 1.3, 0.34)
-    elif kind == "narrow":
-        for k in range(7):
-            leaf("lance", first + 51.0 * k + rng.between(-15, 15), 1.45, 0.1)
+    if kind in _LEAVES:
+        outline, count, step, sway, length, width, start = _LEAVES[kind]
+        for k in range(count):
+            leaf(outline, first + step * k + rng.between(-sway, sway), length, width, start=start)
     elif kind == "sword":
         for k in range(4):
             leaf("lance", UP + 32.0 * (k - 1.5) + rng.between(-8, 8), 2.4, 0.13, at=(0.0, 1.2))
-    elif kind == "heart":
-        for k in range(3):
-            leaf("broad", first + 120.0 * k + rng.between(-20, 20), 1.4, 0.62)
-    elif kind == "round":
-        for k in range(4):
-            leaf("fan", first + 90.0 * k + rng.between(-20, 20), 0.75, 0.4, start=0.5)
     elif kind == "pad":
         pad = frame.turned(first, 1.3, 1.2, at=(0.15, 0.2))
         canvas.disc(pad, 1.1 * plant.green, 0.8 * plant.green)
@@ -128,7 +129,7 @@ def draw_background(canvas: Canvas, rng: Rng) -> None:
 
 def _any_colour(rng: Rng, brightness: float) -> Colour:
     """A colour of other flowers, out of focus: it keeps colours from telling the class."""
-    shade = colour(*COLOURS[rng.pick(tuple(COLOURS))])
+    shade = COLOURS[rng.pick(tuple(COLOURS))]
     return brightness * blend(shade, colour(0.35, 0.55, 0.3), rng.between(0.0, 0.5))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from petals.prepare.flowers.canvas import Canvas, Frame, Rng, colour
+from petals.prepare.flowers.canvas import Canvas, Frame, Rng
 from petals.prepare.flowers.centres import draw_centre
 from petals.prepare.flowers.flora import COLOURS
 from petals.prepare.flowers.plants import UP, Plant, petal, rays, shadow
@@ -147,7 +147,7 @@ def draw_fan(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     for angle in (-62.0, -24.0):
         canvas.petal(frame.turned(angle, 1.0, 0.1, at=low), "kite", plant.accent, plant.accent)
     beak = frame.turned(-8.0, 1.5, 0.16, at=(-0.6, 0.38))
-    canvas.petal(beak, "lance", plant.green, colour(*COLOURS["crimson"]))
+    canvas.petal(beak, "lance", plant.green, COLOURS["crimson"])
 
 
 def draw_cup(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
