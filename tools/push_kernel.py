@@ -8,18 +8,17 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 # isort: split
 import click
 
-from kernelkit.commands.kaggle import push, resume
+from kernelkit.commands.kaggle.push import push
+from kernelkit.commands.kaggle.pushed import resume
 
 
 def _push_or_resume(earlier: str | None, **given: object) -> None:
     """Push; with `--resume`, the one option that `kernelkit push` lacks, do what `resume` does."""
     if earlier is None:
-        click.get_current_context().invoke(push.command, **given)
+        click.get_current_context().invoke(push, **given)
     else:
-        taken = {
-            parameter.name: given.get(str(parameter.name)) for parameter in resume.command.params
-        }
-        click.get_current_context().invoke(resume.command, **{**taken, "push": earlier})
+        taken = {parameter.name: given.get(str(parameter.name)) for parameter in resume.params}
+        click.get_current_context().invoke(resume, **{**taken, "push": earlier})
 
 
 _RESUME = click.Option(
@@ -32,9 +31,9 @@ _RESUME = click.Option(
 main = click.Command(
     "push",
     callback=_push_or_resume,
-    params=[*push.command.params, _RESUME],
-    help=push.command.help,
-    epilog=push.command.epilog,
+    params=[*push.params, _RESUME],
+    help=push.help,
+    epilog=push.epilog,
 )
 
 if __name__ == "__main__":

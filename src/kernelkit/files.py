@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -114,3 +115,18 @@ def try_lock(path: Path) -> Iterator[bool]:
         yield True
     finally:
         lock.release()
+
+
+def git(folder: Path, *arguments: str) -> str | None:
+    """What git says in a folder; None without git, outside a checkout and after an error."""
+    try:
+        process = subprocess.run(
+            ["git", *arguments],  # noqa: S607 - whichever git the user has
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return process.stdout if process.returncode == 0 else None

@@ -1,10 +1,9 @@
-"""Child processes: end and weigh one with everything below it; ask git."""
+"""Ending and weighing a process with everything below it."""
 
 from __future__ import annotations
 
 import subprocess
 from contextlib import suppress
-from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
@@ -42,18 +41,3 @@ def _family(pid: int) -> list[psutil.Process]:
         parent = psutil.Process(pid)
         return [*parent.children(recursive=True), parent]
     return []
-
-
-def git(folder: Path, *arguments: str) -> str | None:
-    """What git prints in a folder; None without git, outside a checkout and after an error."""
-    try:
-        process = subprocess.run(
-            ["git", *arguments],  # noqa: S607 - whichever git the user has
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return process.stdout if process.returncode == 0 else None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import PreflightError
-from kernelkit.processes import git
+from kernelkit.files import git
 from kernelkit.terminal import invocation
 
 _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}

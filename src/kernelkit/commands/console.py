@@ -6,24 +6,24 @@ from importlib import import_module
 
 import click
 
-# Each command's room, in the order in which the help shows the commands.
+# Each command's module, in the order in which the help shows the commands.
 COMMANDS = {
-    "push": "kaggle",
-    "rehearse": "kaggle",
-    "resume": "kaggle",
-    "fetch": "kaggle",
-    "submit": "kaggle",
-    "status": "kaggle",
-    "quota": "kaggle",
-    "stop": "kaggle",
-    "queue": "kaggle",
-    "run": "run",
-    "sweep": "compare",
-    "tpu": "run",
-    "report": "compare",
-    "dataset": "kaggle",
-    "init": "start",
-    "local": "start",
+    "push": "kaggle.push",
+    "rehearse": "kaggle.push",
+    "resume": "kaggle.pushed",
+    "fetch": "kaggle.pushed",
+    "submit": "kaggle.pushed",
+    "status": "kaggle.pushed",
+    "quota": "kaggle.pushed",
+    "stop": "kaggle.pushed",
+    "queue": "kaggle.queue",
+    "run": "run.run",
+    "sweep": "compare.sweep",
+    "tpu": "run.tpu",
+    "report": "compare.report",
+    "dataset": "kaggle.dataset",
+    "init": "start.init",
+    "local": "start.local",
 }
 
 
@@ -38,9 +38,8 @@ class Commands(click.Group):
         """The command of this name, None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(
-            f"kernelkit.commands.{COMMANDS[cmd_name]}.{cmd_name}"
-        ).command
+        module = import_module(f"kernelkit.commands.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
 

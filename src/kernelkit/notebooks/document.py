@@ -28,7 +28,9 @@ def read(path: Path) -> nbformat.NotebookNode:
     """
     path = Path(path)
     if not path.is_file():
-        raise NotebookError(f"no notebook at {path}{_others_in(path.parent)}")
+        names = ", ".join(sorted(p.name for p in path.parent.glob("*.ipynb")))
+        hint = f"; {path.parent} holds {names}" if names else ""
+        raise NotebookError(f"no notebook at {path}{hint}")
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
     try:
@@ -43,7 +45,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
     for cell in notebook.cells:
-        if "tags" in cell.metadata:  # papermill does not bear a null there
+        if "tags" in cell.metadata:  # papermill fails on a null there
             cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
@@ -80,11 +82,6 @@ def _check_cell(cell: Any, number: int) -> None:
         raise ValueError(f"cell {number} has no text as its source") from None
     except UnicodeEncodeError:
         raise ValueError(f"cell {number} holds half a character (a lone surrogate)") from None
-
-
-def _others_in(folder: Path) -> str:
-    names = sorted(p.name for p in folder.glob("*.ipynb")) if folder.is_dir() else []
-    return f"; {folder} holds {', '.join(names)}" if names else ""
 
 
 def tags(cell: Mapping[str, Any]) -> list[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelkit.errors import NotebookError
+from kernelkit.files import git
 from kernelkit.notebooks.document import cell_source, has_tag, read_json
-from kernelkit.processes import git
 
 SHOWN_CHARACTERS = 60
 Side = Literal["text", "notebook", "both", ""]  # of a pair, where edits were made; "": unknown

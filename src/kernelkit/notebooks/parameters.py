@@ -12,8 +12,8 @@ The literal gives the type. What stands before the comment's first colon may giv
 (`[a, b]`, `[a, b)`, `> a`, `>= a`), the choices (`a | b`), in which N stands for a whole number and
 a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`,
 with `| a` for what is not among them): a tuple, list, set or dict of one of the project's packages,
-written out in its source, which is read and not imported. Papermill only warns of a name that it
-does not know; here that is an error before anything runs.
+written out in its source, which is read and not imported. Papermill only warns of an unknown name;
+here that is an error before anything runs.
 """
 
 from __future__ import annotations
@@ -107,9 +107,10 @@ class Parameter:
         if self.type is float and type(value) is int:
             value = float(value)
         if type(value) is not self.type:
+            names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+            kind = names.get(self.type, f"a {self.type.__name__}")
             raise ParameterError(
-                f"{self.name}={value!r} has the wrong type: {_a(self.type)} is needed, "
-                f"like {self.default!r}"
+                f"{self.name}={value!r} has the wrong type: {kind} is needed, like {self.default!r}"
             )
         if isinstance(value, float) and math.isnan(value):
             raise ParameterError(f"{self.name} is not a number")
@@ -127,7 +128,8 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         body = ast.parse(cell_source).body
     except SyntaxError as error:
         raise NotebookError(f"the parameters cell is not Python: {error}") from None
-    comments = _comments(cell_source)
+    tokens = tokenize.generate_tokens(io.StringIO(cell_source).readline)
+    comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
     parameters: dict[str, Parameter] = {}
     for statement in body:
         name, default = _literal(statement)
@@ -144,7 +146,7 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
 def check_offers(
     values: Mapping[str, Value], offers: Mapping[str, Mapping[str, Sequence[Value]]]
 ) -> None:
-    """Hold values against what a project's inputs offer, as `Project.offers` has it.
+    """Check values against what a project's inputs offer, as `Project.offers` lists it.
 
     Raises `ParameterError` for one that is not among the choices.
     """
@@ -219,11 +221,6 @@ def _literal(statement: ast.stmt) -> tuple[str, Value]:
         raise NotebookError(f"the parameters cell gives {name} no plain literal") from None
 
 
-def _comments(source: str) -> dict[int, str]:
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
-
-
 def _allowed(rule: str, value: Value) -> bool:
     if interval := _INTERVAL.fullmatch(rule):
         opens, low, high, closes = interval.groups()
@@ -241,8 +238,3 @@ def _fits(choice: str, text: str) -> bool:
         pattern = r"[1-9]\d*" if last == "N" else r".+"
         return re.fullmatch(re.escape(prefix + colon) + pattern, text) is not None
     return text == choice
-
-
-def _a(kind: type) -> str:
-    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-    return names.get(kind, f"a {kind.__name__}")

@@ -61,10 +61,11 @@ def problems(
         "runs": [dict(values) for values in runs],
         "sources": None if sources is None else {kind: list(s) for kind, s in sources.items()},
     }
+    own = project.root / ".venv" / "bin" / "python"
     paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]
     try:
-        done = subprocess.run(
-            [str(_python(project)), "-c", CHILD],
+        process = subprocess.run(
+            [str(own) if own.is_file() else sys.executable, "-c", CHILD],
             input=json.dumps(request, default=str),
             capture_output=True,
             text=True,
@@ -72,19 +73,14 @@ def problems(
             cwd=project.root,
             env={**os.environ, PATH: os.pathsep.join(paths)},
         )
-        answer = json.loads(done.stdout) if done.returncode == 0 else None
+        answer = json.loads(process.stdout) if process.returncode == 0 else None
     except subprocess.TimeoutExpired:
         raise _not_asked(project, f"it took more than {SECONDS:.0f} s") from None
     except (OSError, ValueError) as error:
         raise _not_asked(project, str(error)) from None
     if not isinstance(answer, list) or len(answer) != len(runs):
-        raise _not_asked(project, done.stderr.strip()[-LAST_WORDS:].rpartition("\n")[2])
+        raise _not_asked(project, process.stderr.strip()[-LAST_WORDS:].rpartition("\n")[2])
     return answer
-
-
-def _python(project: Project) -> Path:
-    own = project.root / ".venv" / "bin" / "python"
-    return own if own.is_file() else Path(sys.executable)
 
 
 def _not_asked(project: Project, why: str) -> NotebookError:

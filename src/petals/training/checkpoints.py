@@ -15,7 +15,7 @@ import json
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -136,11 +136,13 @@ class Checkpoints:
             else:
                 self.say(f"resuming from {path}: {checkpoint.phase}, step {checkpoint.step}")
                 return checkpoint
-        for other in (folder for place in places for folder in _others(place, self.digest)):
-            self.say(
-                f"{other} belongs to a run with other settings ({self._difference(other)}): the "
-                "folder is left as it is, and training starts anew"
-            )
+        for file in (file for place in places for file in sorted(place.glob(f"*/{SETTINGS}"))):
+            if file.parent.name != self.digest:
+                self.say(
+                    f"{file.parent} belongs to a run with other settings "
+                    f"({self._difference(file.parent)}): the folder is left as it is, and training "
+                    "starts anew"
+                )
         if on_kaggle() and (mounts() / "notebooks").is_dir() and not files:
             self.say(
                 "the attached outputs hold no checkpoint with these settings: training starts anew"
@@ -166,21 +168,13 @@ class Checkpoints:
         except (OSError, ValueError):
             return "unreadable"
         names = [n for n in {**theirs, **self.settings} if theirs.get(n) != self.settings.get(n)]
-        message = [
-            f"{n}: {theirs.get(n)!r} there, {self.settings.get(n)!r} here" for n in names[:3]
-        ]
-        return "; ".join(message) + (f" and {len(names) - 3} more" if names[3:] else "")
+        texts = (f"{n}: {theirs.get(n)!r} there, {self.settings.get(n)!r} here" for n in names[:3])
+        return "; ".join(texts) + (f" and {len(names) - 3} more" if names[3:] else "")
 
 
 def _files(folder: Path) -> list[Path]:
     """A folder's checkpoints, the furthest first."""
     return sorted(folder.glob("[0-9]*.npz"), key=lambda path: path.name, reverse=True)
-
-
-def _others(place: Path, digest: str) -> Iterator[Path]:
-    for folder in sorted(place.iterdir()) if place.is_dir() else ():
-        if folder.name != digest and (folder / SETTINGS).is_file():
-            yield folder
 
 
 def _entries(checkpoint: Checkpoint) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kernelkit.commands.start.local import command
+from kernelkit.commands.start.local import local
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def started(monkeypatch, tmp_path):
         calls = []
         (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\ncatalogue = '{catalogue}'\n")
         monkeypatch.setattr(os, "execv", lambda _, words: calls.append((Path.cwd(), words)))
-        result = CliRunner().invoke(command, list(options))
+        result = CliRunner().invoke(local, list(options))
         assert result.exit_code == 0, result.output
         ((folder, words),) = calls
         assert words[:3] == [sys.executable, "-m", "local_kaggle"]

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.kaggle.stop import command
+from kernelkit.commands.kaggle.pushed import stop as stop_command
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
@@ -123,10 +123,10 @@ def test_anothers_kernel_is_not_touched(server, stopping):
 
 def test_without_a_terminal_it_takes_a_yes(server, repository, timing):
     repository.push(wait=False)
-    refused = CliRunner().invoke(command, ["--json"])
+    refused = CliRunner().invoke(stop_command, ["--json"])
     assert refused.exit_code == 2
     assert "add --yes" in json.loads(refused.output.splitlines()[-1])["text"]
     assert kernel_there(timing)
-    done = CliRunner().invoke(command, ["--yes"])
+    done = CliRunner().invoke(stop_command, ["--yes"])
     assert done.exit_code == 0, done.output
     assert not kernel_there(timing)

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.kaggle.queue import command
+from kernelkit.commands.kaggle.queue import queue
 from kernelkit.queue.edit import remove
 from kernelkit.queue.items import Queue
 
@@ -17,7 +17,7 @@ def here(repository, monkeypatch):
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(command, arguments)
+    return CliRunner().invoke(queue, arguments)
 
 
 def events(*arguments):

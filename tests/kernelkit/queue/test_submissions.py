@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.kaggle.queue import command
+from kernelkit.commands.kaggle.queue import queue
 from kernelkit.workspace.ledger import Ledger
 
 
@@ -76,9 +76,9 @@ def test_there_has_to_be_a_run_to_go_on_from(server, queue):
 
 def test_they_are_options_of_add_and_shown(repository, monkeypatch):
     monkeypatch.chdir(repository.root)
-    refused = CliRunner().invoke(command, ["add", "--submit", "one"])
+    refused = CliRunner().invoke(queue, ["add", "--submit", "one"])
     assert (refused.exit_code, "competition_sources" in refused.output) == (3, True)
     repository.describe(competition_sources=["meadow"])
-    assert CliRunner().invoke(command, ["add", "--submit", "one", "--continue"]).exit_code == 0
-    shown = CliRunner().invoke(command, ["list"]).output
+    assert CliRunner().invoke(queue, ["add", "--submit", "one", "--continue"]).exit_code == 0
+    shown = CliRunner().invoke(queue, ["list"]).output
     assert "goes on from the last run, to be submitted" in shown

@@ -22,7 +22,7 @@ from kernelkit.commands import options
     "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
 )
 @click.option("--output", type=options.FILE, help="The page to write, if there is only one.")
-def command(
+def report(
     paths: tuple[Path, ...], index: bool, output: Path | None, as_json: bool, quiet: bool
 ) -> None:
     from kernelkit.reports.report import report

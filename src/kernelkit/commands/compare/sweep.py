@@ -41,7 +41,7 @@ from kernelkit.commands import options
 @options.metadata
 @options.accelerator
 @options.timeout
-def command(
+def sweep(
     file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **given: Any
 ) -> None:
     """Run a sweep: many runs of one notebook, one table, nothing lost.

@@ -14,7 +14,7 @@ from kernelkit.commands import options
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--name", metavar="SLUG", help="The dataset's name; by default the folder's.")
 @click.option("--notes", default="updated by kernelkit", help="The notes on this version.")
-def command(folder: Path, name: str | None, **values: Any) -> None:
+def dataset(folder: Path, name: str | None, **values: Any) -> None:
     """Upload FOLDER as a private dataset.
 
     Waits until the dataset is ready and prints its source line.

@@ -1,4 +1,4 @@
-"""Push a notebook to Kaggle, wait for its run and bring the results home."""
+"""Push a notebook to Kaggle, or rehearse it on this machine, and bring the results home."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
+from kernelkit.terminal.cli import exits_with_code
 
 
 @options.command("push", local=True)
@@ -21,7 +22,7 @@ from kernelkit.commands import options
 )
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
-def command(notebook: Path | None, no_wait: bool, **values: Any) -> None:
+def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     """Check, push, wait, fetch and report, in one command.
 
     NOTEBOOK defaults to the code_file of kernel-metadata.json.
@@ -29,3 +30,22 @@ def command(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     from kernelkit.pushes.command import push_kernel
 
     push_kernel(notebook, wait=not no_wait, **values)
+
+
+NOT_IN_REHEARSALS = ("local", "no_wait")
+
+
+@exits_with_code
+def _rehearse(notebook: Path | None, **values: Any) -> None:
+    from kernelkit.pushes.command import push_kernel
+
+    push_kernel(notebook, local=True, **values)
+
+
+rehearse = click.Command(
+    "rehearse",
+    callback=_rehearse,
+    params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
+    help="Push to a Kaggle that this command runs on this machine.\n\nNothing leaves the machine.",
+    epilog=options.EXIT_CODES,
+)

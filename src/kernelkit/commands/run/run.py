@@ -20,7 +20,7 @@ from kernelkit.commands import options
 @options.report
 @click.option("--fresh", is_flag=True, help="Start a new run even if the same one was cut off.")
 @click.option("--hosts", type=int, help="Run as this many hosts, all on this machine.")
-def command(
+def run(
     notebook: Path,
     parameters: tuple[str, ...],
     hosts: int | None,

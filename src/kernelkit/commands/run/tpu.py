@@ -15,7 +15,7 @@ from kernelkit.commands import options
 @options.parameters
 @click.option("--machine", default="v5e-8", show_default=True, help="v5e-8, v6e-8 or v3-8.")
 @click.option("--largest-batch", is_flag=True, help="Search for the largest batch that fits.")
-def command(notebook: Path, parameters: tuple[str, ...], **values: Any) -> None:
+def tpu(notebook: Path, parameters: tuple[str, ...], **values: Any) -> None:
     """Compile a run's programs for a TPU, without a TPU.
 
     Does the run fit, what fills the memory, how fast can it be at best? The compiler is the TPU's

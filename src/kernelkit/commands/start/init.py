@@ -17,7 +17,7 @@ from kernelkit.commands import options
     "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
 )
 @click.option("--from", "source", metavar="OWNER/SLUG", help="Start from a notebook on Kaggle.")
-def command(
+def init(
     folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
 ) -> None:
     """Make a new or empty folder NAME a repository that rehearses and pushes.

@@ -40,7 +40,7 @@ from kernelkit.errors import NoLocalKaggleError
 @click.option(
     "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
 )
-def command(as_json: bool, quiet: bool, **values: Any) -> None:
+def local(as_json: bool, quiet: bool, **values: Any) -> None:
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
     if not (values["fill"] or values["catalogue"]):

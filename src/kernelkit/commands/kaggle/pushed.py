@@ -1,0 +1,119 @@
+"""Commands for a push that was made: resume, fetch, submit, status, quota and stop."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from kernelkit.commands import options
+
+pushed = click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
+
+
+@options.command("resume", local=True)
+@pushed
+@options.accelerator
+@options.output
+@options.submit
+@options.unverified
+def resume(push: str, **values: Any) -> None:
+    """Resume an earlier push: wait for its run, fetch its files and report.
+
+    The default is the last push.
+    """
+    from kernelkit.pushes.resuming import resume_push
+
+    resume_push(push, **values)
+
+
+@options.command("fetch", local=True)
+@pushed
+@click.option(
+    "--only", metavar="GLOB", multiple=True, help="Fetch matching files only; may be repeated."
+)
+@options.output
+@options.unverified
+@click.option("--summary", type=options.FILE, help="Append the measures to this Markdown file.")
+def fetch(push: str, **values: Any) -> None:
+    """Bring home the files of a push, or some of them.
+
+    The default is the last push. The command does not wait: its exit code is 13 while the run is
+    alive.
+    """
+    from kernelkit.pushes.resuming import fetch_push
+
+    fetch_push(push, **values)
+
+
+@options.command("submit", local=True)
+@click.argument("result", metavar="[OWNER/SLUG/N | FOLDER]", default="last")
+@click.option(
+    "-m",
+    "--message",
+    default="submitted by kernelkit",
+    show_default=True,
+    help="The description on the competition's page.",
+)
+@click.option(
+    "--competition",
+    metavar="SLUG",
+    help="The competition of a FOLDER; by default the one in kernel-metadata.json.",
+)
+@options.unverified
+def submit(result: str, message: str, **values: Any) -> None:
+    """Submit a run's submission.csv and wait for its score.
+
+    The run is a push, the last one by default, or the FOLDER of any run.
+    """
+    from kernelkit.pushes.resuming import submit_result
+
+    submit_result(result, message, **values)
+
+
+@options.command("status", local=True)
+@pushed
+@click.option("--all", "listing", is_flag=True, help="Show the ledger of all pushes instead.")
+def status(push: str, listing: bool, **values: Any) -> None:
+    """Show the state of a push in one line, the last push by default.
+
+    With --all every push is listed with its machine, minutes and score; Kaggle is not asked.
+    """
+    from kernelkit.pushes.status import list_pushes, tell_status
+
+    if listing:
+        click.echo(list_pushes(as_json=values["as_json"]))
+    else:
+        tell_status(push, **values)
+
+
+@options.command("quota", local=True)
+def quota(**values: Any) -> None:
+    """Show how many TPU and GPU hours are left this week."""
+    from kernelkit.pushes.status import tell_quota
+
+    tell_quota(**values)
+
+
+@options.command("stop")
+@pushed
+@click.option("--yes", is_flag=True, help="Delete the kernel without asking.")
+def stop(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
+    """Stop a push that is waiting or running, the last one by default.
+
+    Kaggle's API cannot stop a session: it can only delete the kernel, with all its versions and
+    outputs. The command shows what would be lost and asks first. A rehearsal's run ends with the
+    command that rehearses.
+    """
+    from kernelkit.errors import ParameterError
+    from kernelkit.pushes.stop import stop
+
+    def confirm(warning: str) -> bool:
+        if yes:
+            return True
+        if as_json or not sys.stdin.isatty():
+            raise ParameterError(f"{warning}. To delete it without being asked, add --yes")
+        return click.confirm(f"{warning}.\nDelete the kernel?", err=True)
+
+    stop(push, confirm=confirm, as_json=as_json, quiet=quiet)
