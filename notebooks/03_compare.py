@@ -110,13 +110,13 @@ folder.figure(compare.epoch_times(devices), "devices")
 # %%
 measured = {axis: effects.effect(found, axis) for axis in effects.AXES}
 same = [axis for axis, effect in measured.items() if effect is None]
-told = [effect for effect in measured.values() if effect is not None]
+varied = [effect for effect in measured.values() if effect is not None]
 print("the same in all runs, so nothing can be said:", ", ".join(same) or "none")
-Table.of([effects.verdict(effect) for effect in told]) if told else None
+Table.of([effects.verdict(effect) for effect in varied]) if varied else None
 
 # %%
-if told:
-    display(effects.summary(told), folder.figure(compare.effects(told), "effects"))
+if varied:
+    display(effects.summary(varied), folder.figure(compare.effects(varied), "effects"))
 
 # %% [markdown]
 # ## Two models side by side
@@ -151,7 +151,7 @@ if pair and not photos.missing:
         positions = getattr(agreed, name)
         print(f"{name.replace('_', ' ')} right: {len(positions)}")
         if len(positions):
-            figure = compare.told_by_two(photos, pair, positions, most)
+            figure = compare.surest(photos, pair, positions, most)
             display(folder.figure(figure, name))
 
 # %% [markdown]
@@ -198,8 +198,8 @@ else:
 choice = submit if submit != "auto" else judged.choice if judged else "single"
 path = folder.path / "submission.csv"
 chosen = ensembles.weights_for(choice, weights)
-said = ensembles.submit_or_best(members, chosen, path, insist=submit != "auto")
-print(f"{choice}: {said}")
+outcome = ensembles.submit_or_best(members, chosen, path, insist=submit != "auto")
+print(f"{choice}: {outcome}")
 
 # %% [markdown]
 # ## What is kept
@@ -214,8 +214,8 @@ storage.write_json(
         "left_out": skipped,
         "devices": devices,
         "weights": rows,
-        "submission": said,
-        "effects": [effects.verdict(effect) for effect in told],
+        "submission": outcome,
+        "effects": [effects.verdict(effect) for effect in varied],
         "gain": judged.gain() if judged else None,
     },
 )

@@ -62,7 +62,6 @@ def tokens(path):
 STILL = {
     "long functions": {
         "send.send",
-        "scenery.draw_background",
         "ingest.make_tfrecords",
     },
     "many arguments": {

@@ -3,6 +3,7 @@
 import ast
 import re
 import runpy
+from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -150,6 +151,44 @@ def test_the_page_of_machines_lists_what_kaggle_takes():
     assert [
         m.shape for m in MACHINES if not m.common and m.shape not in DOCS["reference/machines.md"]
     ] == []
+
+
+def test_the_page_of_machines_has_the_limits_of_the_kit():
+    from kernelkit.machines import LIMITS
+
+    row = r"^\| `(\w+)` \|[^|]+\| (\d+) \| (\d+) \| (\d+|no limit) \|"
+    page = {kind: rest for kind, *rest in re.findall(row, DOCS["reference/machines.md"], re.M)}
+    assert page == {
+        kind: [f"{n:g}" if n else "no limit" for n in vars(limits).values()]
+        for kind, limits in LIMITS.items()
+    }
+
+
+def test_the_page_of_the_sweep_file_has_every_key():
+    from kernelkit.sweep.specification import KEYS
+
+    page = re.findall(r"^\| (`.+?`) \|", DOCS["reference/sweep-file.md"], re.M)
+    assert sorted(KEYS) == sorted(re.findall(r"`(\w+)`", " ".join(page)))
+
+
+def test_the_page_of_settings_is_read_as_settings(tmp_path):
+    from kernelkit.project import Project, TpuSettings, find_project
+    from kernelkit.shown import Shown
+
+    example = re.search(r"^```toml\n(.*?)^```$", DOCS["reference/settings.md"], re.M | re.S)[1]
+    (tmp_path / "pyproject.toml").write_text(example)
+    read = find_project(tmp_path)  # refuses a key that it does not know
+    left_out = {
+        field.name
+        for settings, empty in (
+            (read, Project(tmp_path)),
+            (read.tpu, TpuSettings()),
+            (read.shown, Shown()),
+        )
+        for field in fields(empty)
+        if getattr(settings, field.name) == getattr(empty, field.name)
+    }
+    assert left_out == {"root", "version", "title", "beside", "before_push"}
 
 
 def test_every_make_target_it_names_exists():

@@ -33,8 +33,8 @@ def test_a_table_of_answers_has_whole_percents():
         np.array([[0.2, 0.7, 0.1]]),
         np.zeros((1, 8, 8, 3), np.uint8),
     )
-    told = str(answers.table(3)).splitlines()[1]
-    assert told == "b.jpg  iris 70 %  rose 20 %, lily 10 %"
+    line = str(answers.table(3)).splitlines()[1]
+    assert line == "b.jpg  iris 70 %  rose 20 %, lily 10 %"
 
 
 def test_a_table_and_a_picture_of_new_photos(model, photos, tmp_path):

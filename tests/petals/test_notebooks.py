@@ -82,9 +82,9 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
     assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
     for part in ("Score of each class", "What is taken for what", "The surest mistakes"):
         assert f"<h2>{part}</h2>" in run.report.read_text()
-    told = execute("04_predict", tmp_path, model=str(run.folder), data=str(dataset))
+    execution = execute("04_predict", tmp_path, model=str(run.folder), data=str(dataset))
     kept = np.load(run.folder / "test_predictions.npz")
-    rows = list(csv.DictReader((told.folder / "predictions.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((execution.folder / "predictions.csv").read_text().splitlines()))
     assert [row["photo"] for row in rows] == kept["ids"].tolist()
     colours = np.array(["blue", "red", "yellow"])
     assert [row["class 1"] for row in rows] == colours[kept["probabilities"].argmax(1)].tolist()
@@ -218,8 +218,8 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits,
         assert metrics["added"][0]["twins"]["test"] == 2
         assert (run.folder / "twins.csv").read_text().count(",test,") == 2
     compared = execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"))
-    found = json.loads((compared.folder / "comparison.json").read_text())
-    assert [row["name"] for row in found["runs"]] == ["0 to 1 (2 folds)"]
+    comparison = json.loads((compared.folder / "comparison.json").read_text())
+    assert [row["name"] for row in comparison["runs"]] == ["0 to 1 (2 folds)"]
     kept = [np.load(tmp_path / f"runs/{fold}/test_predictions.npz") for fold in range(2)]
     mean = (kept[0]["probabilities"] + kept[1]["probabilities"]).argmax(axis=1)
     lines = [f"{i},{n}" for i, n in zip(kept[0]["ids"], mean, strict=True)]

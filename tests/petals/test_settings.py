@@ -144,9 +144,9 @@ def given_in(words):
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
 def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
-    found = commands(path.read_text(), "tools/sweep.py")
-    assert found
-    for words in found:
+    word_lists = commands(path.read_text(), "tools/sweep.py")
+    assert word_lists
+    for words in word_lists:
         sweep = specification.read(path, given_in(words))
         for run in sweep.runs:
             settings.resolve(run.values)
@@ -162,9 +162,9 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
 def test_documented_commands_ask_for_nothing_that_is_ignored(name):
     text = (ROOT / name).read_text().replace("…", "")
     starts = {"README.md": ("02_train.py", "push_kernel.py"), "Makefile": ("FIRST_RUN =",)}[name]
-    found = [words for start in starts for words in commands(text, start) if "-p" in words]
-    assert found
-    for words in found:
+    word_lists = [words for start in starts for words in commands(text, start) if "-p" in words]
+    assert word_lists
+    for words in word_lists:
         given = [text for text in given_in(words) if text.partition("=")[0] in KNOWN]
         settings.resolve(DEFAULTS | parameters.resolve(KNOWN, given))
 

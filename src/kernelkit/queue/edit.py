@@ -1,4 +1,4 @@
-"""Add to the queue, look at it, take from it: nothing here asks Kaggle."""
+"""Add to the queue, list it, remove from it: nothing here sends Kaggle a request."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def remove(
 ) -> None:
     """Remove items that wait or are over; for any other raises `ParameterError` and removes none.
 
-    What the ledger has of their pushes stays.
+    The ledger's lines about their pushes stay.
     """
     context = in_project(plans.here(None), options)
     queue = Queue(context.runs)

@@ -113,7 +113,7 @@ class Queue:
         return self._path(item.number).is_file()
 
     def remove(self, item: QueuedPush) -> None:
-        """Forget an item; what the ledger has of it stays."""
+        """Remove an item; its lines in the ledger stay."""
         self._path(item.number).unlink(missing_ok=True)
 
     def _path(self, number: int) -> Path:

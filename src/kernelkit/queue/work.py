@@ -37,7 +37,7 @@ from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
 
 # Errors that end one push and do not concern the next one.
-ITS_OWN = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
+PUSH_ERRORS = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
 
 
 def work_off(
@@ -45,7 +45,7 @@ def work_off(
     wait: bool = True,
     **options: Unpack[CommandOptions],
 ) -> None:
-    """Push, wait for and fetch what is queued, in order, until nothing is left to do.
+    """Push the queued items in order, wait for each and fetch its files, until all are done.
 
     wait   whether to wait for sessions, hours and runs; otherwise do what can be done now
 
@@ -66,7 +66,7 @@ def work_off(
             tried.append(item)
             try:
                 _work(context, item, wait=wait)
-            except ITS_OWN as error:
+            except PUSH_ERRORS as error:
                 failures.append(error)
                 context.events("failure", f"queued push {item.number}: {error}", number=item.number)
     if failures:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 SEED = "seed"
-NO_MATTER = ("output",)  # where a run leaves its files is nothing it was told to do
+IGNORED = ("output",)  # where a run writes its files changes nothing else
 _MADE_BY_KIT = re.compile(r"[0-9a-f]{12}|.+-\d{4}-\d{6}(-\d+)?")  # a sweep's id, a name with a time
 
 Values = Mapping[str, Any]
@@ -23,7 +23,7 @@ def varying(runs: Sequence[Values]) -> list[str]:
     """The parameters in which runs differ, in the order in which the runs have them."""
     names = dict.fromkeys(name for run in runs for name in run)
     values = {name: {json.dumps(run.get(name), default=str) for run in runs} for name in names}
-    return [name for name in names if name not in NO_MATTER and len(values[name]) > 1]
+    return [name for name in names if name not in IGNORED and len(values[name]) > 1]
 
 
 def changed(values: Values, defaults: Values) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def changed(values: Values, defaults: Values) -> dict[str, Any]:
     return {
         name: value
         for name, value in values.items()
-        if name in defaults and value != defaults[name] and name not in NO_MATTER
+        if name in defaults and value != defaults[name] and name not in IGNORED
     }
 
 

@@ -39,12 +39,9 @@ def report(
         files.check_folder(output.parent)
     if index:
         return [_index(paths, output)]
-    sources, reasons = [], {}
-    for path in paths:
-        runs, reason = _runs_of(path)
-        sources += runs
-        if reason:
-            reasons[path] = reason
+    runs = {path: _runs_of(path) for path in paths}
+    sources = [source for own, _ in runs.values() for source in own]
+    reasons = {path: reason for path, (_, reason) in runs.items() if reason}
     if output is not None and max(len(sources), len(paths)) > 1:
         raise ParameterError(
             f"--output names one page, and there are {len(paths)} paths with {len(sources)} "
@@ -52,8 +49,8 @@ def report(
         )
     if not sources:
         raise ParameterError("\n".join(f"{path} {reason}" for path, reason in reasons.items()))
-    for path, reason in reasons.items():
-        if left_out:
+    if left_out:
+        for path, reason in reasons.items():
             left_out(path, reason)
     pages, errors = [], []
     for source in sources:

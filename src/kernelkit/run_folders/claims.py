@@ -1,6 +1,6 @@
 """Which push a run folder belongs to, by what ran and in which session.
 
-Kernel and version do not say: once a kernel was deleted, or a rehearsal's folder removed,
+Kernel and version are not enough: once a kernel was deleted, or a rehearsal's folder removed,
 numbering starts again. A folder that may be another push's is set aside whole, and everything is
 fetched again.
 """

@@ -1,7 +1,7 @@
 """A notebook's process whose C++ libraries keep the notes on their own work to themselves.
 
 These libraries write past Jupyter, straight to the terminal that the process was started from, and
-some lines come whatever level of logging they are told.
+some lines come at every level of logging.
 """
 
 from __future__ import annotations

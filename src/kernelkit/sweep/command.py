@@ -1,4 +1,4 @@
-"""One command: read a sweep, run what is left of it, and leave a table and a page."""
+"""The sweep command: read a sweep, make its remaining runs, and write a table and a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernelkit.sweep.workers.launchers import launcher
 
 
 def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
-    """Run a sweep, or what is left of it; returns its folder.
+    """Run a sweep, or its remaining runs; returns its folder.
 
     `parameters` are `name=value` strings that replace base values and axes; a list replaces an
     axis's values, as in `image_size=[192,224]`.

@@ -29,7 +29,7 @@ LISTED = 20  # failed runs named in the last message
 
 
 class SweepProgress:
-    """Told of every run as it begins and ends; used as a context for its screen.
+    """Shows and records each run as it begins and ends; a context manager for its screen.
 
     `runs` are all of the sweep's, `remaining` is how many of them are to run now. A search adds to
     `runs`, and sets `total`, `varying` (the names that tell its runs apart) and `ended_before`.

@@ -90,7 +90,7 @@ class SweepFolder:
         return request
 
     def record(self, run: PlannedRun) -> Record:
-        """The state of a run; a run with a damaged state counts as never begun.
+        """The state of a run; a run with a damaged state counts as never started.
 
         Raises `ParameterError` when another version of the kit wrote it.
         """

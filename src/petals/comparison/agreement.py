@@ -29,8 +29,8 @@ class Agreement:
         """Of two aligned runs; raises `DataError` when their images are not in one order."""
         if not np.array_equal(first.ids, second.ids):
             raise DataError(f"{first.name} and {second.name} are not aligned: read them together")
-        one, other = first.right, second.right
-        parts = (one & other, one & ~other, ~one & other, ~one & ~other)
+        a, b = first.right, second.right
+        parts = (a & b, a & ~b, ~a & b, ~a & ~b)
         return cls(*(np.flatnonzero(part) for part in parts))
 
     @property

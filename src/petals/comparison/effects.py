@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from petals.comparison.finished_run import FinishedRun
+from petals.comparison.groups import differing
 from petals.tables import Table
 
 AXES: dict[str, tuple[str, ...]] = {
@@ -85,11 +86,6 @@ def _all_else(run: FinishedRun, axis: str) -> str:
     return repr(sorted(others.items()))
 
 
-def differing(runs: Sequence[FinishedRun], names: Sequence[str]) -> list[str]:
-    """The parameters among `names` in which the runs are not all alike."""
-    return [name for name in names if len({repr(run.parameter(name)) for run in runs}) > 1]
-
-
 def _message(name: str, value: Any) -> str:
     if isinstance(value, str) and name in ("backbone", "schedule"):
         return value
@@ -101,13 +97,13 @@ def _message(name: str, value: Any) -> str:
 def summary(effects: Sequence[Effect]) -> Table:
     """One row for each setting: runs, mean macro F1, deviation over repeats, what it compares."""
     rows = []
-    for found in effects:
-        for number, group in enumerate(found.groups, 1):
+    for effect in effects:
+        for number, group in enumerate(effect.groups, 1):
             for setting, values in sorted(group.items(), key=lambda item: -fmean(item[1])):
                 rows.append(
                     {
-                        "axis": found.axis,
-                        "comparison": number if found.fair else "not alone",
+                        "axis": effect.axis,
+                        "comparison": number if effect.fair else "not alone",
                         "setting": setting,
                         "runs": len(values),
                         "macro F1": fmean(values),
@@ -117,18 +113,18 @@ def summary(effects: Sequence[Effect]) -> Table:
     return Table.of(rows)
 
 
-def verdict(found: Effect) -> dict[str, str]:
+def verdict(effect: Effect) -> dict[str, str]:
     """The axis in a row of a table that claims no more than the runs show."""
-    if not found.fair:
+    if not effect.fair:
         follows = "nothing: no two runs differ in it alone"
-    elif found.largest_difference <= NOISE:
+    elif effect.largest_difference <= NOISE:
         follows = f"nothing: repeats of one recipe differ by ± {NOISE}"
     else:
-        repeats = min(len(values) for group in found.groups for values in group.values())
+        repeats = min(len(values) for group in effect.groups for values in group.values())
         follows = "it matters" if repeats >= 3 else "a hint: fewer than 3 repeats of each setting"
     return {
-        "axis": found.axis,
-        "largest difference": f"{found.largest_difference:.3f}",
-        "best": found.settings[-1],
+        "axis": effect.axis,
+        "largest difference": f"{effect.largest_difference:.3f}",
+        "best": effect.settings[-1],
         "what follows": follows,
     }

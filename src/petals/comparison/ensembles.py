@@ -130,10 +130,10 @@ def weights_for(choice: str, weights: np.ndarray) -> np.ndarray:
     Raises `SettingError` for any other choice.
     """
     same = np.full(len(weights), 1 / len(weights))
-    known = {"single": np.eye(len(weights))[0], "mean": same, "weighted": weights}
-    if choice not in known:
-        raise SettingError(f"submit {choice!r}: auto, {', '.join(known)}")
-    return known[choice]
+    choices = {"single": np.eye(len(weights))[0], "mean": same, "weighted": weights}
+    if choice not in choices:
+        raise SettingError(f"submit {choice!r}: auto, {', '.join(choices)}")
+    return choices[choice]
 
 
 def stacked(runs: Sequence[FinishedRun]) -> np.ndarray:

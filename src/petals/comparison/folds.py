@@ -36,7 +36,7 @@ def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
             alone.append(run)
     for (folds, _), members in groups.items():
         if len(members) == folds and _disjoint(list(members.values())):
-            whole.append(_one([members[fold] for fold in sorted(members)]))
+            whole.append(_join([members[fold] for fold in sorted(members)]))
         else:
             alone += members.values()
     return [*whole, *alone]
@@ -48,14 +48,14 @@ def _disjoint(members: Sequence[FinishedRun]) -> bool:
     return len(set(ids)) == len(ids) and len(widths) == 1
 
 
-def _one(members: Sequence[FinishedRun]) -> FinishedRun:
+def _join(members: Sequence[FinishedRun]) -> FinishedRun:
     first = members[0]
     metrics: dict[str, Any] = dict(first.metrics)
     for names, mean in ((SUMS, sum), (MEANS, fmean)):
         for name in names:
             values = [run.metrics.get(name) for run in members]
-            known = [value for value in values if value is not None]
-            metrics[name] = mean(known) if len(known) == len(members) else None
+            measured = [value for value in values if value is not None]
+            metrics[name] = mean(measured) if len(measured) == len(members) else None
     metrics["parameters"] = {**first.metrics["parameters"], "validation": "folds"}
     ids, labels, probabilities = (
         np.concatenate([getattr(run, name) for run in members])
@@ -63,7 +63,7 @@ def _one(members: Sequence[FinishedRun]) -> FinishedRun:
     )
     return replace(
         first,
-        name=f"{_name(members)} ({len(members)} folds)",
+        name=f"{first.name} to {members[-1].name} ({len(members)} folds)",
         path=Path(),
         metrics=metrics,
         ids=ids,
@@ -71,7 +71,3 @@ def _one(members: Sequence[FinishedRun]) -> FinishedRun:
         probabilities=probabilities,
         members=tuple(members),
     )
-
-
-def _name(members: Sequence[FinishedRun]) -> str:
-    return f"{members[0].name} to {members[-1].name}"

@@ -60,19 +60,11 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     A person's name for a run stays, and so does a name that would then come twice.
     """
     parameters = dict.fromkeys(name for run in runs for name in run.metrics["parameters"])
-    differ = [
-        name
-        for name in parameters
-        if name != "output" and len({repr(run.parameter(name)) for run in runs}) > 1
-    ]
+    differ = [name for name in differing(runs, tuple(parameters)) if name != "output"]
     names = [_name(run, differ) for run in runs]
     for name in [name for name, runs_of_it in Counter(names).items() if runs_of_it > 1]:
         alike = [n for n, other in enumerate(names) if other == name]
-        own = [
-            one
-            for one in differ[MOST_NAMED:]
-            if len({repr(runs[n].parameter(one)) for n in alike}) > 1
-        ]
+        own = differing([runs[n] for n in alike], differ[MOST_NAMED:])
         for n in alike:  # by what differs among these few, too
             names[n] = _name(runs[n], [*differ[:MOST_NAMED], *own], MOST_NAMED + len(own))
     counts = Counter(names)
@@ -82,11 +74,16 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     ]
 
 
+def differing(runs: Sequence[FinishedRun], names: Sequence[str]) -> list[str]:
+    """The parameters among `names` in which the runs are not all alike."""
+    return [name for name in names if len({repr(run.parameter(name)) for run in runs}) > 1]
+
+
 def _name(run: FinishedRun, differ: Sequence[str], most: int = MOST_NAMED) -> str:
     if not differ or not _MADE_UP.fullmatch(run.path.resolve().name):
         return run.name
-    told = " ".join(f"{name}={_text(run.parameter(name))}" for name in differ[:most])
-    return told + (f" and {len(differ) - most} more" if len(differ) > most else "")
+    settings = " ".join(f"{name}={_text(run.parameter(name))}" for name in differ[:most])
+    return settings + (f" and {len(differ) - most} more" if len(differ) > most else "")
 
 
 def _text(value: Any) -> str:

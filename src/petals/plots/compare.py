@@ -62,10 +62,10 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.margins(x=0.12)
     axes.invert_yaxis()
-    known = [row for row in rows if row["later epochs, s"]]
-    fastest = min(known, key=lambda row: row["later epochs, s"], default=None)
-    told = f": least {fastest['later epochs, s']:.3g} s, {fastest['name']}" if fastest else ""
-    plain_axis(axes, f"Seconds an epoch{told}", "seconds (log)")
+    timed = [row for row in rows if row["later epochs, s"]]
+    fastest = min(timed, key=lambda row: row["later epochs, s"], default=None)
+    result = f": least {fastest['later epochs, s']:.3g} s, {fastest['name']}" if fastest else ""
+    plain_axis(axes, f"Seconds an epoch{result}", "seconds (log)")
     axes.grid(axis="y", visible=False)
     if rows:
         axes.legend(
@@ -98,12 +98,12 @@ def curves(runs: Sequence[FinishedRun]) -> Figure:
     return figure
 
 
-def effects(found: Sequence[Effect]) -> Figure:
+def effects(shown: Sequence[Effect]) -> Figure:
     """A panel for each axis: a dot a run, a line through the means of runs alike in all else.
 
     All panels have one scale, and a band shows how far repeats of one recipe lie apart.
     """
-    rows, columns = math.ceil(len(found) / 2), min(2, len(found))
+    rows, columns = math.ceil(len(shown) / 2), min(2, len(shown))
     figure, grid = new_figure(
         "A dot for each run; a line joins the means of runs that are alike in all else.",
         height=3.0 * rows,
@@ -112,9 +112,9 @@ def effects(found: Sequence[Effect]) -> Figure:
         squeeze=False,
         sharey=True,
     )
-    for axes in grid.flat[len(found) :]:
+    for axes in grid.flat[len(shown) :]:
         axes.axis("off")
-    for axes, effect in zip(grid.flat, found, strict=False):
+    for axes, effect in zip(grid.flat, shown, strict=False):
         _effect(axes, effect)
     return figure
 
@@ -141,27 +141,27 @@ def _effect(axes: Axes, effect: Effect) -> None:
 
 
 def agreement(
-    found: Agreement, pair: tuple[FinishedRun, FinishedRun], width: float = 9.0
+    answers: Agreement, pair: tuple[FinishedRun, FinishedRun], width: float = 9.0
 ) -> Figure:
     """One bar: shares of the validation set by which of the two was right."""
     caption = "The validation photos, by which of the two runs was right."
     figure, axes = new_figure(caption, width, 1.6)
     parts = {
-        "both right": (found.both, FAINT),
-        f"only {pair[0].name}": (found.only_first, ACCENT),
-        f"only {pair[1].name}": (found.only_second, SECOND),
-        "both wrong": (found.neither, INK),
+        "both right": (answers.both, FAINT),
+        f"only {pair[0].name}": (answers.only_first, ACCENT),
+        f"only {pair[1].name}": (answers.only_second, SECOND),
+        "both wrong": (answers.neither, INK),
     }
-    left = 0
+    total = 0
     for label, (positions, colour) in parts.items():
-        axes.barh(0, len(positions), left=left, color=colour, label=f"{label}: {len(positions)}")
-        left += len(positions)
-    axes.set_xlim(0, left)
+        axes.barh(0, len(positions), left=total, color=colour, label=f"{label}: {len(positions)}")
+        total += len(positions)
+    axes.set_xlim(0, total)
     axes.axis("off")
     axes.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
-    one = len(found.only_first) + len(found.only_second)
+    split = len(answers.only_first) + len(answers.only_second)
     figure.suptitle(
-        f"Of {left:,} photos {one:,} are right with one of the two only",
+        f"Of {total:,} photos {split:,} are right with one of the two only",
         x=0.01,
         ha="left",
         fontsize=TITLE,
@@ -170,7 +170,7 @@ def agreement(
     return figure
 
 
-def told_by_two(
+def surest(
     photos: Photos, pair: tuple[FinishedRun, FinishedRun], positions: np.ndarray, most: int = 8
 ) -> Figure:
     """The photos of which the two are surest, with the truth and what each says."""
@@ -182,22 +182,22 @@ def told_by_two(
         captions.append(
             f"{truth}\n1: {_or_tick(answers[0], truth)}\n2: {_or_tick(answers[1], truth)}"
         )
-    told = "Photos with their class, and what the two runs answer."
-    return gallery(photos.of(pair[0], positions), captions, told=told)
+    caption = "Photos with their class, and what the two runs answer."
+    return gallery(photos.of(pair[0], positions), captions, overall=caption)
 
 
 def _or_tick(answer: str, truth: str) -> str:
     return "✓" if answer == truth else answer
 
 
-def held_out(found: HeldOut) -> Figure:
+def held_out(scores: HeldOut) -> Figure:
     """Scores on images that fitted nothing: a dot a repeat, a bar for the mean."""
     caption = "A dot for each repeat on photos that fitted nothing; a bar is the mean."
     figure, axes = new_figure(caption, height=2.0)
     names = {
-        "best single run": found.single,
-        "equal weights": found.mean,
-        "weighted on validation": found.weighted,
+        "best single run": scores.single,
+        "equal weights": scores.mean,
+        "weighted on validation": scores.weighted,
     }
     for at, values in enumerate(names.values()):
         axes.scatter(values, np.full(len(values), at), s=16, color=SECOND, alpha=0.6)
@@ -207,8 +207,8 @@ def held_out(found: HeldOut) -> Figure:
         )
     axes.set_yticks(range(len(names)), list(names))
     axes.set_ylim(len(names) - 0.5, -0.75)
-    gain = found.mean.mean() - found.single.mean()
-    told = f"On halves that fitted nothing, equal weights give {gain:+.4f} on the best single run"
-    plain_axis(axes, told, "macro F1")
+    gain = scores.mean.mean() - scores.single.mean()
+    title = f"On halves that fitted nothing, equal weights give {gain:+.4f} on the best single run"
+    plain_axis(axes, title, "macro F1")
     axes.grid(axis="y", visible=False)
     return figure

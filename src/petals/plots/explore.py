@@ -58,8 +58,8 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.yaxis.set_major_formatter("{x:.0f}")
     far = int(((away > 2) & (x > 0)).sum())
-    told = f"{far} of {len(names)} classes lie further from equal shares than chance allows"
-    plain_axis(axes, told, "training images", "validation images")
+    title = f"{far} of {len(names)} classes lie further from equal shares than chance allows"
+    plain_axis(axes, title, "training images", "validation images")
     axes.legend(frameon=False, fontsize=SMALL, loc="upper left")
     return figure
 
@@ -114,10 +114,10 @@ def throughput(rates: Mapping[str, float], needed: float) -> Figure:
         xycoords=("data", "axes fraction"),
     )
     fast = sum(value >= needed for value in values)
-    told = (
+    title = (
         f"{fast} of {len(values)} pipelines feed the {needed:,.0f} images a second that are needed"
     )
-    plain_axis(axes, told, "images a second")
+    plain_axis(axes, title, "images a second")
     axes.set_xlim(right=1.15 * max(*values, needed))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=FAINT, linewidth=0.8)
@@ -127,13 +127,13 @@ def throughput(rates: Mapping[str, float], needed: float) -> Figure:
 
 def pairs(
     prints: Fingerprints,
-    found: Sequence[Pair],
+    twins: Sequence[Pair],
     splits: Mapping[str, Split],
     names: Sequence[str],
     most: int = 8,
 ) -> Figure:
     """Twins, one above the other, with split and label; the titles are red where labels differ."""
-    shown = list(found)[:most]
+    shown = list(twins)[:most]
     columns = max(most, len(shown))
     side = WIDTH / columns
     figure, grid = new_figure(
@@ -148,8 +148,8 @@ def pairs(
         axes.axis("off")
     for column, pair in enumerate(shown):
         labels = prints.labels[[pair.first, pair.second]]
-        known = labels[labels >= 0]
-        colour = BAD if len(set(known.tolist())) > 1 else INK
+        classes = labels[labels >= 0]
+        colour = BAD if len(set(classes.tolist())) > 1 else INK
         for row, i in enumerate((pair.first, pair.second)):
             photo = splits[str(prints.splits[i])].sample([int(prints.positions[i])])
             grid[row][column].imshow(photo.images[0])

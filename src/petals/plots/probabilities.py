@@ -40,13 +40,13 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
     side = min(14.0, max(4.5, 1.5 + 0.115 * n))
     caption = "A row for each true class and a column for each answer: right ones blue, others red."
     figure, axes = new_figure(caption, side, side)
-    found, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
-    told = f"{found:,} of {total:,} are right ({100 * found / total:.0f} %)"
+    correct, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
+    title = f"{correct:,} of {total:,} are right ({100 * correct / total:.0f} %)"
     off = matrix - np.diag(np.diag(matrix))
     if off.any():
         truth, guess = np.unravel_index(off.argmax(), off.shape)
         often = f"{off.max()} times" if off.max() > 1 else "once"
-        told += f"; most often {names[truth]} is taken for {names[guess]}: {often}"
+        title += f"; most often {names[truth]} is taken for {names[guess]}: {often}"
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     colours = np.ones((n, n, 3))
     right, wrong = np.eye(n, dtype=bool), ~np.eye(n, dtype=bool)
@@ -59,7 +59,7 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
     axes.set_xticks(range(n), names, rotation=90, fontsize=font)
     axes.set_yticks(range(n), names, fontsize=font)
     axes.tick_params(length=0, pad=1)
-    axes.set_title(told, loc="left", fontsize=TITLE, color=INK)
+    axes.set_title(title, loc="left", fontsize=TITLE, color=INK)
     axes.set_xlabel("guessed", fontsize=TEXT)
     axes.set_ylabel("true", fontsize=TEXT)
     if n <= 12:
@@ -86,9 +86,9 @@ def class_scores(rows: Sequence[Any], most: int = 104) -> Figure:
     axes.axhline(WEAK, color=INK, linewidth=0.8, linestyle=":")
     shown = range(0, len(rows), max(1, math.ceil(len(rows) / 35)))
     axes.set_xticks(list(shown), [rows[i].name for i in shown], rotation=60, ha="right")
-    told = f"{sum(weak)} of {len(rows)} classes have an F1 below {WEAK:g} (orange)"
+    title = f"{sum(weak)} of {len(rows)} classes have an F1 below {WEAK:g} (orange)"
     worst = f"; the worst is {rows[0].name} with {rows[0].f1:.2f}" if rows else ""
-    plain_axis(axes, told + worst, y="F1")
+    plain_axis(axes, title + worst, y="F1")
     axes.tick_params(axis="x", labelsize=SMALL)
     return figure
 
@@ -108,8 +108,8 @@ def predictions(
             else f"true {names[label]}\nguessed {names[guess]} {sure}"
         )
         colours.append(GOOD if right else BAD)
-    told = "Photos with what the model answered, how sure it was, and the truth where it erred."
-    return gallery(images, captions, colours=colours, told=told)
+    caption = "Photos with what the model answered, how sure it was, and the truth where it erred."
+    return gallery(images, captions, colours=colours, overall=caption)
 
 
 def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
@@ -117,13 +117,13 @@ def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
     caption = "Left the share of right answers by how sure they were; right how many were how sure."
     figure, (left, right) = new_figure(caption, ncols=2)
     left.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
-    for number, (name, one) in enumerate(reliabilities.items()):
-        some = one.counts > 0
-        label = f"{name}, error {one.error:.3f}"
-        left.plot(one.confidence[some], one.accuracy[some], label=label, **look(number))
-        edges = np.linspace(0, 1, len(one.counts) + 1)
+    for number, (name, curve) in enumerate(reliabilities.items()):
+        some = curve.counts > 0
+        label = f"{name}, error {curve.error:.3f}"
+        left.plot(curve.confidence[some], curve.accuracy[some], label=label, **look(number))
+        edges = np.linspace(0, 1, len(curve.counts) + 1)
         style = {name: look(number)[name] for name in ("color", "linestyle", "linewidth")}
-        right.stairs(one.counts, edges, **style)
+        right.stairs(curve.counts, edges, **style)
     left.legend(frameon=False, fontsize=8, loc="lower right")
     plain_axis(left, "Reliability", "confidence", "accuracy")
     plain_axis(right, "How sure the answers are", "confidence", "photos")

@@ -48,8 +48,8 @@ def in_words(figure: Figure) -> str:
     """A figure's alternative text: its caption, then its titles."""
     titles = [figure.get_suptitle()]
     titles += [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
-    told = "; ".join(" ".join(title.split()) for title in titles if title)
-    text = f"{figure.get_label()} {told}".strip()
+    result = "; ".join(" ".join(title.split()) for title in titles if title)
+    text = f"{figure.get_label()} {result}".strip()
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
 
@@ -92,18 +92,18 @@ def gallery(
     captions: Sequence[str],
     columns: int = 6,
     colours: Sequence[str] = (),
-    told: str = "Photos, each below the name of its class.",
+    overall: str = "Photos, each below the name of its class.",
 ) -> Figure:
     """The images, uint8 (n, size, size, 3), in a grid, each under its caption.
 
-    `told`: the caption of the whole.
+    `overall`: the caption of the whole.
     """
     rows = max(1, math.ceil(len(images) / columns))
     side = WIDTH / columns
     captions = ["\n".join(map(_wrapped, caption.splitlines())) for caption in captions]
     lines = max((caption.count("\n") + 1 for caption in captions), default=1)
     height = rows * (side + 0.16 * lines + 0.06)
-    figure, grid = new_figure(told, height=height, nrows=rows, ncols=columns, squeeze=False)
+    figure, grid = new_figure(overall, height=height, nrows=rows, ncols=columns, squeeze=False)
     figure.set_gid(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")
@@ -168,10 +168,10 @@ def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
     figure, axes = new_figure("The learning rate at each step, by epoch.", height=2.4)
     axes.plot((np.arange(len(rates)) + 1) / steps_per_epoch, rates, color=ACCENT, linewidth=2)
     at = math.ceil((int(rates.argmax()) + 1) / steps_per_epoch)
-    told = (
+    title = (
         f"The learning rate peaks at {rates.max():.2g} in epoch {at}, and ends at {rates[-1]:.2g}"
     )
-    plain_axis(axes, told, "epoch", "learning rate")
+    plain_axis(axes, title, "epoch", "learning rate")
     axes.set_ylim(bottom=0)
     return figure
 
@@ -181,7 +181,7 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     caption = "Left the loss, where lower is better; right accuracy and macro F1; by epoch."
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
-    told = {
+    panels = {
         "loss": left,
         "val_loss": left,
         "accuracy": right,
@@ -196,7 +196,7 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
         "validation macro F1",
     )
     looks = (1, 0, 1, 2, 0)
-    for (key, axes), label, number in zip(told.items(), labels, looks, strict=True):
+    for (key, axes), label, number in zip(panels.items(), labels, looks, strict=True):
         axes.plot(x, [row[key] for row in history], label=label, **look(number))
     phases = [row["phase"] for row in history]
     begins = [i for i in range(1, len(phases)) if phases[i] != phases[i - 1]]
@@ -218,8 +218,8 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
 
 def _best(history: Sequence[Mapping[str, Any]], key: str, choose: Callable[..., Any]) -> str:
     """The best value of a column and its epoch, in words."""
-    known = [(row[key], n) for n, row in enumerate(history, 1) if math.isfinite(row[key])]
-    if not known:
+    finite = [(row[key], n) for n, row in enumerate(history, 1) if math.isfinite(row[key])]
+    if not finite:
         return "not known"
-    value, epoch = choose(known, key=lambda pair: pair[0])
+    value, epoch = choose(finite, key=lambda pair: pair[0])
     return f"{value:.3f} in epoch {epoch}"

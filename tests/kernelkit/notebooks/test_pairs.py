@@ -69,10 +69,10 @@ def test_a_pair_with_magics_agrees(notebook):
 )
 def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
     edit(notebook.with_suffix(".py"), old, new)
-    found = pairs.difference(notebook)
-    assert (found.cell, found.edited) == (cell, "text")
+    place = pairs.difference(notebook)
+    assert (place.cell, place.edited) == (cell, "text")
     assert f"jupytext --to ipynb --update {notebook.with_suffix('.py')}" in pairs.advice(
-        notebook, found
+        notebook, place
     )
 
 
@@ -91,9 +91,9 @@ def test_cells_in_another_order_are_a_difference(notebook):
 
 def test_an_edited_notebook_is_named(notebook):
     edit(notebook, "print(rate)", "print(2 * rate)")
-    found = pairs.difference(notebook)
-    assert found.edited == "notebook"
-    assert f"jupytext --to py:percent {notebook}" in pairs.advice(notebook, found)
+    place = pairs.difference(notebook)
+    assert place.edited == "notebook"
+    assert f"jupytext --to py:percent {notebook}" in pairs.advice(notebook, place)
 
 
 def test_when_both_halves_were_edited_a_copy_is_advised(notebook):
@@ -108,9 +108,9 @@ def test_without_git_no_side_is_blamed(tmp_path):
     (tmp_path / "train.py").write_text(SCRIPT)
     jupytext.write(jupytext.read(tmp_path / "train.py"), tmp_path / "train.ipynb")
     edit(tmp_path / "train.py", "rate = 0.1", "rate = 0.2")
-    found = pairs.difference(tmp_path / "train.ipynb")
-    assert found.edited == ""
-    assert "copy one half" in pairs.advice(tmp_path / "train.ipynb", found)
+    place = pairs.difference(tmp_path / "train.ipynb")
+    assert place.edited == ""
+    assert "copy one half" in pairs.advice(tmp_path / "train.ipynb", place)
 
 
 @pytest.mark.parametrize("advised", ["text", "notebook"])

@@ -46,9 +46,9 @@ def test_defaults_and_types_come_from_the_cell():
     ],
 )
 def test_values_on_a_command_line(text, value):
-    (found,) = resolve(KNOWN, [text]).values()
-    assert found == value
-    assert type(found) is type(value)
+    (parsed,) = resolve(KNOWN, [text]).values()
+    assert parsed == value
+    assert type(parsed) is type(value)
 
 
 @pytest.mark.parametrize(

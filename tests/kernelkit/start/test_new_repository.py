@@ -23,8 +23,10 @@ from kernelkit.sweep.options import SweepOptions
 def pushed(folder, **options):
     """The folder of a rehearsal in a new repository, and what the push told."""
     told = io.StringIO()
-    came = push_kernel(metadata=folder / "kernel-metadata.json", local=True, stream=told, **options)
-    return came, told.getvalue()
+    folder_or_none = push_kernel(
+        metadata=folder / "kernel-metadata.json", local=True, stream=told, **options
+    )
+    return folder_or_none, told.getvalue()
 
 
 @pytest.mark.parametrize("competition", [None, "wheat-harvest"])
@@ -74,8 +76,8 @@ def test_its_own_tests_pass(tmp_path):
 def test_it_rehearses_and_sweeps(tmp_path, competition):
     folder = tmp_path / "wheat"
     init(folder, competition)
-    came, told = pushed(folder, submit="first" if competition else None)
-    assert json.loads((came / "metrics.json").read_text())["rmse"] < 0.3
+    folder_or_none, told = pushed(folder, submit="first" if competition else None)
+    assert json.loads((folder_or_none / "metrics.json").read_text())["rmse"] < 0.3
     assert ("score" in told) == bool(competition)
     options = SweepOptions(output=tmp_path / "swept", report=False, stream=io.StringIO())
     swept = sweep(folder / "notebooks/sweeps/first.yaml", (), options)

@@ -187,9 +187,9 @@ def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path, monkeypatch):
         assert not ran.exists()
     metadata = json.loads((tmp_path / "mine/wheat/kernel-metadata.json").read_text())
     assert not [key for key in metadata if key.startswith("docker")]
-    told = io.StringIO()
+    output = io.StringIO()
     folder = push_kernel(
-        metadata=tmp_path / "mine/wheat/kernel-metadata.json", local=True, stream=told
+        metadata=tmp_path / "mine/wheat/kernel-metadata.json", local=True, stream=output
     )
     assert folder.is_dir()
-    assert "3.14159" in told.getvalue()
+    assert "3.14159" in output.getvalue()

@@ -35,6 +35,17 @@ def written(sweeps, tmp_path):
     return write_page(tmp_path / "index.html", ResultTable("tiny <sweep>", "macro_f1", tuple(rows)))
 
 
+def data_of(page):
+    """The data that the page's script reads."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+
+
+def page_of(folder, runs, score=lambda a: a / 1000, name="macro_f1", **options):
+    """The page of runs that are done, each with a score that follows from its a."""
+    rows = [Row(run, Record(DONE, seconds=9.0), {name: score(run.values["a"])}) for run in runs]
+    return write_page(folder / "index.html", ResultTable("tiny", name, tuple(rows), **options))
+
+
 def seen(path, tmp_path, **view):
     """The page's document after its script ran, with this view in its address."""
     if not BROWSER:
@@ -55,8 +66,7 @@ def test_it_holds_all_it_needs(written):
 
     assert "{{" not in text
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
-    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
-    content = json.loads(data)
+    content = data_of(written)
     assert [run["state"] for run in content["runs"]].count("failed") == 2
     assert content["runs"][0]["metrics"]["loss"] is None
 
@@ -81,13 +91,8 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
 def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, tmp_path):
     text = "runs: [{a: 100, kind: x}, {a: 930, kind: y}]"
     runs = specification.read(sweeps.write(text)).runs
-    rows = [
-        Row(run, Record(DONE, seconds=9.0), {"macro_f1": run.values["a"] / 1000, "seconds": 5.0})
-        for run in runs
-    ]
-    path = write_page(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
 
-    document = seen(path, tmp_path)
+    document = seen(page_of(tmp_path, runs), tmp_path)
 
     assert document.count('class="axis"') == 1
     assert "<h3>a, kind</h3>" in document
@@ -97,19 +102,15 @@ def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, t
 
 def test_marks_that_lie_close_are_distinct(sweeps, tmp_path):
     runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
-    rows = [
-        Row(run, Record(DONE, seconds=9.0), {"macro_f1": 0.793 + run.values["a"] / 125})
-        for run in runs
-    ]
-    path = write_page(tmp_path / "index.html", ResultTable("tiny", "macro_f1", tuple(rows)))
+    page = page_of(tmp_path, runs, lambda a: 0.793 + a / 125)
 
-    marks = re.findall(r'text-anchor="end">(0[\d.]+)<', seen(path, tmp_path))
+    marks = re.findall(r'text-anchor="end">(0[\d.]+)<', seen(page, tmp_path))
 
     assert {"0.8025", "0.8050", "0.8075"} <= set(marks)
 
 
 def test_values_that_all_runs_share_are_shown(written):
-    data = json.loads(re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1])
+    data = data_of(written)
     assert data["axes"] == ["a", "kind"]
     assert not set(data["base"]) & set(data["axes"])
     assert data["defaults"]
@@ -122,12 +123,8 @@ def test_another_address_shows_its_own_curves(written, tmp_path):
 
 def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
     runs = [specification.read(sweeps.write(f"runs: [{{a: {a * a}}}]")).runs[0] for a in range(12)]
-    rows = tuple(
-        Row(run, Record(DONE, seconds=9.0), {"loss": run.values["a"] / 1000}) for run in runs
-    )
-    path = write_page(tmp_path / "index.html", ResultTable("tiny", "loss", rows, minimize=True))
 
-    document = seen(path, tmp_path)
+    document = seen(page_of(tmp_path, runs, name="loss", minimize=True), tmp_path)
 
     assert document.count('class="dot"') == 2 * 12
     assert 'class="mean-dot"' not in document
@@ -137,8 +134,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
 
 
 def test_it_sorts_filters_links_and_overlays_curves(written, tmp_path):
-    data = re.search(r'id="data">(.*?)</script>', written.read_text(), re.DOTALL)[1]
-    ids = [run["id"] for run in json.loads(data)["runs"]]
+    ids = [run["id"] for run in data_of(written)["runs"]]
 
     document = seen(
         written,

@@ -1,7 +1,5 @@
 """A sweep is checked whole before its first run."""
 
-import re
-
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
@@ -63,6 +61,10 @@ def test_excluded_combinations_are_left_out(sweeps):
         ("grid: {a: [1]}\nmemory: .inf", "no number"),
         ("grid: {a: [1]}\nwarm: [os; rm]", "no module's name"),
         ("grid: {a: [1]}\nsearch: {trials: 3}", "takes the place of grid"),
+        ("kaggle: {notebook: x.py}", "kaggle has no key 'notebook'"),
+        ("kaggle: {bse: {a: 1}}", "kaggle has no key 'bse': did you mean base?"),
+        ("kaggle: {base: [1]}", "base has the wrong type"),
+        ("kaggle: [1]", "kaggle has the wrong type"),
     ],
 )
 def test_a_sweep_that_cannot_run_is_refused_in_one_line(sweeps, text, message):
@@ -87,20 +89,6 @@ def test_an_empty_kaggle_block_changes_nothing(sweeps):
     text = "base: {kind: x}\ngrid: {a: [1]}\nkaggle: {}"
 
     assert read(sweeps, text, kaggle=True) == read(sweeps, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("kaggle: {notebook: x.py}", "kaggle has no key 'notebook'"),
-        ("kaggle: {bse: {a: 1}}", "kaggle has no key 'bse': did you mean base?"),
-        ("kaggle: {base: [1]}", "base has the wrong type"),
-        ("kaggle: [1]", "kaggle has the wrong type"),
-    ],
-)
-def test_a_slip_in_the_kaggle_block_is_found_at_home(sweeps, text, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        read(sweeps, f"grid: {{a: [1]}}\n{text}")
 
 
 def test_a_notebook_without_a_parameters_cell_is_refused(sweeps):

@@ -18,12 +18,12 @@ def test_every_photo_is_in_one_part(write_run, read):
     write_run("weak", 0.5)
     pair = agreement_module.most_complementary(read())
     assert [run.name for run in pair] == ["strong", "weak"]
-    found = Agreement.of(*pair)
-    parts = (found.both, found.only_first, found.only_second, found.neither)
+    answers = Agreement.of(*pair)
+    parts = (answers.both, answers.only_first, answers.only_second, answers.neither)
     assert sorted(np.concatenate(parts).tolist()) == list(range(60))
-    assert pair[0].right[found.only_first].all()
-    assert not pair[1].right[found.only_first].any()
-    assert found.chance < 0.01
+    assert pair[0].right[answers.only_first].all()
+    assert not pair[1].right[answers.only_first].any()
+    assert answers.chance < 0.01
 
 
 def test_equal_splits_may_be_chance():
@@ -69,7 +69,7 @@ def test_photos_are_found_by_id(write_run, read, dataset, splits):
     images = photos.of(pair[0], np.array([0, 5]))
     expected = splits[1].sample([len(ids) - 1, len(ids) - 6]).images
     assert np.array_equal(images, expected)
-    compare.told_by_two(photos, pair, np.arange(6), most=4).canvas.draw()
+    compare.surest(photos, pair, np.arange(6), most=4).canvas.draw()
     compare.agreement(Agreement.of(*pair), pair).canvas.draw()
 
 

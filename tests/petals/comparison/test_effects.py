@@ -13,21 +13,21 @@ def test_runs_that_differ_in_one_axis_are_compared(write_run, read):
     for seed in range(3):
         write_run(f"low-{seed}", 0.6, seed, dropout=0.0)
         write_run(f"high-{seed}", 0.98, seed, dropout=0.5)
-    found = effects.effect(read(), "regularisation")
-    assert found.fair
-    assert found.settings == ["dropout 0.0", "dropout 0.5"]
-    assert found.largest_difference > 0.2
-    assert effects.verdict(found)["what follows"] == "it matters"
-    assert [row[3] for row in effects.summary([found]).rows] == [3, 3]
-    compare.effects([found]).canvas.draw()
+    effect = effects.effect(read(), "regularisation")
+    assert effect.fair
+    assert effect.settings == ["dropout 0.0", "dropout 0.5"]
+    assert effect.largest_difference > 0.2
+    assert effects.verdict(effect)["what follows"] == "it matters"
+    assert [row[3] for row in effects.summary([effect]).rows] == [3, 3]
+    compare.effects([effect]).canvas.draw()
 
 
 def test_how_a_run_was_cut_up_is_no_difference_and_long_numbers_are_shortened(write_run, read):
     write_run("a", 0.6, dropout=0.123456789, resume="auto", time_limit=5.0)
     write_run("b", 0.9, dropout=0.5, resume="never", time_limit=1.0)
-    found = effects.effect(read(), "regularisation")
-    assert found.fair
-    assert found.settings == ["dropout 0.1235", "dropout 0.5"]
+    effect = effects.effect(read(), "regularisation")
+    assert effect.fair
+    assert effect.settings == ["dropout 0.1235", "dropout 0.5"]
 
 
 def test_an_axis_in_which_all_are_alike_says_nothing(write_run, read):
@@ -39,10 +39,10 @@ def test_an_axis_in_which_all_are_alike_says_nothing(write_run, read):
 def test_runs_that_differ_in_two_axes_prove_nothing(write_run, read):
     write_run("a", 0.6, dropout=0.0, augment="none")
     write_run("b", 0.9, dropout=0.5, augment="strong")
-    found = effects.effect(read(), "augmentation")
-    assert not found.fair
-    assert "no two runs differ in it alone" in effects.verdict(found)["what follows"]
-    compare.effects([found]).canvas.draw()
+    effect = effects.effect(read(), "augmentation")
+    assert not effect.fair
+    assert "no two runs differ in it alone" in effects.verdict(effect)["what follows"]
+    compare.effects([effect]).canvas.draw()
 
 
 def test_noise_and_single_runs_are_called_so(write_run, read):

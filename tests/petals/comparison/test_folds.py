@@ -59,13 +59,13 @@ def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path
 def test_an_ensemble_is_weighted_out_of_fold(write_folds, tmp_path):
     write_folds("a", skill=0.6)
     write_folds("b", skill=0.6, backbone="VGG16")
-    found = read(tmp_path)
-    assert len(found) == 2
-    assert (found[0].ids == found[1].ids).all()
-    probabilities = ensembles.stacked(found)
+    runs_read = read(tmp_path)
+    assert len(runs_read) == 2
+    assert (runs_read[0].ids == runs_read[1].ids).all()
+    probabilities = ensembles.stacked(runs_read)
     assert probabilities.shape == (2, 60, 3)
-    weights = ensembles.hill_climb(probabilities, found[0].labels)
-    ensembles.submit(found, weights, tmp_path / "s.csv")
+    weights = ensembles.hill_climb(probabilities, runs_read[0].labels)
+    ensembles.submit(runs_read, weights, tmp_path / "s.csv")
     assert len((tmp_path / "s.csv").read_text().split()) == 10
 
 

@@ -57,8 +57,8 @@ def test_several_globs_and_any_depth(write_run, tmp_path):
     write_run("a")
     write_run("sweep/b")
     (tmp_path / "runs" / "notes").mkdir()
-    found, _ = comparison.read(f"{tmp_path}/runs/a, {tmp_path}/runs/sweep/*")
-    assert sorted(run.name for run in found) == ["a", "sweep/b"]
+    runs_read, _ = comparison.read(f"{tmp_path}/runs/a, {tmp_path}/runs/sweep/*")
+    assert sorted(run.name for run in runs_read) == ["a", "sweep/b"]
     assert len(comparison.read(f"{tmp_path}/runs/**")[0]) == 2
     assert [run.name for run in comparison.read(f"{tmp_path}/runs/a")[0]] == ["a"]
 

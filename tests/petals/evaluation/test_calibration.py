@@ -32,18 +32,18 @@ def test_smoothed_labels_have_a_temperature_of_their_own():
     def cost(temperature):
         return -(smoothed * np.log(calibrated(true, temperature))).sum(axis=1).mean()
 
-    found = fit_temperature(labels, true, label_smoothing=0.1)
-    assert found > 1.1 * fit_temperature(labels, true)
-    assert cost(found) < min(cost(0.97 * found), cost(1.03 * found))
+    fitted = fit_temperature(labels, true, label_smoothing=0.1)
+    assert fitted > 1.1 * fit_temperature(labels, true)
+    assert cost(fitted) < min(cost(0.97 * fitted), cost(1.03 * fitted))
 
 
 def test_too_sure_answers_are_put_right_in_their_order():
     labels, true = answers()
     sure = calibrated(true, 0.3)
-    found = Calibration.of(labels, sure)
-    assert found.before.error > 0.1
-    assert found.after.error < 0.015
-    after = calibrated(sure, found.temperature)
+    fitted = Calibration.of(labels, sure)
+    assert fitted.before.error > 0.1
+    assert fitted.after.error < 0.015
+    after = calibrated(sure, fitted.temperature)
     assert (after.argmax(axis=1) == sure.argmax(axis=1)).all()
     assert after.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
@@ -57,13 +57,13 @@ def test_the_error_is_that_of_the_formula():
 
 
 def test_a_run_of_right_answers_has_a_temperature_within_the_range():
-    found = fit_temperature(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
-    assert found == pytest.approx(0.05)
+    fitted = fit_temperature(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    assert fitted == pytest.approx(0.05)
 
 
 def test_a_reliability_comes_back_from_json():
-    found = Reliability.of(*answers(50))
-    again = Reliability.from_lists(found.as_lists())
-    assert again.error == pytest.approx(found.error, abs=1e-5)
+    curve = Reliability.of(*answers(50))
+    again = Reliability.from_lists(curve.as_lists())
+    assert again.error == pytest.approx(curve.error, abs=1e-5)
     with pytest.raises(ValueError, match="one length"):
         Reliability.from_lists({"counts": [1], "confidence": [], "accuracy": [1]})

@@ -123,6 +123,6 @@ def test_images_in_memory_are_told_as_those_of_a_split(splits):
     val = splits[1]
     images = val.sample(val.count).images
     for tta in (1, 2):
-        told = prediction.predict_images(model, images, 8, tta=tta)
-        assert np.allclose(told, prediction.predict(model, val, 8, tta=tta), atol=1e-5)
+        answers = prediction.predict_images(model, images, 8, tta=tta)
+        assert np.allclose(answers, prediction.predict(model, val, 8, tta=tta), atol=1e-5)
     assert prediction.predict_images(model, images[:3], 8, tta=3).shape == (3, 3)

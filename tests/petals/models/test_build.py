@@ -78,7 +78,7 @@ def test_preprocessing_is_kerass_own(name):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def requested(monkeypatch):
     """The files of weights that Keras asks for while it builds; none of them is there or read."""
     names = []
     files = importlib.import_module("keras.src.utils.file_utils")
@@ -91,17 +91,17 @@ def asked(monkeypatch):
 @pytest.mark.parametrize(
     "name", [n if n in EACH_KIND else pytest.param(n, marks=pytest.mark.long) for n in BACKBONES]
 )
-def test_every_backbone_builds_and_asks_keras_for_its_weights_file(name, asked):
+def test_every_backbone_builds_and_asks_keras_for_its_weights_file(name, requested):
     entry = BACKBONES[name]
     weights = None if name == backbones.SMALL else "imagenet"
     network = entry.build(96, weights)
     assert network.output_shape[0] is None
     assert len(network.output_shape) == 4
     assert network.count_params() > 100_000
-    assert asked == entry.weights_files(96)[:1]
+    assert requested == entry.weights_files(96)[:1]
     if len(set(entry.weights_files(192))) > 1:  # Keras has files of it for several sizes
         entry.build(192, weights)
-        assert asked[1:] == entry.weights_files(192)[:1]
+        assert requested[1:] == entry.weights_files(192)[:1]
     keras.backend.clear_session()
 
 

@@ -32,22 +32,26 @@ def test_depths_lie_where_all_paths_meet():
 
 
 def test_a_classifier_on_depths_is_one_model(tmp_path):
-    one = build("SmallNet", 32, 3, weights="none", depths=True)
+    classifier = build("SmallNet", 32, 3, weights="none", depths=True)
     images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
-    assert one.features.output_shape[-1] == 96 + 256 == one.head.get_weights()[0].shape[0]
-    values = np.asarray(one.features(images))
+    assert (
+        classifier.features.output_shape[-1]
+        == 96 + 256
+        == classifier.head.get_weights()[0].shape[0]
+    )
+    values = np.asarray(classifier.features(images))
     last = build("SmallNet", 32, 3, weights="none")
-    last.backbone.set_weights(one.backbone.get_weights())
+    last.backbone.set_weights(classifier.backbone.get_weights())
     assert np.allclose(values[:, -256:], last.features(images), atol=1e-5)
 
-    saved.save(one, tmp_path / "classifier.h5")
+    saved.save(classifier, tmp_path / "classifier.h5")
     again = build("SmallNet", 32, 3, weights="none", depths=True)
     saved.load(again, tmp_path / "classifier.h5")
-    assert np.allclose(one.model(images), again.model(images), atol=1e-6)
+    assert np.allclose(classifier.model(images), again.model(images), atol=1e-6)
 
 
 @pytest.mark.parametrize(("what", "trained"), [("none", 2), ("last:2", 3), ("all", 7)])
 def test_the_trained_layers_do_not_depend_on_the_features(what, trained):
-    one = build("SmallNet", 32, 3, weights="none", depths=True)
-    set_trainable(one, what)
-    assert len(one.model.trainable_weights) == trained
+    classifier = build("SmallNet", 32, 3, weights="none", depths=True)
+    set_trainable(classifier, what)
+    assert len(classifier.model.trainable_weights) == trained

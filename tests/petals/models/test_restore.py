@@ -40,8 +40,8 @@ def test_a_whole_model_comes_back_with_its_card(tmp_path):
     classifier = build("SmallNet", 32, 3, weights="none", dropout=0.2)
     card = card_of(classifier, "none", whole=True)
     saved.save(classifier, tmp_path / "classifier.h5", card)
-    again, told = restore(find_model(str(tmp_path)))
-    assert told == card
+    again, restored_card = restore(find_model(str(tmp_path)))
+    assert restored_card == card
     assert np.allclose(answers(again), answers(classifier), atol=1e-6)
 
 

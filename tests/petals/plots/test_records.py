@@ -25,21 +25,21 @@ def rows(text):
 
 
 def test_classes_come_worst_first_and_without_empty_ones():
-    found = rows(records.class_scores(LABELS[:5], PROBABILITIES[:5], NAMES))
-    assert [row[0] for row in found] == ["class", "rose", "iris"]
-    assert found[1] == ["rose", "0.5000", "1.0000", "0.3333", "3"]
+    table = rows(records.class_scores(LABELS[:5], PROBABILITIES[:5], NAMES))
+    assert [row[0] for row in table] == ["class", "rose", "iris"]
+    assert table[1] == ["rose", "0.5000", "1.0000", "0.3333", "3"]
 
 
 def test_the_matrix_has_names_on_both_sides():
-    found = rows(records.matrix(LABELS, PROBABILITIES, NAMES))
-    assert found[0][1:] == list(NAMES)
-    assert found[1:] == [["rose", "1", "2", "0"], ["iris", "0", "2", "0"], ["lily", "1", "0", "0"]]
+    table = rows(records.matrix(LABELS, PROBABILITIES, NAMES))
+    assert table[0][1:] == list(NAMES)
+    assert table[1:] == [["rose", "1", "2", "0"], ["iris", "0", "2", "0"], ["lily", "1", "0", "0"]]
 
 
 def test_calibration_sets_how_sure_beside_how_right():
-    found = rows(records.calibration(LABELS, PROBABILITIES))
-    assert found[1] == ["60 to 70 %", "60.0 %", "0.0 %", "1"]
-    assert found[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
+    table = rows(records.calibration(LABELS, PROBABILITIES))
+    assert table[1] == ["60 to 70 %", "60.0 %", "0.0 %", "1"]
+    assert table[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
 
 
 def test_examples_are_the_surest():

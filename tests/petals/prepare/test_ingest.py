@@ -22,18 +22,18 @@ def records(root, split, size=32):
 
 def test_every_photo_lands_in_one_split(photos, tmp_path):
     summary = make_tfrecords(photos, tmp_path / "out", sizes=(32, 16))
-    found = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
-    assert all(found.values())
-    assert sum(map(len, found.values())) == len(set().union(*found.values())) == 60
-    assert all(e.label in (0, 1, 2) for e in found["train"].values())
-    assert all(e.label is None for e in found["test"].values())
+    splits_read = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
+    assert all(splits_read.values())
+    assert sum(map(len, splits_read.values())) == len(set().union(*splits_read.values())) == 60
+    assert all(e.label in (0, 1, 2) for e in splits_read["train"].values())
+    assert all(e.label is None for e in splits_read["test"].values())
     assert {s: sum(c.values()) for s, c in summary.images.items()} == {
-        s: len(r) for s, r in found.items()
+        s: len(r) for s, r in splits_read.items()
     }
     assert json.loads((tmp_path / "out/classes.json").read_text()) == ["blue", "red", "yellow"]
     for split in shards.SPLITS:
-        assert set(records(tmp_path / "out", split, 16)) == set(found[split])
-    image = Image.open(io.BytesIO(next(iter(found["train"].values())).image))
+        assert set(records(tmp_path / "out", split, 16)) == set(splits_read[split])
+    image = Image.open(io.BytesIO(next(iter(splits_read["train"].values())).image))
     assert (image.size, image.mode, image.format) == ((32, 32), "RGB", "JPEG")
 
 
@@ -54,8 +54,8 @@ def test_a_photo_never_changes_sides(photos, tmp_path):
 
 def test_each_class_is_divided_by_the_shares(tmp_path):
     digests = [f"{i:032x}" for i in range(0, 2**128, 2**128 // 997)]
-    found = [photos.Photo(tmp_path, i % 2, d[::-1]) for i, d in enumerate(digests)]
-    splits = ingest._split(found, 0.2, 0.1)
+    members = [photos.Photo(tmp_path, i % 2, d[::-1]) for i, d in enumerate(digests)]
+    splits = ingest._split(members, 0.2, 0.1)
     for label in (0, 1):
         shares = [sum(p.label == label for p in splits[s]) for s in ("train", "val", "test")]
         assert np.allclose(np.array(shares) / sum(shares), (0.7, 0.2, 0.1), atol=0.05)
@@ -117,9 +117,9 @@ def test_exif_rotation_is_undone(tmp_path):
     pixels = np.zeros((40, 40, 3), np.uint8)
     pixels[:20] = 255
     Image.fromarray(pixels).save(tmp_path / "a.png", exif=turned)
-    encoded, found = photos.encode(tmp_path / "a.png", [40])
+    encoded, peculiarities = photos.encode(tmp_path / "a.png", [40])
     image = np.asarray(Image.open(io.BytesIO(encoded[40]))).mean(axis=2)
-    assert "EXIF-rotated" in found
+    assert "EXIF-rotated" in peculiarities
     assert image[:, 30:].mean() > 240  # what was on top is on the right
     assert image[:, :10].mean() < 15
 
@@ -351,13 +351,13 @@ def test_test_photos_of_ones_own(photos, tmp_path):
     (own / "a.png").rename(own / "\udce9.png")  # a name in Latin-1
     summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
     assert summary.class_names == ["blue", "red", "yellow"]
-    found = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
-    assert {split: len(examples) for split, examples in found.items() if split == "test"} == {
+    splits_read = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
+    assert {split: len(examples) for split, examples in splits_read.items() if split == "test"} == {
         "test": 3
     }
-    assert all(example.label is None for example in found["test"].values())
+    assert all(example.label is None for example in splits_read["test"].values())
     # All other photos are there to learn from: none that is in the test, and no share goes there.
-    assert len(found["train"]) + len(found["val"]) == 59
+    assert len(splits_read["train"]) + len(splits_read["val"]) == 59
     left = str(photos / "red" / "00.jpg")
     assert summary.left_out[left] == f"same bytes as {own / 'seen.jpg'}, a test photo"
     # Each file's row of a submission can be told.
@@ -365,7 +365,7 @@ def test_test_photos_of_ones_own(photos, tmp_path):
     rows = dict(line.split(",")[::-1] for line in lines[1:])
     assert lines[0] == "id,file"
     assert sorted(rows) == ["\\udce9.png", "again.png", "more/b.png", "seen.jpg"]
-    assert set(rows.values()) == set(found["test"])
+    assert set(rows.values()) == set(splits_read["test"])
     assert rows["again.png"] == rows["more/b.png"]
 
     make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
@@ -379,9 +379,9 @@ def test_the_rest_of_a_folder_can_be_the_test_photos(labelled, tmp_path):
     rows = table.read_text().splitlines()
     table.write_text("\n".join(rows[:-5]) + "\n")
     make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table, test_photos=folder)
-    found = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
-    assert len(found["test"]) == 5
-    assert len(found["train"]) + len(found["val"]) == 55
+    splits_read = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
+    assert len(splits_read["test"]) == 5
+    assert len(splits_read["train"]) + len(splits_read["val"]) == 55
     with pytest.raises(DataError, match="no files without a label"):
         table.write_text("\n".join(rows) + "\n")
         make_tfrecords(folder, tmp_path / "none", labels=table, test_photos=folder)

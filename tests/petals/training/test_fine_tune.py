@@ -46,12 +46,12 @@ def extract(model, split, views=1, level="light", *, key="small", **options):
 
 def test_features_are_the_models_own_in_order(splits):
     model = classifier()
-    found = extract(model, splits[1])
+    extracted = extract(model, splits[1])
     images = splits[1].sample(splits[1].count).images
-    assert np.allclose(found.values[:, 0], model.features(images), atol=1e-4)
+    assert np.allclose(extracted.values[:, 0], model.features(images), atol=1e-4)
     labels, ids = splits[1].labels_and_ids()
-    assert (found.labels == labels).all()
-    assert (found.ids == ids).all()
+    assert (extracted.labels == labels).all()
+    assert (extracted.ids == ids).all()
 
 
 def test_features_without_freezing_are_the_same(splits):
@@ -91,21 +91,21 @@ def test_features_of_several_depths_are_not_those_of_the_last_layer(splits):
     last = classifier()
     depths = build("SmallNet", 32, 3, weights="none", depths=True)
     depths.backbone.set_weights(last.backbone.get_weights())
-    found = [extract(model, splits[1]) for model in (last, depths, last, depths)]
-    assert [one.stored for one in found] == [False, False, True, True]
+    extracted = [extract(model, splits[1]) for model in (last, depths, last, depths)]
+    assert [each.stored for each in extracted] == [False, False, True, True]
     widths = [model.features.output_shape[-1] for model in (last, depths)]
-    assert [one.values.shape[-1] for one in found] == widths * 2
+    assert [each.values.shape[-1] for each in extracted] == widths * 2
 
 
 def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
     ran, original = [], FeatureExtractor._compute
     monkeypatch.setattr(FeatureExtractor, "_compute", lambda *a: ran.append(a[2]) or original(*a))
-    model, told = classifier(), []
+    model, progress_calls = classifier(), []
     train, val = divided(*splits[:2], 3, 0, tmp_path)
-    first = extract(model, train, progress=lambda *line: told.append(line))
+    first = extract(model, train, progress=lambda *line: progress_calls.append(line))
     assert not first.stored
-    assert told[-1] == ("features", train.count, train.count)
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert progress_calls[-1] == ("features", train.count, train.count)
+    assert [done for _, done, _ in progress_calls] == sorted(done for _, done, _ in progress_calls)
     extract(model, val)
     assert len(ran) == 3  # the parts
     train, val = divided(*splits[:2], 3, 1, tmp_path)
@@ -121,9 +121,9 @@ def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
     train, _ = divided(*splits[:2], 3, 0, tmp_path)
     part = train.part(1, 2)
     assert part.skip
-    found = part.by_folder()
-    assert len(found) == len({Path(path).parent for path in part.paths})
-    ids = [piece.labels_and_ids()[1] for piece in found]
+    folders = part.by_folder()
+    assert len(folders) == len({Path(path).parent for path in part.paths})
+    ids = [piece.labels_and_ids()[1] for piece in folders]
     assert np.concatenate(ids).tolist() == part.labels_and_ids()[1].tolist()
     assert [piece.count for piece in splits[0].by_folder()] == [50]
 
@@ -150,13 +150,17 @@ def test_a_store_that_cannot_be_written_stops_nothing(splits, monkeypatch, tmp_p
     assert not list(tmp_path.glob("features/*.npy"))
 
 
-def test_views_are_augmented_after_the_first(splits):
+def test_views_are_the_image_its_mirror_image_and_augmented_images(splits):
     model = classifier()
-    found = extract(model, splits[1], views=3, seed=4).values
-    assert found.shape[1] == 3
-    assert np.allclose(found[:, 0], extract(model, splits[1]).values[:, 0], atol=1e-4)
-    assert not np.allclose(found[:, 0], found[:, 1])
-    assert not np.allclose(found[:, 1], found[:, 2])
+    extractor = FeatureExtractor.of(model, detect("cpu"), "small")
+    flip, crop = (extractor(splits[1], 3, level).values for level in ("flip", "crop"))
+    images = splits[1].sample(splits[1].count).images
+    assert np.allclose(crop[:, 0], model.features(images), atol=1e-4)
+    assert np.allclose(crop[:, 1], model.features(images[:, :, ::-1]), atol=1e-4)
+    assert not np.allclose(crop[:, 0], crop[:, 1])
+    assert not np.allclose(crop[:, 1], crop[:, 2])
+    assert np.allclose(flip[:, :2], crop[:, :2])
+    assert not np.allclose(flip[:, 2], crop[:, 2])
 
 
 def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(splits, monkeypatch):
@@ -172,13 +176,6 @@ def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(splits, 
     again = extract(model, splits[1], batch_size=4).values  # other weights, another one
     assert not np.allclose(before, again)
     assert len(compiled) == 2
-
-
-def test_the_second_view_is_the_mirror_image(splits):
-    model = classifier()
-    found = extract(model, splits[1], views=2).values
-    images = splits[1].sample(splits[1].count).images
-    assert np.allclose(found[:, 1], model.features(images[:, :, ::-1]), atol=1e-4)
 
 
 def trained_head(splits, **recipe):
@@ -223,14 +220,6 @@ def test_the_heads_rate_is_the_schedules_own(splits, schedule, peak):
     assert np.isclose(watch.training.history[0]["learning_rate"], peak * decay, rtol=0.01)
     _, watch = trained_head(splits, schedule=schedule, epochs=4, learning_rate=0.03)
     assert np.isclose(watch.training.history[0]["learning_rate"], 0.03 * decay, rtol=0.01)
-
-
-def test_views_are_augmented_at_the_level(splits):
-    model, device = classifier(), detect("cpu")
-    extractor = FeatureExtractor.of(model, device, "small")
-    flip, crop = (extractor(splits[1], 3, level).values for level in ("flip", "crop"))
-    assert np.allclose(flip[:, :2], crop[:, :2])  # the mirror
-    assert not np.allclose(flip[:, 2], crop[:, 2])
 
 
 def tune(
@@ -367,13 +356,13 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
                 deterministic=True,
             ).dataset(start)
 
-        found = tune(
+        watch = tune(
             model, splits, batches=batches, by_hand=by_hand, augment=change if on_device else None
         )
-        histories.append(found.training.history)
-    for one, other in zip(*histories, strict=True):
-        assert one["loss"] == pytest.approx(other["loss"], rel=1e-3)
-        assert one["val_loss"] == pytest.approx(other["val_loss"], rel=1e-2)
+        histories.append(watch.training.history)
+    for host, device in zip(*histories, strict=True):
+        assert host["loss"] == pytest.approx(device["loss"], rel=1e-3)
+        assert host["val_loss"] == pytest.approx(device["val_loss"], rel=1e-2)
 
 
 def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):

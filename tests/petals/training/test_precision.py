@@ -13,9 +13,9 @@ def cpu(monkeypatch):
 
 
 def measured(monkeypatch, ratio: float) -> list:
-    asked = []
-    monkeypatch.setattr(optimization, "speedup", lambda *of: asked.append(of) or ratio)
-    return asked
+    measurements = []
+    monkeypatch.setattr(optimization, "speedup", lambda *of: measurements.append(of) or ratio)
+    return measurements
 
 
 def policy() -> str:
@@ -26,14 +26,14 @@ def policy() -> str:
     ("ratio", "dtype"), [(2.3, "mixed_bfloat16"), (1.1, "float32"), (0.6, "float32")]
 )
 def test_the_faster_dtype_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtype):
-    asked, message = measured(monkeypatch, ratio), []
+    measurements, message = measured(monkeypatch, ratio), []
     size = int(100 * ratio)
     for _ in range(2):
         keras.mixed_precision.set_global_policy("float32")
         cpu.dtype = "float32"
         assert optimization.choose_dtype(cpu, "VGG16", size, message.append) == dtype
         assert (cpu.dtype, policy()) == (dtype, dtype)
-    assert asked == [("VGG16", size)]
+    assert measurements == [("VGG16", size)]
     assert f"{ratio:.2f} times as fast" in message[0]
 
 
@@ -41,11 +41,11 @@ def test_the_faster_dtype_is_chosen_and_remembered(cpu, monkeypatch, ratio, dtyp
     "device", [Accelerator("gpu", "a GPU", dtype="mixed_float16"), Accelerator("cpu", "old")]
 )
 def test_elsewhere_nothing_is_measured(monkeypatch, device):
-    asked = measured(monkeypatch, 9.0)
+    measurements = measured(monkeypatch, 9.0)
     monkeypatch.setattr(optimization, "supports_bfloat16", lambda: False)
     before = device.dtype
     assert optimization.choose_dtype(device, "VGG16", 32) == before
-    assert (asked, policy()) == ([], "float32")
+    assert (measurements, policy()) == ([], "float32")
 
 
 def test_the_measurement_leaves_the_policy_alone(monkeypatch):

@@ -1,4 +1,4 @@
-"""The sweep inside a Kaggle session: it takes over earlier sessions' runs and runs the rest.
+"""The sweep inside a Kaggle session: it takes over the runs of earlier sessions and makes the rest.
 
 This rides in the pushed notebook, without any client. It stops by its own clock: Kaggle kills
 a session at its limit and keeps nothing of it. Each run knows that clock too and ends early with
@@ -38,7 +38,7 @@ INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # where a rehearsal has /kaggle/input
 
 
 def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str = "auto") -> None:
-    """Run what is left of a sweep for at most so many minutes (0 = no limit).
+    """Make the remaining runs of a sweep for at most so many minutes (0 = no limit).
 
     `carried` is what `kernelkit.sweep.backends.session_kernel` packed. A run in flight when the
     time is up stays pending; a run that fails is reported and stops nothing.
@@ -53,8 +53,8 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
         sweep = Specification(notebook=notebook, declared=declared, **carried["sweep"])
         runs = [sweep.run(given) for given in carried["runs"]]
         inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
-        if taken := take_over(folder, None if sweep.search else {run.id for run in runs}, inputs):
-            print(f"{taken} runs were done in an earlier session", flush=True)
+        if copied := take_over(folder, None if sweep.search else {run.id for run in runs}, inputs):
+            print(f"{copied} runs were done in an earlier session", flush=True)
         source: RunSource = Listed(
             run for run in runs if folder.record(run).state not in records.ENDED
         )
@@ -97,20 +97,20 @@ def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int
     Of a list of runs these are the `wanted` ones that are done; of a search (`wanted` is None), its
     trials and every run that has ended. Files that runs keep for one another are copied too.
     """
-    taken, states = 0, records.ENDED if wanted is None else (records.DONE,)
+    copied, states = 0, records.ENDED if wanted is None else (records.DONE,)
     for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
         for run, record in SweepFolder(place).recorded():
             target = folder.run_folder(run)
             is_own = wanted is None or run.id in wanted
             if is_own and record.state in states and not target.exists():
                 shutil.copytree(place / run.id, target)
-                taken += 1
+                copied += 1
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
         trials = folder.path / STORAGE
         if wanted is None and (place / STORAGE).is_file() and not trials.exists():
             files.write_bytes(trials, (place / STORAGE).read_bytes())
-    return taken
+    return copied
 
 
 def of_search(folder: SweepFolder, sweep: Specification) -> Iterator[PlannedRun]:

@@ -36,10 +36,16 @@ from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.search import STORAGE
 from kernelkit.sweep.specification import PlannedRun, Specification
 
-TAKEN = (*records.ENDED, records.STOPPED)
+BROUGHT_HOME = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
 # Errors that end one session and do not concern the next one.
-ITS_OWN = (AcceleratorMismatchError, DeadlineError, OutputsError, RefusedError, RunFailedError)
+SESSION_ERRORS = (
+    AcceleratorMismatchError,
+    DeadlineError,
+    OutputsError,
+    RefusedError,
+    RunFailedError,
+)
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at its end
 
 
@@ -72,7 +78,7 @@ def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
         try:
             _session(kernel)
             _check_progress(kernel)
-        except ITS_OWN as error:
+        except SESSION_ERRORS as error:
             failures.append(error)
             if kernel is not kernels[-1]:
                 message = f"the session{kernel.suffix} ended badly, the next one begins: {error}"
@@ -172,25 +178,25 @@ def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
     return [run.values for run in runs]
 
 
-def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], came: Path) -> None:
+def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Path) -> None:
     """Move runs that ended in a session into the sweep's own folders.
 
     For a search these are all the runs that came home, and its trials come along.
     """
-    folder, session = progress.folder, records.SweepFolder(came)
+    folder, session = progress.folder, records.SweepFolder(output)
     if progress.specification.search:
         runs = list(in_session.of_search(session, progress.specification))
         earlier = {run.id for run in progress.runs}
         progress.runs += [run for run in runs if run.id not in earlier]
-        if (trials := came / STORAGE).is_file():
+        if (trials := output / STORAGE).is_file():
             files.write_bytes(folder.path / STORAGE, trials.read_bytes())
     for run in runs:
         record = session.record(run)
-        if record.state not in TAKEN or folder.record(run) == record:  # home already
+        if record.state not in BROUGHT_HOME or folder.record(run) == record:  # home already
             continue
         folder.clear(run)
         folder.run_folder(run).mkdir(parents=True, exist_ok=True)
-        for path in (came / run.id).iterdir():
+        for path in (output / run.id).iterdir():
             if path.name != records.STATE:
                 shutil.move(path, folder.run_folder(run) / path.name)
         folder.write(run, record)  # the last file: until it is there the run counts as not done

@@ -1,4 +1,4 @@
-"""Runs in flight: as many at a time as asked for, as far as memory allows."""
+"""Runs in flight: as many at a time as requested, as far as memory allows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunSource(Protocol):
         return None
 
     def ended(self, run: PlannedRun, record: Record) -> None:
-        """Hear how a run that was handed out ended."""
+        """Learn how a run from `next` ended."""
         return
 
     def hopeless(self, run: PlannedRun) -> str:

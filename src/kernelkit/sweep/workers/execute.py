@@ -1,7 +1,7 @@
 """One run, as a process of its own: `python -m kernelkit.sweep.workers.execute REQUEST.json`.
 
-The request is {"notebook", "values", "folder", "report"}. The exit code tells how it ended, and
-`error.txt` in the folder what went wrong.
+The request is {"notebook", "values", "folder", "report"}. The exit code says how it ended;
+`error.txt` in the folder says what went wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POLL_SECONDS = 0.5  # seconds between looks at whether the sweep still lives
 
 
 def execute(request: Mapping[str, Any]) -> int:
-    """Run the notebook as asked; returns the exit code of `kernelkit.errors`."""
+    """Run the notebook of the request; returns the exit code of `kernelkit.errors`."""
     from kernelkit.running.run_notebook import run_notebook
 
     folder = Path(request["folder"])

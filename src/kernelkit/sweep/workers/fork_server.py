@@ -70,14 +70,14 @@ def serve(parent: int, warm: Sequence[str]) -> None:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 running.discard(pid)
-                _tell({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
+                _send({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
     processes.kill_family(os.getpid())
 
 
 def _fork(request: Mapping[str, Any]) -> int:
     pid = os.fork()
     if pid:
-        _tell({"begun": pid})
+        _send({"begun": pid})
         return pid
     code = 1
     try:
@@ -86,7 +86,7 @@ def _fork(request: Mapping[str, Any]) -> int:
         _redirect(Path(request["folder"]))
         from kernelkit.sweep.workers import forked_kernel
 
-        forked_kernel.plant()
+        forked_kernel.fork_kernel()
         execute.die_with(fork_server)
         code = execute.execute(request)
     finally:
@@ -101,8 +101,8 @@ def _redirect(folder: Path) -> None:
         os.dup2(log.fileno(), 2)
 
 
-def _tell(facts: Mapping[str, int]) -> None:
-    os.write(1, (json.dumps(facts) + "\n").encode())
+def _send(message: Mapping[str, int]) -> None:
+    os.write(1, (json.dumps(message) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -21,16 +21,16 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 NAME = "kernelkit-forked"
 LAUNCHER = "ipykernel_launcher"
 
-_seeds: list[tuple[int, int]] = []  # (process id, pipe to it) of a child that waits
+_waiting: list[tuple[int, int]] = []  # (process id, pipe to it) of children that wait
 
 
-def plant() -> None:
+def fork_kernel() -> None:
     """Fork the process that becomes the next kernel that this process starts."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
         os.close(reading)
-        _seeds.append((pid, writing))
+        _waiting.append((pid, writing))
         point = importlib.metadata.EntryPoint(NAME, f"{__name__}:Forked", "")
         factory = KernelProvisionerFactory.instance()
         factory.provisioners[NAME] = point
@@ -82,17 +82,17 @@ class Forked(LocalProvisioner):
     """Launches a kernel from the waiting child, or as usual when there is none."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        """Tell the waiting child which kernel to become; returns the connection's facts."""
-        if not _seeds or LAUNCHER not in cmd:
+        """Send the waiting child its kernel's command; returns the connection's details."""
+        if not _waiting or LAUNCHER not in cmd:
             return await super().launch_kernel(cmd, **kwargs)
-        pid, pipe = _seeds.pop()
+        pid, pipe = _waiting.pop()
         request = {
             "arguments": cmd[cmd.index(LAUNCHER) + 1 :],
             "env": {**kwargs.get("env", os.environ), "JPY_PARENT_PID": str(os.getpid())},
             "cwd": str(kwargs.get("cwd") or Path.cwd()),
         }
-        with os.fdopen(pipe, "w") as seed:
-            seed.write(json.dumps(request) + "\n")
+        with os.fdopen(pipe, "w") as writer:
+            writer.write(json.dumps(request) + "\n")
         self.process = Process(pid)
         self.pid, self.pgid = pid, None
         return self.connection_info

@@ -1,7 +1,7 @@
 """The processes of runs: how they are started, watched and killed with their kernels.
 
 A run starts in an interpreter of its own, or is forked by a server that has done the imports
-(`kernelkit.sweep.workers.fork_server`) and that this module starts and asks.
+(`kernelkit.sweep.workers.fork_server`) and that this module starts and sends requests to.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Fresh:
 
 
 class ForkServer:
-    """Starts runs by asking a fork server; a new one takes its place if it dies."""
+    """Starts runs through a fork server; a new one takes its place if it dies."""
 
     def __init__(self, warm: Sequence[str], log: Path) -> None:
         self.warm, self.log = tuple(warm), log  # libraries print while they are imported

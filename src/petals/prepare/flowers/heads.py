@@ -6,7 +6,7 @@ import math
 
 from petals.prepare.flowers.canvas import Canvas, Frame, Rng, blend
 from petals.prepare.flowers.centres import draw_centre
-from petals.prepare.flowers.plants import GOLD, UP, WHITE, Plant, petal, rays, seeds, shadow
+from petals.prepare.flowers.plants import GOLD, UP, WHITE, Plant, petal, rays, seeds, shadow, stem
 
 
 def draw_open(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
@@ -137,7 +137,7 @@ def draw_half(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
 def draw_spathe(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """One large bract around a spadix."""
     traits = plant.traits
-    canvas.petal(frame.turned(90.0, 1.0, 0.08, at=(0.0, 0.7)), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, 90.0, 1.0, 0.08, (0.0, 0.7))
     if traits.outline == "heart":
         petal(canvas, frame.turned(UP, 2.05, 0.95, at=(0.0, 1.05)), plant)
         low = (0.0, -0.3)

@@ -49,6 +49,19 @@ def petal(canvas: Canvas, frame: Frame, plant: Plant, fade: float = 0.0) -> None
     canvas.petal(frame, traits.outline, plant.base, tip, traits.mark, plant.accent)
 
 
+def stem(
+    canvas: Canvas,
+    frame: Frame,
+    plant: Plant,
+    degrees: float,
+    length: float,
+    width: float,
+    at: tuple[float, float],
+) -> None:
+    """A green stem from `at` along an angle."""
+    canvas.petal(frame.turned(degrees, length, width, at=at), "strap", plant.green, plant.green)
+
+
 def shadow(canvas: Canvas, frame: Frame, radius: float, opacity: float = 0.4) -> None:
     """Darken what lies behind, most in the middle, so that what comes next stands out."""
     black = colour(0.05, 0.05, 0.08)

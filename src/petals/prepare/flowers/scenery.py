@@ -82,6 +82,11 @@ def draw_background(canvas: Canvas, rng: Rng) -> None:
     down = _spread(rng.grid(5, 5), canvas.size) * 0.6 + canvas.grid[:, None] - 0.3
     canvas.pixels[:] = upper + clip(down) * (lower - upper)
     canvas.pixels *= 0.84 + 0.32 * _spread(rng.grid(11, 11), canvas.size)
+    _draw_things(canvas, kind, rng)
+
+
+def _draw_things(canvas: Canvas, kind: str, rng: Rng) -> None:
+    """Draw clouds, grass, stones or leaves, and spots of light everywhere but in the sky."""
     whole = Frame(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
     if kind == "sky":
         for _ in range(5):

@@ -7,15 +7,14 @@ import math
 from petals.prepare.flowers.canvas import Canvas, Frame, Rng
 from petals.prepare.flowers.centres import draw_centre
 from petals.prepare.flowers.flora import COLOURS
-from petals.prepare.flowers.plants import UP, Plant, petal, rays, shadow
+from petals.prepare.flowers.plants import UP, Plant, petal, rays, shadow, stem
 
 
 def draw_spike(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """Florets along a stem, smaller towards its tip; a spire's hang down."""
     traits = plant.traits
     drooping = traits.form == "spire"
-    stem = frame.turned(UP, 2.3, 0.05, at=(0.0, 1.3))
-    canvas.petal(stem, "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, UP, 2.3, 0.05, (0.0, 1.3))
     for k in range(traits.petals):
         rise = k / (traits.petals - 1)
         side = (-1.0, 1.0, 0.0)[k % 3] if traits.petals > 10 else (-0.7, 0.7)[k % 2]
@@ -41,7 +40,7 @@ def draw_bell(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     traits = plant.traits
     count = traits.petals
     size = 1.5 if count == 1 else 1.0
-    canvas.petal(frame.turned(UP, 2.2, 0.05, at=(0.0, 1.4)), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, UP, 2.2, 0.05, (0.0, 1.4))
     for k in range(count):
         side = 0.0 if count == 1 else k / (count - 1) * 2.0 - 1.0
         at = (0.42 * side, -0.75 + 0.28 * (k % 2) + (0.1 if count > 1 else 0.0))
@@ -69,7 +68,7 @@ def draw_bell(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
 def draw_cone(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """Scales that overlap upwards like tiles."""
     traits = plant.traits
-    canvas.petal(frame.turned(90.0, 1.0, 0.09, at=(0.0, 0.7)), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, 90.0, 1.0, 0.09, (0.0, 0.7))
     shadow(canvas, frame, 1.1)
     rows = 6 if traits.petals > 20 else 4
     across = traits.petals // rows
@@ -86,7 +85,7 @@ def draw_cone(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
 
 def draw_plume(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """A flame of many small petals."""
-    canvas.petal(frame.turned(UP, 1.8, 0.06, at=(0.0, 1.4)), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, UP, 1.8, 0.06, (0.0, 1.4))
     shadow(canvas, frame, 1.0, 0.3)
     count = plant.traits.petals
     for k in range(count):
@@ -105,7 +104,7 @@ def draw_plume(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
 def draw_tuft(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """A thistle: a brush of petals out of a spiny ball."""
     traits = plant.traits
-    canvas.petal(frame.turned(90.0, 1.0, 0.07, at=(0.0, 0.6)), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, 90.0, 1.0, 0.07, (0.0, 0.6))
     for k in range(traits.petals):
         lean = 130.0 * (k * 7 % traits.petals / traits.petals - 0.5) + rng.between(-3.0, 3.0)
         length = rng.between(1.0, 1.2)
@@ -126,7 +125,7 @@ def draw_quill(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
                 UP + side * (35.0 + 32.0 * k), 0.42, 0.16, at=(0.32 * side, 0.4 - 1.2 * rise)
             )
             canvas.petal(part, "oval", 0.8 * plant.heart, 1.2 * plant.heart)
-    canvas.petal(frame.turned(UP, 1.2, 0.06, at=(0.0, 1.7)), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, UP, 1.2, 0.06, (0.0, 1.7))
     petal(canvas, frame.turned(UP, 0.6, traits.width, at=(0.0, -0.55)), plant)
     for k in range(traits.petals):
         rise = 1.0 - k / (traits.petals - 1)
@@ -140,7 +139,7 @@ def draw_fan(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """A bird of paradise: a crest over a beak."""
     traits = plant.traits
     low = (-0.35, 0.35)
-    canvas.petal(frame.turned(100.0, 1.3, 0.08, at=low), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, 100.0, 1.3, 0.08, low)
     for k in range(traits.petals):
         angle = -142.0 + 96.0 * k / (traits.petals - 1) + rng.between(-5.0, 5.0)
         petal(canvas, frame.turned(angle, rng.between(1.1, 1.25), traits.width, at=low), plant)
@@ -154,7 +153,7 @@ def draw_cup(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:
     """A tulip: petals that stand upright, some behind and some in front."""
     traits = plant.traits
     low = (0.0, 0.75)
-    canvas.petal(frame.turned(90.0, 1.2, 0.06, at=low), "strap", plant.green, plant.green)
+    stem(canvas, frame, plant, 90.0, 1.2, 0.06, low)
     back = [UP + lean for lean in (-30.0, 30.0, 0.0)]
     front = [UP - 15.0, UP + 15.0] if traits.petals < 6 else [UP - 22.0, UP + 22.0, UP]
     for angle in back:
