@@ -164,7 +164,7 @@ def _session(kernel: SessionKernel) -> None:
 def _check_progress(kernel: SessionKernel) -> None:
     """Raise `RunFailedError` for a session that was over without having made a run."""
     folder, options = kernel.progress.folder, kernel.progress.options
-    made = any(folder.record(run).state in TAKEN for run in kernel.runs)
+    made = any(folder.record(run).state in BROUGHT_HOME for run in kernel.runs)
     if kernel.runs and not made and not options.dry_run:
         raise RunFailedError(
             f"the session made none of its {len(kernel.runs)} runs: its log says why; --timeout "
