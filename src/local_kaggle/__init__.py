@@ -18,6 +18,7 @@ from local_kaggle.catalogue import fill_catalogue
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.schedule import A_PUSH, POSSIBLE, Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
+from local_kaggle.rerun.reruns import Rerun
 from local_kaggle.server import LocalKaggle
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "FaultSchedule",
     "LocalKaggle",
     "LocalKaggleError",
+    "Rerun",
     "ServerLimits",
     "fill_catalogue",
 ]

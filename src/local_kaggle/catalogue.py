@@ -1,6 +1,8 @@
 """The catalogue: a folder with the inputs that exist on this Kaggle, and the answers.
 
 competitions/<slug>/…          what a competition's page offers
+hidden/<slug>/…                what a code competition's rerun finds in its place; with it, the
+                               competition takes notebooks and no files
 datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
@@ -34,7 +36,7 @@ class Catalogue:
         None where there is none, as for a reference with a prefix or a way out of the folder.
         """
         parts = reference.split("/")
-        depth = {"competitions": 1, "models": 5}.get(kind, 2)
+        depth = {"competitions": 1, "hidden": 1, "models": 5}.get(kind, 2)
         if len(parts) != depth or any(part in ("", ".", "..") for part in parts):
             return None
         folder = self.folder.joinpath(kind, *parts)

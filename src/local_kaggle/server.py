@@ -19,6 +19,8 @@ from local_kaggle.app import build_app
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
+from local_kaggle.rerun import reruns
+from local_kaggle.rerun.reruns import Rerun
 from local_kaggle.serving import Serving
 from local_kaggle.state import DEFAULT_USER, ServerState
 
@@ -120,6 +122,7 @@ class LocalKaggle:
             return
         (state, serving), self._serving = self._serving, None
         state.sessions.close()
+        state.reruns.close()
         serving.stop()
         state.store.close()
         self._claim.release()
@@ -145,6 +148,13 @@ class LocalKaggle:
         self._faults = schedule
         if self._serving is not None:
             self._serving[0].faults = schedule
+
+    def rerun(self, submission: int) -> Rerun | None:
+        """What a code competition's rerun came to, the truth included; None before its end.
+
+        `submission` is the number that CreateCodeSubmission answers with. Right without serving.
+        """
+        return reruns.read(self.root / reruns.FOLDER / str(submission))
 
     @property
     def url(self) -> str:

@@ -9,6 +9,7 @@ from local_kaggle.catalogue import Catalogue
 from local_kaggle.execution.sessions import Sessions
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
+from local_kaggle.rerun.reruns import Reruns
 from local_kaggle.signed import Signer
 from local_kaggle.store import Store
 
@@ -39,6 +40,7 @@ class ServerState:
         self.tokens = tokens
         self.signer = Signer(url, self.store.secret("signature"))
         self.sessions = Sessions(root, self.store, limits)
+        self.reruns = Reruns(root, self.sessions.image)
 
     @property
     def closing(self) -> bool:

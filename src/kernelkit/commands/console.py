@@ -10,6 +10,7 @@ import click
 COMMANDS = {
     "push": "kaggle.push",
     "rehearse": "kaggle.push",
+    "rerun": "kaggle.rerun",
     "resume": "kaggle.pushed",
     "fetch": "kaggle.pushed",
     "submit": "kaggle.pushed",

@@ -12,8 +12,8 @@ from kernelkit.kaggle_api import failures, uploads
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.types import Kernel
+from kernelkit.shown import duration
 from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.timing import Timing
 
 SUBMISSION = "submission.csv"
 SERVICE = "competitions"
@@ -69,7 +69,7 @@ def submit(
         if reference is None:
             reference = _submit_once(kaggle, result, note)
         note(submission=reference)
-        score = _wait(kaggle, result, reference, context.timing)
+        score = _wait(context, kaggle, result, reference)
     note(score=score or HIDDEN)
     context.events(
         "score",
@@ -172,10 +172,11 @@ def _may_be(submission: Any, result: Result) -> bool:
     return result.message.strip().startswith(message) and submission.file_name in ("", SUBMISSION)
 
 
-def _wait(kaggle: Kaggle, result: Result, reference: int, timing: Timing) -> str:
+def _wait(context: PushContext, kaggle: Kaggle, result: Result, reference: int) -> str:
     """The public score as Kaggle writes it, empty where it shows none."""
-    clock = kaggle.retries.clock
-    end = clock.now() + timing.score_seconds
+    clock, timing = kaggle.retries.clock, context.timing
+    begun = told = clock.now()
+    end = begun + (timing.rerun_seconds if result.kernel else timing.score_seconds)
     while clock.now() < end:
         submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
         state = submission.status.name.lower()
@@ -187,5 +188,9 @@ def _wait(kaggle: Kaggle, result: Result, reference: int, timing: Timing) -> str
             )
         if state == "complete":
             return submission.public_score or ""
-        clock.sleep(timing.patience.poll)
+        if clock.now() - told > timing.patience.slow_poll:
+            told = clock.now()
+            context.events("progress", f"submission {reference}: {state}, {duration(told - begun)}")
+        early = clock.now() - begun < timing.patience.quick_for
+        clock.sleep(timing.patience.poll if early else timing.patience.slow_poll)
     raise NetworkError(f"submission {reference} has no score yet: see the competition's page")

@@ -8,9 +8,9 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TextIO, TypedDict, get_type_hints
+from typing import Any, TextIO, TypedDict, get_type_hints
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
@@ -200,6 +200,14 @@ def in_project(
     server = folder / "local_kaggle" if local else None
     limits = options.get("timing") or (REHEARSAL if rehearsal else KAGGLE)
     return PushContext(folder, events, limits, server, root=project.root)
+
+
+def rerun_of(local: Path, submission: int) -> dict[str, Any] | None:
+    """What the rerun of a submission at the local Kaggle in this folder came to, by name."""
+    from local_kaggle import LocalKaggle
+
+    rerun = LocalKaggle(local).rerun(submission)
+    return asdict(rerun) if rerun else None
 
 
 FILLED = ".filled"  # in the catalogue: the commands that were run, a line each, as `_filling`

@@ -50,7 +50,8 @@ class Timing:
     saving: SavingPolicy = field(default_factory=SavingPolicy)
     patience: PollPolicy = field(default_factory=PollPolicy)
     fetch_seconds: float = 2 * 3600.0  # 20 GB, the most that a run may leave, at 3 MB/s
-    score_seconds: float = 1800.0  # from a submission to its score
+    score_seconds: float = 1800.0  # from a submission of a file to its score
+    rerun_seconds: float = 15 * 3600.0  # from a submission of a notebook, which is run again
 
 
 KAGGLE = Timing()

@@ -5,6 +5,8 @@ metric = "rmse"                  # accuracy, f1_macro, mae, rmse, rmsle, log_los
 columns = ["store", "sales"]     # of a submission: the id, then what is predicted
                                  # (default: those of the answers, without Usage)
 answers = "holdout.csv"          # beside this file (default: <slug>.csv)
+hidden = "hidden.csv"            # the answers for the reruns of a code competition, likewise
+                                 # (default: <slug>.hidden.csv)
 
 The answers hold the same columns, and where wanted `Usage`: Public, Private, or Ignored. The score
 of several predicted columns is the mean of theirs.
@@ -26,7 +28,7 @@ from local_kaggle.competitions.metrics import MetricError, Value
 
 USAGE = "Usage"
 IGNORED = "Ignored"
-KEYS = ("metric", "columns", "answers")
+KEYS = ("metric", "columns", "answers", "hidden")
 NUMBER, WHOLE = "a number", "a whole number"
 Rows = dict[str, dict[str, str]]
 
@@ -55,8 +57,11 @@ class ScoringRules:
     columns: tuple[str, ...] = ()
 
 
-def read_rules(file: Path) -> ScoringRules:
-    """The rules in a competition's file; raises SubmissionError for one that does not say them."""
+def read_rules(file: Path, *, hidden: bool = False) -> ScoringRules:
+    """The rules in a competition's file; raises SubmissionError for one that does not say them.
+
+    `hidden`: score against the answers for reruns.
+    """
     name = f"solutions/{file.name}"
     if not file.is_file():
         raise SubmissionError(
@@ -73,6 +78,8 @@ def read_rules(file: Path) -> ScoringRules:
         )
     metric, columns = written.get("metric"), written.get("columns", [])
     answers = written.get("answers", f"{file.stem}.csv")
+    if hidden:
+        answers = written.get("hidden", f"{file.stem}.hidden.csv")
     if not isinstance(metric, str):
         raise SubmissionError(f'rehearsal: {name} names no metric: add metric = "accuracy"')
     if not _is_columns(columns):

@@ -15,7 +15,7 @@ from local_kaggle.api.wire import Message, answers, fill, moment, page
 from local_kaggle.competitions.competitions import folder_of
 from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
 from local_kaggle.files import uploads
-from local_kaggle.kernels import kernels, outputs
+from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
@@ -33,6 +33,8 @@ def start_upload(state: ServerState, request: Message, _user: str) -> Message:
 def submit(state: ServerState, request: Message, user: str) -> Message:
     """Enter an uploaded file; the score comes later."""
     folder_of(state, request.competition_name)
+    if state.catalogue.find("hidden", request.competition_name):
+        raise HTTPException(400, "This is a code competition: submit from a notebook")
     name, path = uploads.complete(state, request.blob_file_tokens)
     return _enter(state, request, user, name, path, types.ApiCreateSubmissionResponse())
 
@@ -47,7 +49,12 @@ def submit_code(state: ServerState, request: Message, user: str) -> Message:
     path = dict(outputs.files_of(state, version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
-    return _enter(state, request, user, name, path, types.ApiCreateCodeSubmissionResponse())
+    hidden = state.catalogue.find("hidden", request.competition_name)
+    plan = saving.rerun_plan(state, version, request.competition_name, user) if hidden else None
+    answer = _enter(state, request, user, name, path, types.ApiCreateCodeSubmissionResponse())
+    if plan:
+        state.reruns.start(answer.ref, plan, name)
+    return answer
 
 
 @answers(types.ApiGetSubmissionRequest)
@@ -83,10 +90,18 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     """A submission with its score, which is worked out once it is asked for and is due."""
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
-    status, public, failure = "ERROR", None, None
+    status, public, failure, file = "ERROR", None, None, _copy(state, row["id"])
+    rerun = None
+    if state.reruns.folder(row["id"]).is_dir():
+        rerun = state.reruns.ended(row["id"])
+        if rerun is None:
+            return row
+        file = Path(rerun.folder) / "working" / row["name"]
     try:
-        rules = read_rules(state.catalogue.scoring_rules(row["competition"]))
-        public = f"{score(_copy(state, row['id']), rules).public:.5f}"
+        if rerun and rerun.message:
+            raise SubmissionError(rerun.message)
+        rules = read_rules(state.catalogue.scoring_rules(row["competition"]), hidden=bool(rerun))
+        public = f"{score(file, rules).public:.5f}"
         status = "COMPLETE"
     except SubmissionError as error:
         failure = str(error)

@@ -19,13 +19,19 @@ from local_kaggle.limits import Kind
 
 Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
 
+STOPPED = "Your notebook was stopped"
+RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
 
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What is run, and how: the text of a version and the machine that its session got."""
+    """What is run, and how: the text of a version and the machine that its session got.
+
+    `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
+    past a limit too: Kaggle shows them to nobody.
+    """
 
     folder: Path
     text: str
@@ -38,6 +44,16 @@ class SessionPlan:
     layout: str
     memory_bytes: float
     working_bytes: float
+    rerun: bool = False
+
+
+@dataclass
+class Usage:
+    """What a session took at the most, in bytes, and which limit ended it, if one did."""
+
+    memory: float = 0.0
+    working: float = 0.0
+    past: Literal["", "time", "memory", "disk"] = ""
 
 
 def log_path(folder: Path) -> Path:
@@ -45,12 +61,15 @@ def log_path(folder: Path) -> Path:
     return folder / "log.jsonl"
 
 
-def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome, str | None]:
-    """Run a version to its end, its time limit or `stop`; returns the outcome and a message.
+def run(
+    plan: SessionPlan, python: Path, stop: threading.Event, usage: Usage | None = None
+) -> tuple[Outcome, str | None]:
+    """Run a version to its end, a limit or `stop`; returns the outcome and a message.
 
-    Past the limit the whole tree of processes is killed, and log and outputs are lost, as on
-    Kaggle. `python` is the image's interpreter.
+    Past a limit the whole tree of processes is killed, and log and outputs are lost, as on Kaggle.
+    `python` is the image's interpreter; `usage` is filled as the session goes on.
     """
+    usage = usage or Usage()
     plan.folder.mkdir(parents=True, exist_ok=True)
     box = Sandbox.make(plan.folder)
     log = LogWriter(log_path(plan.folder))
@@ -75,19 +94,24 @@ def run(plan: SessionPlan, python: Path, stop: threading.Event) -> tuple[Outcome
             process = subprocess.Popen(
                 line,
                 cwd=box.working,
-                env=box.environment(image, plan.runs_on, internet=plan.internet),
+                env=box.environment(image, plan.runs_on, internet=plan.internet)
+                | ({RERUN: "1"} if plan.rerun else {}),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-            return _attend(process, log, plan, stop)
+            return _attend(process, log, plan, stop, usage)
     finally:
         box.discard()
 
 
 def _attend(
-    process: subprocess.Popen[bytes], log: LogWriter, plan: SessionPlan, stop: threading.Event
+    process: subprocess.Popen[bytes],
+    log: LogWriter,
+    plan: SessionPlan,
+    stop: threading.Event,
+    usage: Usage,
 ) -> tuple[Outcome, str | None]:
     pipes = {"stdout": process.stdout, "stderr": process.stderr}
     readers = [
@@ -96,18 +120,21 @@ def _attend(
     ]
     for reader in readers:
         reader.start()
-    excess = _wait(process, plan, stop)
+    excess = _wait(process, plan, stop, usage)
     if excess is not None:
         processes.end(process)
     for reader in readers:
         reader.join(timeout=5)
     if excess is None:
         return ("COMPLETE", None) if process.returncode == 0 else ("ERROR", None)
-    _lose_everything(plan.folder)
+    if not plan.rerun:
+        _lose_everything(plan.folder)
     return ("ERROR", excess) if excess else ("CANCEL_ACKNOWLEDGED", None)
 
 
-def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event) -> str | None:
+def _wait(
+    process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event, usage: Usage
+) -> str | None:
     """Wait for the end: None where the run came to it, else why it must be killed.
 
     The reason is empty for a session that somebody stopped.
@@ -118,16 +145,24 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
         if stop.is_set():
             return ""
         now = time.monotonic()
-        if now > deadline:
-            return f"Your notebook was stopped: it ran past {plan.limit_seconds:.0f} seconds"
         if now > next_look:
             next_look = now + LOOK_SECONDS
-            used = processes.memory(process.pid, plan.memory_bytes)
-            if used > plan.memory_bytes:
-                return f"Your notebook was stopped: {used / 1e9:.1f} GB of memory, past its limit"
-            if (used := _size(plan.folder / "working")) > plan.working_bytes:
-                return f"Your notebook was stopped: {used / 1e9:.1f} GB of output, past its limit"
+            memory = processes.memory(process.pid, plan.memory_bytes)
+            working = _size(plan.folder / "working")
+            usage.memory, usage.working = max(usage.memory, memory), max(usage.working, working)
+            if memory > plan.memory_bytes:
+                usage.past = "memory"
+                return f"Your notebook was stopped: {memory / 1e9:.1f} GB of memory, past its limit"
+            if working > plan.working_bytes:
+                usage.past = "disk"
+                return (
+                    f"Your notebook was stopped: {working / 1e9:.1f} GB of output, past its limit"
+                )
+        if now > deadline:
+            usage.past = "time"
+            return f"Your notebook was stopped: it ran past {plan.limit_seconds:.0f} seconds"
         time.sleep(POLL_SECONDS)
+    usage.working = max(usage.working, _size(plan.folder / "working"))
     return None
 
 

@@ -102,7 +102,7 @@ class Sessions:
             return
         started = time.time()
         try:
-            python = self._image()
+            python = self.image()
             self._store.change(
                 "UPDATE sessions SET status = 'RUNNING', started = ? WHERE version = ?",
                 started,
@@ -128,7 +128,8 @@ class Sessions:
             "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?", *values
         )
 
-    def _image(self) -> Path:
+    def image(self) -> Path:
+        """The interpreter of the sessions' environment, which the first caller builds."""
         with self._building:
             if self._python is None:
                 self._python = build_image(self._root / "image")

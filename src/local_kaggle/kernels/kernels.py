@@ -97,12 +97,12 @@ def get(state: ServerState, request: Message, user: str) -> Message:
     label = request.version_label or number
     newest = versions_of(state, kernel)[0]
     version = version_of(state, kernel, label) if label else newest
-    saved = _saved(version)
+    pushed = saved(version)
     blob = fill(
         types.ApiKernelBlob(),
-        source=saved.text if label or kernel["draft"] is None else kernel["draft"],
-        language=saved.language,
-        kernel_type=saved.kernel_type,
+        source=pushed.text if label or kernel["draft"] is None else kernel["draft"],
+        language=pushed.language,
+        kernel_type=pushed.kernel_type,
         slug=kernel["slug"],
     )
     metadata = _metadata(kernel, version)
@@ -142,12 +142,13 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
     return types.ApiDeleteKernelResponse()
 
 
-def _saved(version: sqlite3.Row) -> Message:
+def saved(version: sqlite3.Row) -> Message:
+    """The request that saved a version."""
     return types.ApiSaveKernelRequest.from_dict(json.loads(version["request"]))
 
 
 def _metadata(kernel: sqlite3.Row, version: sqlite3.Row) -> Message:
-    saved = _saved(version)
+    pushed = saved(version)
     return fill(
         types.ApiKernelMetadata(),
         id=kernel["id"],
@@ -157,11 +158,11 @@ def _metadata(kernel: sqlite3.Row, version: sqlite3.Row) -> Message:
         slug=kernel["slug"],
         last_run_time=moment(version["created"]),
         is_private=bool(kernel["private"]),
-        enable_gpu=bool(saved.enable_gpu),
-        enable_tpu=bool(saved.enable_tpu),
-        enable_internet=bool(saved.enable_internet),
-        docker_image=saved.docker_image or "kaggle/rehearsal",
-        machine_shape=place(saved).shape,
+        enable_gpu=bool(pushed.enable_gpu),
+        enable_tpu=bool(pushed.enable_tpu),
+        enable_internet=bool(pushed.enable_internet),
+        docker_image=pushed.docker_image or "kaggle/rehearsal",
+        machine_shape=place(pushed).shape,
         current_version_number=version["number"],
-        **{name: getattr(saved, name) for name in AS_SAVED},
+        **{name: getattr(pushed, name) for name in AS_SAVED},
     )

@@ -18,6 +18,7 @@ from local_kaggle.api.wire import Message, answers, fill
 from local_kaggle.datasets.datasets import mounted
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
+from local_kaggle.kernels.kernels import saved
 from local_kaggle.kernels.placement import Placement, place
 from local_kaggle.kernels.quota import is_spent
 from local_kaggle.state import ServerState
@@ -69,6 +70,40 @@ def _save(state: ServerState, request: Message, user: str) -> Message:
     if full:
         raise Refused(full)
     number, version = _add_version(state, kernel, request)
+    sources, invalid = _sources(state, request, user)
+    if runs:
+        plan = _plan(state, version, request, placement, sources)
+        state.sessions.submit(version, placement.kind, plan, user)
+    ref = f"/code/{kernel['owner']}/{kernel['slug']}"
+    answer = fill(types.ApiSaveKernelResponse(), ref=ref, url=state.url + ref, **invalid)
+    return fill(answer, version_number=number, kernel_id=kernel["id"])
+
+
+def rerun_plan(
+    state: ServerState, version: sqlite3.Row, competition: str, user: str
+) -> SessionPlan:
+    """What a rerun of a version runs: the same, with the competition's hidden folder in place.
+
+    Raises HTTPException 400 for a version that the competition would not take.
+    """
+    request = saved(version)
+    hidden = state.catalogue.find("hidden", competition)
+    if request.enable_internet:
+        raise HTTPException(400, "Your notebook must have internet access disabled to submit")
+    sources, _ = _sources(state, request, user)
+    swapped = [
+        MountedSource(source.kind, source.reference, hidden)
+        if hidden and (source.kind, source.reference) == ("competitions", competition)
+        else source
+        for source in sources
+    ]
+    return _plan(state, version["id"], request, place(request), swapped)
+
+
+def _sources(
+    state: ServerState, request: Message, user: str
+) -> tuple[list[MountedSource], dict[str, list[str]]]:
+    """The inputs of a version, and those that it names and this Kaggle does not have, by field."""
     sources: list[MountedSource] = []
     invalid: dict[str, list[str]] = {}
     for field, kind in SOURCES.items():
@@ -78,12 +113,7 @@ def _save(state: ServerState, request: Message, user: str) -> Message:
                 invalid.setdefault(f"invalid_{field}_sources", []).append(name)
             else:
                 sources.append(MountedSource(kind, name, folder))
-    if runs:
-        plan = _plan(state, version, request, placement, sources)
-        state.sessions.submit(version, placement.kind, plan, user)
-    ref = f"/code/{kernel['owner']}/{kernel['slug']}"
-    answer = fill(types.ApiSaveKernelResponse(), ref=ref, url=state.url + ref, **invalid)
-    return fill(answer, version_number=number, kernel_id=kernel["id"])
+    return sources, invalid
 
 
 def _kernel(state: ServerState, request: Message, user: str) -> sqlite3.Row:

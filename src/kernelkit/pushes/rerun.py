@@ -1,0 +1,162 @@
+"""The second run of a code competition, rehearsed: what Kaggle would say, and the whole truth.
+
+The notebook is pushed to the local Kaggle and submitted there as a notebook; the local Kaggle runs
+it again on the competition's hidden folder and scores what it leaves.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from kernelkit import machines
+from kernelkit.errors import ParameterError, RefusedError
+from kernelkit.plans import metadata, plan
+from kernelkit.pushes.command import push_kernel
+from kernelkit.run_folders import kit_folder
+from kernelkit.run_folders import log as logs
+from kernelkit.shown import duration
+from kernelkit.terminal.events import size_of
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project, rerun_of
+from kernelkit.workspace.ledger import Push
+
+CATALOGUE = "catalogue"  # of the local Kaggle, in its folder
+SAMPLE = "sample_submission.csv"  # its rows are those of the test set
+MESSAGE = "rerun"
+
+
+@dataclass(frozen=True)
+class RerunResult:
+    """What Kaggle would say (a score, or a message in its place), and what it would not.
+
+    `seconds`, `memory` and `working` (bytes, at the most) are the rerun's; `hours` is the projected
+    time on a test set of the rows asked about, None where none were.
+    """
+
+    score: str
+    message: str
+    seconds: float
+    memory: float
+    working: float
+    hours: float | None = None
+
+
+def rerun(
+    notebook: Path | None = None,
+    parameters: Sequence[str] | Mapping[str, Any] = (),
+    *,
+    metadata_file: Path | None = None,
+    hidden: Path | None = None,
+    rows: int | None = None,
+    **options: Unpack[CommandOptions],
+) -> RerunResult:
+    """Run a notebook as a code competition does: on the public data, then on hidden data.
+
+    notebook    the notebook; by default the metadata's code_file
+    parameters  `name=value` strings, or a mapping of typed values
+    hidden      the folder that takes the place of the competition's in the second run; by default
+                `hidden/SLUG` of the catalogue, which the project's catalogue command may write
+    rows        of the real hidden test set: the time that it would take is projected
+
+    Raises `ParameterError` without a competition or hidden data, `RefusedError` where Kaggle would
+    give no score, and what `push_kernel` raises of the first run.
+    """
+    options["local"] = True
+    file = metadata_file or plan.locate(notebook or Path.cwd())
+    context = in_project(plan.here(file), options)
+    sources = metadata.load(file).sources("competition")
+    if len(sources) != 1:
+        raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
+    catalogue, slug = context.runs / "local_kaggle" / CATALOGUE, sources[0]
+    if hidden is not None:
+        _link(hidden, catalogue / "hidden" / slug)
+    refusal = ""
+    try:
+        push_kernel(notebook, parameters, metadata=file, submit=MESSAGE, force=True, **options)
+    except RefusedError as error:
+        refusal = str(error)
+    push = context.ledger.last(rehearsal=True)
+    truth = rerun_of(catalogue.parent, push.submission) if push and push.submission else None
+    if push is None or truth is None:
+        if refusal:
+            raise RefusedError(refusal)
+        raise ParameterError(
+            "there is no hidden data, so nothing was run again: give it with --hidden FOLDER, or "
+            f"have the catalogue's command write {{catalogue}}/hidden/{slug}"
+        )
+    seen = [_rows(catalogue / kind / slug / SAMPLE) for kind in ("competitions", "hidden")]
+    result = RerunResult(
+        score="" if refusal else push.score or "",
+        message=truth["message"] or refusal.removeprefix("[rehearsal] "),
+        hours=_hours(push, truth["seconds"], seen, rows) if rows else None,
+        **{name: truth[name] for name in ("seconds", "memory", "working")},
+    )
+    _report(context, push, truth, result, seen)
+    if refusal:
+        raise RefusedError(f"on Kaggle all you would read is: {result.message}")
+    return result
+
+
+def _link(folder: Path, place: Path) -> None:
+    """Have the catalogue's hidden folder lead to the one given."""
+    if not folder.is_dir():
+        raise ParameterError(f"--hidden {folder}: there is no such folder")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.is_dir() and not place.is_symlink():
+        raise ParameterError(f"{place} holds hidden data already: remove it to use --hidden")
+    place.unlink(missing_ok=True)
+    place.symlink_to(folder.resolve())
+
+
+def _rows(sample: Path) -> int | None:
+    """The rows of a sample submission, without its header; None where there is none."""
+    if not sample.is_file():
+        return None
+    with sample.open(newline="", encoding="utf-8") as file:
+        return max(0, sum(1 for _ in csv.reader(file)) - 1)
+
+
+def _hours(push: Push, seconds: float, seen: Sequence[int | None], rows: int) -> float | None:
+    """Hours for so many rows, by the line through the two runs (a fixed part, and one a row)."""
+    public, hidden = seen
+    log = kit_folder.path(Path(push.folder or "."), kit_folder.LOG)
+    if not public or not hidden or public == hidden or not log.is_file():
+        return None
+    first = max((entry.seconds for entry in logs.decode(log.read_text("utf-8"))), default=0.0)
+    each = max(0.0, (seconds - first) / (hidden - public))
+    return (seconds + each * (rows - hidden)) / 3600
+
+
+def _report(
+    context: PushContext,
+    push: Push,
+    truth: Mapping[str, Any],
+    result: RerunResult,
+    rows: Sequence[int | None],
+) -> None:
+    """Show what Kaggle would not: the failing cell, and what the rerun took."""
+    events, folder = context.events, Path(truth["folder"])
+    lines = (folder / "log.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
+    log = f"[{','.join(lines)}]"
+    if truth["message"] and (failure := logs.failure(log, "")):
+        events("failure", str(failure), traceback=failure.traceback)
+    limits = machines.LIMITS[machines.named(push.accelerator or "cpu").kind]
+    why = f" ({truth['why']})" if truth["why"] else ""
+    of_rows = f" on {rows[1]:,} rows (public: {rows[0]:,})" if rows[0] and rows[1] else ""
+    events(
+        "rerun",
+        f"{result.message or f'score {result.score}'}{why}; {duration(result.seconds)}{of_rows}, "
+        f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
+        **vars(result),
+    )
+    if result.hours is not None:
+        over = result.hours > limits.hours_per_session
+        events(
+            "warning" if over else "projected",
+            f"{result.hours:.1f} h for the rows asked about, of {limits.hours_per_session:.0f} h",
+        )
+    events("next", f"the rerun's log and outputs: {folder}")
+    events.end()
