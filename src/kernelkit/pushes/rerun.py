@@ -26,6 +26,10 @@ from kernelkit.workspace.ledger import Push
 CATALOGUE = "catalogue"  # of the local Kaggle, in its folder
 SAMPLE = "sample_submission.csv"  # its rows are those of the test set
 MESSAGE = "rerun"
+NO_HIDDEN = (
+    "there is no hidden data, so nothing was run again: give it with --hidden FOLDER, or have the "
+    "catalogue's command write {{catalogue}}/hidden/{slug}"
+)
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,7 @@ def rerun(
     push = context.ledger.last(rehearsal=True)
     truth = rerun_of(catalogue.parent, push.submission) if push and push.submission else None
     if push is None or truth is None:
-        if refusal:
-            raise RefusedError(refusal)
-        raise ParameterError(
-            "there is no hidden data, so nothing was run again: give it with --hidden FOLDER, or "
-            f"have the catalogue's command write {{catalogue}}/hidden/{slug}"
-        )
+        raise RefusedError(refusal) if refusal else ParameterError(NO_HIDDEN.format(slug=slug))
     seen = [_rows(catalogue / kind / slug / SAMPLE) for kind in ("competitions", "hidden")]
     result = RerunResult(
         score="" if refusal else push.score or "",

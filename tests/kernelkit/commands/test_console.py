@@ -79,6 +79,7 @@ def test_a_shell_can_complete_the_names():
     )
     assert [line.partition(",")[2] for line in found.output.splitlines()] == [
         "rehearse",
+        "rerun",
         "resume",
         "report",
     ]
