@@ -26,6 +26,8 @@ from kernelkit.workspace.ledger import Push
 CATALOGUE = "catalogue"  # of the local Kaggle, in its folder
 SAMPLE = "sample_submission.csv"  # its rows are those of the test set
 MESSAGE = "rerun"
+SCORING = "Submission Scoring Error"  # what Kaggle says of a file that it cannot score
+NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it cannot score anything
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run again: give it with --hidden FOLDER, or have the "
     "catalogue's command write {{catalogue}}/hidden/{slug}"
@@ -82,19 +84,29 @@ def rerun(
         push_kernel(notebook, parameters, metadata=file, submit=MESSAGE, force=True, **options)
     except RefusedError as error:
         refusal = str(error)
+    return _second_run(context, catalogue, slug, refusal, rows)
+
+
+def _second_run(
+    context: PushContext, catalogue: Path, slug: str, refusal: str, rows: int | None
+) -> RerunResult:
+    """The result of the second run, shown; `refusal` is what the submission ended in, if badly."""
     push = context.ledger.last(rehearsal=True)
     truth = rerun_of(catalogue.parent, push.submission) if push and push.submission else None
     if push is None or truth is None:
         raise RefusedError(refusal) if refusal else ParameterError(NO_HIDDEN.format(slug=slug))
+    unscored = not truth["message"] and NO_ANSWERS in refusal
+    if refusal and not truth["message"]:
+        context.events("warning", refusal.removeprefix("[rehearsal] "))
     seen = [_rows(catalogue / kind / slug / SAMPLE) for kind in ("competitions", "hidden")]
     result = RerunResult(
         score="" if refusal else push.score or "",
-        message=truth["message"] or refusal.removeprefix("[rehearsal] "),
+        message=truth["message"] or (SCORING if refusal and not unscored else ""),
         hours=_hours(push, truth["seconds"], seen, rows) if rows else None,
         **{name: truth[name] for name in ("seconds", "memory", "working")},
     )
     _report(context, push, truth, result, seen)
-    if refusal:
+    if result.message:
         raise RefusedError(f"on Kaggle all you would read is: {result.message}")
     return result
 
@@ -144,10 +156,11 @@ def _report(
         events("failure", str(failure), traceback=failure.traceback)
     limits = machines.LIMITS[machines.named(push.accelerator or "cpu").kind]
     why = f" ({truth['why']})" if truth["why"] else ""
+    outcome = f"score {result.score}" if result.score else "it ran to its end, and was not scored"
     of_rows = f" on {rows[1]:,} rows (public: {rows[0]:,})" if rows[0] and rows[1] else ""
     events(
         "rerun",
-        f"{result.message or f'score {result.score}'}{why}; {duration(result.seconds)}{of_rows}, "
+        f"{result.message or outcome}{why}; {duration(result.seconds)}{of_rows}, "
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )

@@ -128,3 +128,17 @@ def test_a_notebook_with_internet_is_not_taken(run_again, repository):
     repository.describe(enable_internet=True)
     with pytest.raises(errors.RefusedError, match="internet access disabled"):
         run_again("pass")
+
+
+def test_hidden_answers_that_are_not_there_cost_the_score_alone(run_again, code_competition):
+    (code_competition / "solutions" / "garden.hidden.csv").unlink()
+    result = run_again("pass")
+    assert (result.score, result.message) == ("", "")
+    assert "was not scored" in run_again.message
+    assert "solutions/garden.hidden.csv" in run_again.message
+
+
+def test_a_file_that_cannot_be_scored_is_a_scoring_error(run_again):
+    with pytest.raises(errors.RefusedError, match="Submission Scoring Error"):
+        run_again("test = test[:-1] if len(test) > 20 else test")
+    assert "Kaggle cannot score it" in run_again.message
