@@ -225,4 +225,6 @@ def stop_on_errors(findings: Sequence[Finding]) -> None:
 def check_submission(metadata: Metadata, submit: str | None) -> None:
     """Raise `PreflightError` where a result is to be submitted and no competition is attached."""
     if submit is not None and not metadata.sources("competition"):
-        raise PreflightError("--submit needs the competition in competition_sources")
+        raise PreflightError(
+            f"--submit needs a competition: add it to competition_sources in {metadata.path.name}"
+        )

@@ -165,13 +165,15 @@ def locate(start: Path) -> Path:
     `start` may be a folder as well. Raises `PreflightError` when there is neither.
     """
     start = Path(start).resolve()
-    own = metadata.own_file(start)
-    if own.is_file():
+    if start.name and (own := metadata.own_file(start)).is_file():
         return own
     for folder in [start, *start.parents]:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
-    raise PreflightError(f"no {FILE_NAME} at or above {start}: give one with --metadata")
+    raise PreflightError(
+        f"no {FILE_NAME} at or above {start}: `kaggle kernels init` writes one, `kernelkit init "
+        "NAME` makes a whole repository, and --metadata names one elsewhere"
+    )
 
 
 def here(metadata_file: Path | None) -> Project:

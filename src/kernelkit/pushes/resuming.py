@@ -145,13 +145,8 @@ def earlier(
     """The push that `owner/slug/N` or "last" names, as the ledger has it or without its past."""
     if reference == LAST:
         return _last(context, kaggle)
-    owner, _, rest = reference.partition("/")
-    slug, _, number = rest.partition("/")
-    if not (owner and slug and number.removeprefix("v").isdigit()):
-        raise ParameterError(
-            f"{reference!r} names no push, and no folder is there: write a push as OWNER/SLUG/N"
-        )
-    kernel, version = f"{owner}/{slug}", int(number.removeprefix("v"))
+    kernel, _, number = reference.rpartition("/")  # as `asking` has found it to be
+    version = int(number.removeprefix("v"))
     kind = machines.named(accelerator).kind if accelerator else ""
     push = context.ledger.find(kernel, version)
     return push or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)

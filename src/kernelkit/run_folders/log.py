@@ -112,17 +112,24 @@ def _of_papermill(report: str, notebook: str) -> RunFailure:
     body = re.sub(r"\A[\s-]*\n", "", body).strip()
     if not label:
         return RunFailure("a cell failed", "", _shorten(body))
-    source = _source(notebook, int(label[1]))
-    return RunFailure(f"cell In [{label[1]}] failed:", source, _shorten(body))
+    place, source = _cell(notebook, int(label[1]))
+    return RunFailure(f"{place} failed:", source, _shorten(body))
 
 
-def _source(notebook: str, count: int) -> str:
-    """The text of the `count`-th code cell, counted as execution counts are."""
+def _cell(notebook: str, count: int) -> tuple[str, str]:
+    """The `count`-th code cell, counted as execution counts are: what to call it, and its text.
+
+    It is called by its number among the notebook's own code cells, as the desk shows them.
+    """
     try:
-        cells = [c["source"] for c in json.loads(notebook)["cells"] if c["cell_type"] == "code"]
-        return str(cells[count - 1]).strip()
+        cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+        cell = cells[count - 1]
+        if str(cell.get("id")).startswith("bundle-"):
+            return f"cell In [{count}], which the push added,", "".join(cell["source"]).strip()
+        own = [each for each in cells[:count] if not str(each.get("id")).startswith("bundle-")]
+        return f"code cell {len(own)}", "".join(cell["source"]).strip()
     except (ValueError, KeyError, IndexError, TypeError):
-        return ""
+        return f"cell In [{count}]", ""
 
 
 def _shorten(traceback: str) -> str:

@@ -79,7 +79,8 @@ def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
         folder = None if fresh else _cut_off(runs, run, locks)
         if folder:
             print(
-                f"continuing in {folder}, where the same run was cut off; --fresh starts a new one",
+                f"continuing in {folder}, where this notebook's last run with these parameters did "
+                "not end; --fresh starts a new one",
                 flush=True,
             )
         folder = folder or _new(runs / _stamped(run["notebook"]), locks)

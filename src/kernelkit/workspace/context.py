@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -27,6 +28,7 @@ from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
 LEDGER = "pushes.jsonl"
 LAST = "last"  # as a reference: the ledger's last push
+REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,13 @@ class PushContext:
         real = self.events.rehearsal or self.ledger.of("", rehearsal=False)
         if reference == LAST and not real and self.ledger.pushes():
             raise ParameterError(
-                f"nothing was pushed to Kaggle: {from_here(self.ledger.path)} holds rehearsals "
-                f"alone, as {invocation.command('status')} --local says. A push that was made "
-                "elsewhere is named as OWNER/SLUG/N"
+                f"nothing was pushed to Kaggle yet, only rehearsed: {invocation.command('status')} "
+                "--local. A push that was made elsewhere is named as OWNER/SLUG/N"
+            )
+        if reference not in ("", LAST) and not REFERENCE.fullmatch(reference):
+            raise ParameterError(
+                f"{reference!r} names no push, and no folder is there: write OWNER/SLUG/N, for "
+                "example me/my-notebook/3"
             )
         with self.connect() as kaggle:
             self.events.keep_secret(kaggle.connection.secrets)
@@ -158,8 +164,8 @@ class PushContext:
 
     def resuming(self, push: Push) -> str:
         """The command that takes up a push."""
-        typed = f"{invocation.command('rehearse')} --resume" if self.local else ""
-        return f"{typed or invocation.command('resume')} {push.reference}"
+        local = " --local" if self.local else ""
+        return f"{invocation.command('resume')} {push.reference}{local}"
 
 
 class CommandOptions(TypedDict, total=False):

@@ -154,3 +154,8 @@ def test_a_file_that_cannot_be_submitted_says_why(server, repository, told, tmp_
     (tmp_path / "submission.csv").write_text("id,label\n")
     with pytest.raises(errors.ParameterError, match="--competition SLUG"):
         told(submit_result, str(tmp_path / "submission.csv"), "m")
+
+
+def test_a_name_that_is_no_push_is_refused_before_kaggle_is_asked(repository):
+    with pytest.raises(errors.ParameterError, match="write OWNER/SLUG/N"):
+        repository.resume("me/x")

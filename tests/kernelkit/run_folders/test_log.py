@@ -34,7 +34,7 @@ def test_the_failing_cell_and_its_traceback_are_found():
     ]
     log = as_log("working\n", *REPORT.splitlines(keepends=True))
     failure = logs.failure(log, json.dumps({"cells": cells}))
-    assert failure.cell == "cell In [2] failed:"
+    assert failure.cell == "code cell 2 failed:"
     assert failure.source == "wither()"
     assert failure.traceback.startswith("ValueError")
     assert failure.traceback.endswith("ValueError: withered")
@@ -112,3 +112,12 @@ def test_of_a_long_log_people_read_the_ends(monkeypatch):
 def test_an_array_that_is_cut_is_read_as_far_as_it_goes():
     cut = as_log("one", "two")[:-30]
     assert next(logs.decode(cut)).text == "one"
+
+
+def test_the_cells_that_a_push_added_do_not_count():
+    cells = [
+        {"cell_type": "code", "id": "bundle-000", "source": "import that"},
+        {"cell_type": "code", "id": "cell-000", "source": "wither()\n"},
+    ]
+    log = as_log("working\n", *REPORT.splitlines(keepends=True))
+    assert logs.failure(log, json.dumps({"cells": cells})).cell == "code cell 1 failed:"
