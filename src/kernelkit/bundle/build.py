@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import cells as bundle_cells
-from kernelkit.bundle import imports, packages, secret_scan
+from kernelkit.bundle import imports, installs, packages, secret_scan
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.packages import Commit, File
 from kernelkit.errors import NotebookError, PreflightError
@@ -56,6 +56,8 @@ class Bundle:
     texts: tuple[tuple[str, str], ...]  # all text in the bundle, by file or cell, to scan it
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # the modules that it needs, and where each is imported first
+    code: tuple[tuple[str, str], ...] = ()  # the notebook's own code cells, by place
+    brought: frozenset[str] = frozenset()  # those of `imports` that its session may install
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
@@ -110,7 +112,9 @@ def build(
         packages=names,
         parameters=dict(parameters),
         texts=(*((file.path, file.text) for file in files), *secret_scan.texts_of(cells)),
-        imports=imports.needed([*code, *modules]),
+        imports=(needed := imports.needed([*code, *modules])),
+        code=tuple(code),
+        brought=frozenset(installs.brought([*code, *modules], needed)),
         broken=tuple(filter(None, broken)),
         traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
         unnamed=tuple(unnamed),

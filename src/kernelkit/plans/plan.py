@@ -134,7 +134,10 @@ def make(
     if accelerator:
         kernel = kernel.on(machines.named(accelerator))
     if not kernel.code_file.is_file():
-        raise NotebookError(f"no notebook at {kernel.code_file}: correct code_file in {file}")
+        instead, written = "correct code_file", str(kernel.values.get("code_file") or "")
+        if near := written and metadata.meant(kernel.code_file):
+            instead = f'write "code_file": "{Path(written).with_name(near).as_posix()}"'
+        raise NotebookError(f"no notebook at {kernel.code_file}: {instead} in {file}")
     here = project_here or project.find_project(kernel.path)
     source = parameters_source(read_json(kernel.code_file))
     declared = parameters.declared(source, here) if source else {}
