@@ -40,7 +40,7 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"title": "abc"}, "title 'abc' is shorter"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
         ({"language": "r"}, 'kernelkit pushes "python"'),
-        ({"kernel_type": "script"}, 'kernelkit pushes a "notebook"'),
+        ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"dataset_sources": ["datasets/me/data"]}, "write 'me/data'"),
         ({"kernel_sources": ["code/me/kernel"]}, "write 'me/kernel'"),
         ({"competition_sources": ["c/garden"]}, "write 'garden'"),
