@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import cells as bundle_cells
-from kernelkit.bundle import imports, packages, secret_scan
+from kernelkit.bundle import imports, installs, packages, secret_scan
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.packages import Commit, File
 from kernelkit.errors import NotebookError, PreflightError
@@ -59,6 +59,8 @@ class Bundle:
     texts: tuple[tuple[str, str], ...]  # all text in the bundle, by file or cell, to scan it
     traces: tuple[str, ...]  # what was taken out of the notebook's metadata
     imports: Mapping[str, str]  # the modules that it needs, and where each is imported first
+    code: tuple[tuple[str, str], ...] = ()  # the notebook's own code cells, by place
+    brought: frozenset[str] = frozenset()  # those of `imports` that its session may install
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
@@ -79,10 +81,9 @@ def build(
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell sets the environment variable
-    `cells.MINUTES` to that. `script`: it is pushed as a script, in which the cells stand one after
-    the other. Raises `NotebookError` for an unreadable notebook or one without
-    a `parameters` cell when parameters are given, `PreflightError` for a package that cannot be
-    bundled.
+    `cells.MINUTES` to that; `script`: the cells become one file. Raises `NotebookError` for an
+    unreadable notebook or one without a `parameters` cell when parameters are given,
+    `PreflightError` for a package that cannot be bundled.
     """
     source, name = (read_script if script else read_json)(notebook), project.name(notebook)
     cells = _cells(source, name, parameters)
@@ -92,8 +93,7 @@ def build(
     look = imports.broken if script else imports.broken_cell
     broken = [look(*cell) for cell in code] + [imports.broken(*module) for module in modules]
     names = tuple(dict.fromkeys(file.path.partition("/")[0].removesuffix(".py") for file in files))
-    attached = f"*/{project.wheels_name}-*"
-    wheels = [bundle_cells.wheels(project.wheels, attached)] if project.wheels else []
+    wheels = _wheels(project)
     own = [json.dumps(cell) for cell in [*wheels, *cells.values()]]
     content = _hash([f"{file.path}\0{file.text}" for file in files] + own)
     commit = packages.commit_of(project.root, [notebook, *paths])
@@ -114,11 +114,19 @@ def build(
         packages=names,
         parameters=dict(parameters),
         texts=(*((file.path, file.text) for file in files), *secret_scan.texts_of(cells)),
-        imports=imports.needed([*code, *modules]),
+        imports=(needed := imports.needed([*code, *modules])),
+        code=tuple(code),
+        brought=frozenset(installs.brought([*code, *modules], needed)),
         broken=tuple(filter(None, broken)),
         traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
         unnamed=tuple(unnamed),
     )
+
+
+def _wheels(project: Project) -> list[Cell]:
+    """The cell that installs the project's wheels from whatever dataset of them is attached."""
+    attached = f"*/{project.wheels_name}-*"
+    return [bundle_cells.wheels(project.wheels, attached)] if project.wheels else []
 
 
 def _carried(

@@ -8,20 +8,24 @@ from __future__ import annotations
 import ast
 import contextlib
 import fnmatch
+import platform
 import re
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kernelkit import machines
-from kernelkit.bundle import packages
+from kernelkit.bundle import installs, packages
 from kernelkit.bundle.packages import File
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
-_INSTALLS = re.compile(r"^\s*[%!]\s*(?:uv )?pip3? install (.+)$", re.MULTILINE)
+# Python 3.12 reads quotes and backslashes inside the braces of f-strings, and type parameters.
+_SINCE_3_12 = re.compile(
+    r"""\b(?:[rR]?[fF]|[fF][rR])["']|^\s*type\s+\w+\s*[\[=]|^\s*(?:(?:async )?def|class)\s+\w+\["""
+)
+NEWER = "which Kaggle's newer Python may read"
 
 
 def imported(source: str, home: str = "") -> Iterator[str]:
@@ -34,18 +38,14 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The modules without which these (name, source) pairs fail, and where each is first asked for.
 
     Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Modules are left out that the
-    code can do without (`try: … except ImportError`) or installs with pip.
+    code can do without (`try: … except ImportError`).
     """
     modules: dict[str, str] = {}
-    installed: set[str] = set()
     for name, source in sources:
-        for arguments in _INSTALLS.findall(source):
-            installed |= {re.split(r"[\[=<>~!;]", word)[0] for word in arguments.split()}
         for node in _unguarded(parsed(source)):
             for module in _names(node, ""):
                 modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
-    own = {word.replace("-", "_").lower() for word in installed}
-    return {module: where for module, where in modules.items() if module.lower() not in own}
+    return modules
 
 
 def parsed(source: str) -> ast.Module:
@@ -178,7 +178,7 @@ def _module(path: str) -> str:
 def broken_cell(name: str, source: str) -> str:
     """As `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
     message = broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    if not message:
+    if not message or installs.AUTOMAGIC.fullmatch(source):
         return ""
     # IPython takes a third of a second to import, and most cells are plain Python.
     from IPython.core.inputtransformer2 import TransformerManager
@@ -195,7 +195,8 @@ def broken_cell(name: str, source: str) -> str:
 def broken(name: str, source: str, flags: int = 0) -> str:
     """What is wrong with a module's source, with `name` and the line; empty where it is Python.
 
-    `flags` are those of `compile`.
+    `flags` are those of `compile`. The message ends with `NEWER` where this Python is too old to
+    tell.
     """
     try:
         with warnings.catch_warnings():
@@ -204,13 +205,11 @@ def broken(name: str, source: str, flags: int = 0) -> str:
     except SyntaxError as error:
         line = (error.text or "").strip()
         message = f"{name}, line {error.lineno}: {error.msg}" + (f": {line[:80]}" if line else "")
+        written = source.splitlines()[(error.lineno or 1) - 1 :][:1]  # an f-string hides its line
+        if sys.version_info < (3, 12) and any(map(_SINCE_3_12.search, [line, *written])):
+            return f"{message} (read by Python {platform.python_version()}), {NEWER}"
     except (ValueError, RecursionError, MemoryError) as error:
         message = f"{name}: {error}"
     else:
         return ""
-    if sys.version_info < machines.PYTHON:
-        message += (
-            f" (read by Python {sys.version_info.major}.{sys.version_info.minor}; Kaggle's is "
-            f"{machines.PYTHON[0]}.{machines.PYTHON[1]})"
-        )
     return message

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kernelkit import machines
-from kernelkit.bundle import secret_scan
+from kernelkit.bundle import imports, installs, secret_scan
 from kernelkit.bundle.build import check_size
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, PreflightError
@@ -19,6 +19,12 @@ from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation
 
 OUTPUT = "output"  # where a run writes
+# Modules that lie in the files of code competitions and can be imported in their sessions.
+COMPETITIONS = {
+    "kaggle_evaluation",
+    *("amp_pd_peptide", "amp_pd_peptide_310", "enefit", "gresearch_crypto", "jo_wilder"),
+    *("jo_wilder_310", "jpx_tokyo_market_prediction", "optiver2023", "riiideducation", "ubiquant"),
+}
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 
@@ -52,8 +58,14 @@ def needs(plan: Plan) -> Iterator[Finding]:
     # Metadata that suits the notebook as it stands is not changed for one push.
     usual = replace(plan, parameters=plan.defaults, starts=())
     needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
-    if online and not needed:
-        yield warning("enable_internet is on though no parameter needs it: set it to false")
+    modules = [] if plan.project.needs else _modules(plan)  # whose project says what needs it
+    if online and not needed and not installs.reaching([*plan.bundle.code, *modules]):
+        yield warning(
+            "enable_internet is on though no parameter needs it and no code downloads anything: "
+            "set it to false"
+        )
+    if not online:
+        yield from _downloads(plan)
     if online and (wants or (download and not attached)):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
     wants = _wanted(plan, "competition")
@@ -61,6 +73,27 @@ def needs(plan: Plan) -> Iterator[Finding]:
         yield error(f"{wants} reads the competition's files: add it to competition_sources")
     if wants := _wanted(plan, "desk"):
         yield error(f"{wants} works at the desk only: what it needs does not travel")
+
+
+def _modules(plan: Plan) -> list[tuple[str, str]]:
+    return [(place, text) for place, text in plan.bundle.texts if place.endswith(".py")]
+
+
+def _downloads(plan: Plan) -> Iterator[Finding]:
+    """Lines that ask the network, in a session that has none."""
+    held = machines.modules(plan.kind) if plan.kind else frozenset()
+    for command in installs.commands(plan.bundle.code):
+        there = command.packages and all(
+            package.replace("-", "_") in held for package in command.packages
+        )
+        if command.certain and command.downloads and not there:
+            instead = "attach what it downloads as a dataset"
+            if command.packages is not None:
+                instead = 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
+            yield warning(
+                f"{command.place} runs `{command.text[:80]}` and the internet is off: {instead}, "
+                "or set enable_internet to true"
+            )
 
 
 def _wanted(plan: Plan, need: str) -> str:
@@ -106,7 +139,7 @@ def size(plan: Plan) -> Iterator[Finding]:
 def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is no Python, and what of the notebook's neighbours and metadata stays here."""
     bundle = plan.bundle
-    yield from map(error, bundle.broken)
+    yield from unreadable(bundle.broken)
     if "kaggle" in bundle.traces:
         yield warning(
             "the notebook's metadata.kaggle (left by `kernels pull -m`) would have pinned the "
@@ -119,25 +152,33 @@ def bundle(plan: Plan) -> Iterator[Finding]:
         )
 
 
+def unreadable(messages: Iterable[str]) -> Iterator[Finding]:
+    """An error for each message on code that is no Python; a doubt is a warning."""
+    for text in filter(None, messages):
+        yield warning(text) if text.endswith(imports.NEWER) else error(text)
+
+
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs and that neither the machine's image holds nor wheels bring."""
     if not (kind := plan.kind):
         return
-    imports = plan.bundle.imports
+    places = plan.bundle.imports
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    needs = [module for module in imports if module not in there]
+    if plan.metadata.sources("competition"):
+        there |= COMPETITIONS
+    needs = [module for module in places if module not in there]
     for module in machines.lacking(needs, kind):
+        stays = _stays_here(module, plan)
+        if module in plan.bundle.brought and not stays:
+            continue
         yield warning(
-            f"the image of {kind.upper()} sessions does not hold {module} ({imports[module]}): "
-            f"{_instead(module, plan, kind)}"
+            f"the image of {kind.upper()} sessions does not hold {module} ({places[module]}): "
+            f"{stays or _instead(module, plan, kind)}"
         )
 
 
-def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
-    """What to do about a module that the image lacks."""
-    near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
-    if near:
-        return f"did you mean {near[0]}?"
+def _stays_here(module: str, plan: Plan) -> str:
+    """What to do about a module that lies in the project; empty where it lies elsewhere."""
     root = plan.project.root
     for folder in (root / "src", root, plan.metadata.code_file.parent):
         if (folder / module / "__init__.py").is_file():
@@ -147,6 +188,14 @@ def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
                 f"{module}.py stays here: make it part of a package under src/ that is named in "
                 "packages of [tool.kernelkit]"
             )
+    return ""
+
+
+def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
+    """What to do about a module that neither the image nor the project holds."""
+    near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
+    if near:
+        return f"did you mean {near[0]}?"
     online = plan.metadata.values.get("enable_internet", True)
     install = f", or install it in the first cell with %pip install {module}" if online else ""
     return (

@@ -55,6 +55,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
     if parts == [""]:
         yield error('no id: write "id": "INSERT_USERNAME/slug-of-the-title"')
         return
+    if len(parts) == 3 and parts[0].lower() == parts[1].lower():
+        yield error(f"id {'/'.join(parts)!r} names its owner twice: write {'/'.join(parts[1:])!r}")
+        return
     if len(parts) == 3:
         yield error(f"id {'/'.join(parts)!r} carries a version: it is owner/slug")
         return
@@ -107,6 +110,17 @@ def sources(plan: Plan) -> Iterator[Finding]:
     for kind, (pattern, form) in SHAPES.items():
         sources = plan.metadata.sources(kind)
         for source in sources:
+            doubled = source.split("/")
+            if not source:
+                yield error(f"{kind}_sources holds '', which names nothing: take it out")
+                continue
+            parts = 6 if kind == "model" else 3
+            if len(doubled) == parts and doubled[0].lower() == doubled[1].lower():
+                yield error(
+                    f"{kind}_sources: {source!r} names its owner twice: write "
+                    f"{'/'.join(doubled[1:])!r}"
+                )
+                continue
             bare = source.removeprefix("https://www.kaggle.com/")
             bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind])
             if bare != source:
@@ -178,8 +192,8 @@ CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
     "account-secrets": contents.account_secrets,
     "secrets": contents.leaking,
 }
-# What these refuse is refused by Kaggle or by the notebook too, or should never be sent.
-FINAL = ("parameters", "size", "secrets")
+# What these refuse is refused by Kaggle too, or should never be sent.
+FINAL = ("size", "secrets")
 
 
 def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:

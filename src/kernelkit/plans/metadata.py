@@ -146,6 +146,14 @@ def _of(owners: Sequence[str], username: str, source: str) -> str:
     return f"{username}{slash}{rest}" if owner and owner.upper() in owners else source
 
 
+def meant(code_file: Path) -> str:
+    """The file's name in its true case, or the `.py` or `.ipynb` of its name; empty for none."""
+    folder = code_file.parent
+    there = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    names = [code_file.name, *(f"{code_file.stem}{end}" for end in (".ipynb", ".py", ".r"))]
+    return next((n for name in names for n in there if n.lower() == name.lower()), "")
+
+
 def own_file(notebook: Path) -> Path:
     """The path of a notebook's own metadata, which need not be there."""
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")

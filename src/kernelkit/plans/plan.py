@@ -158,7 +158,10 @@ def make(
 
 def _check_code_file(kernel: Metadata, file: Path) -> None:
     if not kernel.code_file.is_file():
-        raise NotebookError(f"no notebook at {kernel.code_file}: correct code_file in {file}")
+        instead, written = "correct code_file", str(kernel.values.get("code_file") or "")
+        if near := written and metadata.meant(kernel.code_file):
+            instead = f'write "code_file": "{Path(written).with_name(near).as_posix()}"'
+        raise NotebookError(f"no notebook at {kernel.code_file}: {instead} in {file}")
     if kernel.is_script and kernel.code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, and {kernel.code_file.name} is none: name a .py as code_file, "

@@ -36,8 +36,6 @@ def test_what_code_cannot_do_without_is_needed(source):
         "from . import numpy",
         "from .numpy import nan",
         "text = 'import numpy'",
-        "%pip install numpy==2.0 -q\nimport numpy",
-        "!pip install 'scipy' numpy\nimport numpy",
     ],
 )
 def test_what_code_can_do_without_is_not(source):

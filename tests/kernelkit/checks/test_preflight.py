@@ -1,6 +1,7 @@
 """Each trap of Kaggle's metadata is found before anything is sent."""
 
 import json
+import sys
 
 import pytest
 
@@ -34,6 +35,9 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"session_timeout": 3600}, "--timeout MINUTES"),
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"id": None}, "no id"),
+        ({"id": "me/me/blossom-train"}, "names its owner twice: write 'me/blossom-train'"),
+        ({"dataset_sources": ["me/Me/data"]}, "names its owner twice: write 'Me/data'"),
+        ({"dataset_sources": [""]}, "dataset_sources holds '', which names nothing: take it out"),
         ({"id": "me/blossom-train/3"}, "carries a version"),
         ({"id": "blossom-train"}, "is not owner/slug"),
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
@@ -78,6 +82,117 @@ def test_a_doubt_is_a_warning(repository, changes, message):
     repository.describe(**changes)
     assert any(message in text for text in warnings_of(repository))
     assert not errors_of(repository)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "!pip install -q some-thing",
+        "pip install some-thing",
+        "%pip install 'some-thing>=2'",
+        "import subprocess\nsubprocess.run(['pip', 'install', 'some-thing'])",
+        "!wget https://example.org/x",
+        "!curl -O example.org/x",
+        "%%bash\ngit clone example.org/x.git",
+        "import requests",
+        "from urllib.request import urlopen",
+        "import kagglehub",
+        "import gdown",
+        "model = Model.from_preset('some_preset')",
+        "model = AutoModel.from_pretrained('some/model')",
+        "model = create_model('vit', pretrained=True)",
+    ],
+)
+def test_the_internet_may_be_on_where_code_installs_or_downloads(repository, notebook_code, source):
+    repository.describe(enable_internet=True)
+    repository.cells(notebook_code(source))
+    assert not any("no parameter needs it" in text for text in warnings_of(repository))
+    repository.cells(notebook_code(f"# {source.splitlines()[0]}\nx = 1"))
+    assert any("no parameter needs it" in text for text in warnings_of(repository))
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("!pip install some-thing", "pip install some-thing"),
+        ("pip install some-thing==1", "pip install some-thing==1"),
+        ("!wget https://example.org/x", "wget https"),
+        ("!git clone https://example.org/x", "git clone"),
+        ("!pip install numpy==1.0", "pip install numpy==1.0"),
+        ("!pip install numpy", ""),  # which the image holds
+        ("!pip install --no-index --find-links=/kaggle/input/w some-thing", ""),
+        ("!pip install /kaggle/input/w/some_thing-1.0-py3-none-any.whl", ""),
+        ("!pip install -q ../input/w/some.tar.gz --no-deps > /dev/null", ""),
+        ("if online:\n    !pip install some-thing", ""),
+        ("# !pip install some-thing", ""),
+    ],
+)
+def test_a_cell_that_downloads_without_internet_is_a_warning(
+    repository, notebook_code, source, shown
+):
+    repository.cells(notebook_code(source))
+    warned = [text for text in warnings_of(repository) if "the internet is off" in text]
+    assert len(warned) == bool(shown), warned
+    assert all(f"[cell 1] runs `{shown}" in text for text in warned)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%pip install timm_something==2.0 -q\nimport timm_something",
+        "!pip install 'scipy' timm-something\nimport timm_something",
+        "import os\nos.system('pip install timm_something')\nimport timm_something",
+        "!pip install tsome-package-of-another-name\nimport timm_something",
+        "!pip install -q -r /kaggle/input/x/requirements.txt\nimport timm_something",
+        "!pip install git+https://example.org/x/timm_something.git\nimport timm_something",
+        "!pip install /kaggle/input/w/timm_something-1.0-py3-none-any.whl\nimport timm_something",
+        "import sys\nsys.path.append('/kaggle/input/x')\nimport timm_something",
+    ],
+)
+def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, notebook_code, source):
+    repository.cells(notebook_code(source))
+    assert not any("does not hold" in text for text in warnings_of(repository))
+    repository.cells(notebook_code("import timm_something\n!pip install numpy\nimport numpy"))
+    assert any("does not hold timm_something" in text for text in warnings_of(repository))
+
+
+def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(
+    repository, notebook_code
+):
+    cells = ["%%writefile own_thing.py\nx = 1", "import own_thing, kaggle_evaluation.core"]
+    repository.cells(*map(notebook_code, cells))
+    (warning,) = warnings_of(repository)
+    assert "kaggle_evaluation" in warning
+    repository.describe(competition_sources=["garden"])
+    assert warnings_of(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "there", "meant"),
+    [
+        ("Train.ipynb", "train.ipynb", "train.ipynb"),
+        ("sub/train.ipynb", "sub/train.py", "sub/train.py"),
+        ("train.py", "Train.ipynb", "Train.ipynb"),
+    ],
+)
+def test_a_code_file_of_another_case_or_kind_is_named(tmp_path, written, there, meant):
+    (tmp_path / there).parent.mkdir(exist_ok=True)
+    (tmp_path / there).write_text("")
+    values = {"id": "me/train", "title": "train", "code_file": written}
+    (tmp_path / "kernel-metadata.json").write_text(json.dumps(values))
+    with pytest.raises(errors.NotebookError, match=f'write "code_file": "{meant}" in'):
+        plan.make(None, (), tmp_path / "kernel-metadata.json", None, None)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="reads them")
+@pytest.mark.parametrize(
+    "source",
+    ['print(f"{x["a"]}")', "x = f'{'\\n'.join(y)}'", "def f[T](x: T): ...", "type X = int"],
+)
+def test_what_a_newer_python_may_read_is_a_warning(repository, notebook_code, source):
+    repository.cells(notebook_code(source))
+    assert errors_of(repository) == []
+    assert warnings_of(repository)[0].endswith("which Kaggle's newer Python may read")
 
 
 def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_reads_it(repository):
@@ -382,6 +497,7 @@ def test_a_carried_file_is_read_for_its_imports(repository):
         ("\n\nx = (1,\n", 3),
         ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
         ("return 3", 1),
+        ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
         ("for x in y:\nprint(x)", 2),
         ("print 'hello'", 1),
     ],
@@ -400,6 +516,9 @@ def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source
         "%matplotlib inline\n!pip list\nfiles = !ls\nwhere = %pwd\nx = 1",
         "%%bash\nif true; then echo 'a'; fi",
         "\n%%time\nx = 1",
+        "pip install numpy",
+        "cd ..",
+        "ls",
         "import json?",
         "json??\n?json",
         "await petals()",

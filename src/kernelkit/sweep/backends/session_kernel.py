@@ -14,8 +14,7 @@ from slugify import slugify
 import kernelkit
 from kernelkit import files, project
 from kernelkit.bundle import imports, packages
-from kernelkit.checks import preflight
-from kernelkit.checks.findings import error
+from kernelkit.checks import contents, preflight
 from kernelkit.notebooks import document
 from kernelkit.plans import metadata as kernel_metadata
 from kernelkit.project import Project
@@ -110,7 +109,7 @@ def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
         for number, cell in enumerate(source.cells, 1)
         if cell.cell_type == "code"
     ]
-    preflight.stop_on_errors([error(message) for message in broken if message])
+    preflight.stop_on_errors(list(contents.unreadable(broken)))
 
 
 @dataclass(frozen=True)
