@@ -43,7 +43,7 @@ def exit_codes(text: str) -> dict[int, str]:
 
 def test_exit_codes_are_the_codes_own_table():
     documented, written = exit_codes(DOCS["reference/exit-codes.md"]), exit_codes(errors.__doc__)
-    assert set(documented) == set(written) - {1}
+    assert set(documented) == set(written)
     raised = {
         error.exit_code
         for error in vars(errors).values()
@@ -164,6 +164,15 @@ def test_the_page_of_machines_has_the_limits_of_the_kit():
     }
 
 
+def test_the_page_of_checks_lists_them_and_those_that_cannot_be_ignored():
+    from kernelkit.checks.preflight import CHECKS, FINAL
+
+    pages = DOCS["reference/checks.md"].split("cannot be ignored")
+    optional, final = (re.findall(r"^\| `([\w-]+)` \|", page, re.M) for page in pages)
+    assert optional == [name for name in CHECKS if name not in FINAL]
+    assert final == list(FINAL)
+
+
 def test_the_page_of_the_sweep_file_has_every_key():
     from kernelkit.sweep.specification import KEYS
 
@@ -260,7 +269,7 @@ def test_options_it_calls_kernelkit_with_exist(known):
 
 def test_options_it_names_by_themselves_exist(known):
     named = {code.split()[0] for code in code_of(TEXT) if code.startswith("--")}
-    assert {"--local", "--resume", "--dask"} <= named
+    assert {"--local", "--continue", "--dask"} <= named
     assert named - set.union(*known.values()) == set()
 
 

@@ -19,14 +19,17 @@ TOOLS = Path(__file__).resolve().parent
 
 def commands() -> dict[str, click.Command]:
     """`kernelkit` and each tool that is no command of it, by the words that start it."""
-    own = {words: main for words, main in _tools().items() if not _of_kernelkit(main)}
+    shared = same()
+    own = {words: main for words, main in _tools().items() if words not in shared}
     return {"kernelkit": kernelkit, **own, "python tools/cli_reference.py": main}
 
 
 def same() -> dict[str, str]:
     """The tools that are commands of `kernelkit`, with the words that start these."""
+    push = "python tools/push_kernel.py"  # two commands in one
     named = {words: _of_kernelkit(main) for words, main in _tools().items()}
-    return {words: name for words, name in named.items() if name}
+    named |= {push: "kernelkit push", f"{push} --resume": "kernelkit resume"}
+    return {words: name for words, name in sorted(named.items()) if name}
 
 
 def _tools() -> dict[str, click.Command]:

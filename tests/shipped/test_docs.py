@@ -28,9 +28,9 @@ STARTS = r"(?:make|python|pip|kernelkit|kaggle|local-kaggle|jupytext|git|\.venv/
 # Commands that a page's test leaves out, and what runs them.
 ELSEWHERE = {
     r"make (?!run$)[a-z -]+": "Makefile",  # the tests themselves, and what has its own environment
-    r"python tools/tpu_check\.py .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
+    r"kernelkit tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
-    r"python -m venv .*|pip install kernelkit-.*": "tests/test_release.py",
+    r"(?:git clone|python -m (?:venv|pip wheel)|pip install dist/).*": "tests/test_release.py",
 }
 FIRST_RUN = "docs/tutorials/first-run.md"
 # What a page takes for granted.
@@ -103,7 +103,8 @@ def test_what_runs_a_command_elsewhere_is_there_and_needed():
 def test_only_what_reaches_kaggle_is_marked_as_needing_an_account():
     marked = [c.line for text in PAGES.values() for c in commands(text) if c.account]
     assert len(marked) > 10
-    reaches = r"kernelkit (?:push|fetch|resume|status|quota|stop|submit|queue)|tools/push_\w+\.py"
+    commands_to_kaggle = "push|fetch|resume|status|quota|stop|submit|queue|dataset"
+    reaches = rf"kernelkit (?:{commands_to_kaggle})|tools/push_\w+\.py"
     assert [line for line in marked if not re.search(reaches, line)] == []
     assert [line for line in marked if re.search(r"--local|--dry-run", line)] == []
 
