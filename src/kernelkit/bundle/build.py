@@ -81,21 +81,20 @@ def build(
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell sets the environment variable
-    `cells.MINUTES` to that; `script`: the cells become one file. Raises `NotebookError` for an
-    unreadable notebook or one without a `parameters` cell when parameters are given,
-    `PreflightError` for a package that cannot be bundled.
+    `cells.MINUTES` to that; `script`: the cells become one file. Raises `NotebookError` for a file
+    that cannot be read or takes no parameters, `PreflightError` for a package likewise.
     """
     source, name = (read_script if script else read_json)(notebook), project.name(notebook)
     cells = _cells(source, name, parameters)
     code = [(place, cell["source"]) for place, cell in cells.items() if cell["cell_type"] == "code"]
     files, unnamed, paths = _files(notebook, project, [text for _, text in code])
     modules = [(file.path, file.text) for file in files if file.path.endswith(".py")]
-    look = imports.broken if script else imports.broken_cell
-    broken = [look(*cell) for cell in code] + [imports.broken(*module) for module in modules]
-    names = tuple(dict.fromkeys(file.path.partition("/")[0].removesuffix(".py") for file in files))
+    cell_check = imports.broken if script else imports.broken_cell
+    broken = [cell_check(*each) for each in code] + [imports.broken(*each) for each in modules]
+    names = tuple(dict.fromkeys(re.split(r"/|\.py$", file.path)[0] for file in files))
     wheels = _wheels(project)
-    own = [json.dumps(cell) for cell in [*wheels, *cells.values()]]
-    content = _hash([f"{file.path}\0{file.text}" for file in files] + own)
+    own = map(json.dumps, [*wheels, *cells.values()])
+    content = _hash([*(f"{file.path}\0{file.text}" for file in files), *own])
     commit = packages.commit_of(project.root, [notebook, *paths])
     facts = {
         "notebook": name,
