@@ -87,6 +87,11 @@ class Metadata:
         return self.path.parent / str(self.values.get("code_file") or "")
 
     @property
+    def is_script(self) -> bool:
+        """Whether it is pushed as a script; else it is a notebook."""
+        return self.values.get("kernel_type") == "script"
+
+    @property
     def machine(self) -> Machine:
         """The machine asked for; raises `PreflightError` for a retired or unknown shape."""
         shape = str(self.values.get("machine_shape") or "")

@@ -44,7 +44,7 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"title": "abc"}, "title 'abc' is shorter"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
         ({"language": "r"}, 'kernelkit pushes "python"'),
-        ({"kernel_type": "script"}, 'kernelkit pushes a "notebook"'),
+        ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"dataset_sources": ["data"]}, "'data' is not owner/slug"),
         ({"model_sources": ["google/efficientnet"]}, "owner/model/framework"),
         ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
