@@ -79,7 +79,8 @@ ROOMS = {
             "plans": f"{_tools} notebooks kaggle_api bundle",
             "datasets": f"{_tools} kaggle_api bundle plans workspace",
             "submissions": f"{_tools} kaggle_api workspace",
-            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels workspace plans datasets",
+            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels workspace plans datasets "
+            "run_folders",
             "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
             "plans checks submissions",
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "

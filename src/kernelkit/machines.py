@@ -97,7 +97,17 @@ def named(name: str) -> Machine:
     raise PreflightError(f"no machine shape is called {name!r}: {hint}")
 
 
-PYTHON = (3, 12)  # of Kaggle's images
+def as_written(shape: str) -> Machine:
+    """The machine of a shape, known or not; the kind of an unknown one is read from its name."""
+    if shape in _BY_SHAPE:
+        return _BY_SHAPE[shape]
+    kinds: dict[str, Kind] = {"tpu": "tpu", "nvidia": "gpu", "gpu": "gpu"}
+    starts = [kind for start, kind in kinds.items() if shape.lower().startswith(start)]
+    return Machine(shape, starts[0] if starts else "cpu", shape, common=False)
+
+
+# Those that Kaggle's images may have: 3.12 until September 2026, 3.13 as reported in October.
+PYTHONS = ((3, 13), (3, 12))
 GONE = frozenset(("asynchat", "asyncore", "imp", "smtpd"))  # Python 3.12 is without them
 
 _TPU = """

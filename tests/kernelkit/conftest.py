@@ -168,7 +168,11 @@ def quick_sessions(monkeypatch):
     from kernelkit.reports import pushed
     from local_kaggle.execution import running
 
+    of_script = running.command
+
     def command(python, kernel_type, box):
+        if kernel_type == "script":
+            return of_script(python, kernel_type, box)
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)

@@ -24,9 +24,11 @@ from kernelkit.bundle.packages import Commit, File
 from kernelkit.errors import NotebookError, PreflightError
 from kernelkit.notebooks.document import (
     KERNELSPEC,
+    SCRIPT_BEGINS,
     cell_source,
     has_tag,
     read_json,
+    read_script,
     tags,
     takes_parameters,
 )
@@ -37,6 +39,7 @@ WARN_SHARE = 0.8
 
 TRACES = frozenset(("kaggle", "papermill", "widgets"))  # metadata that stays at the desk
 SENT = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
+FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
 INJECTED_TAG = "injected-parameters"  # papermill's own, which its tools recognise
 
 
@@ -72,26 +75,26 @@ def build(
     parameters: Mapping[str, Any],
     project: Project,
     session_minutes: float | None = None,
+    *,
+    script: bool = False,
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell sets the environment variable
-    `cells.MINUTES` to that. Raises `NotebookError` for an unreadable notebook or one without
-    a `parameters` cell when parameters are given, `PreflightError` for a package that cannot be
-    bundled.
+    `cells.MINUTES` to that; `script`: the cells become one file. Raises `NotebookError` for a file
+    that cannot be read or takes no parameters, `PreflightError` for a package likewise.
     """
-    source, name = read_json(notebook), project.name(notebook)
+    source, name = (read_script if script else read_json)(notebook), project.name(notebook)
     cells = _cells(source, name, parameters)
     code = [(place, cell["source"]) for place, cell in cells.items() if cell["cell_type"] == "code"]
     files, unnamed, paths = _files(notebook, project, [text for _, text in code])
     modules = [(file.path, file.text) for file in files if file.path.endswith(".py")]
-    broken = [imports.broken_cell(place, text) for place, text in code]
-    broken += [imports.broken(path, text) for path, text in modules]
-    names = tuple(dict.fromkeys(file.path.partition("/")[0].removesuffix(".py") for file in files))
-    pins, attached = project.wheels, f"*/{project.wheels_name}-*"
-    wheels = [bundle_cells.wheels(pins, attached)] if pins else []
-    parts = [f"{file.path}\0{file.text}" for file in files]
-    content = _hash(parts + [json.dumps(cell) for cell in [*wheels, *cells.values()]])
+    cell_check = imports.broken if script else imports.broken_cell
+    broken = [cell_check(*each) for each in code] + [imports.broken(*each) for each in modules]
+    names = tuple(dict.fromkeys(re.split(r"/|\.py$", file.path)[0] for file in files))
+    wheels = _wheels(project)
+    own = map(json.dumps, [*wheels, *cells.values()])
+    content = _hash([*(f"{file.path}\0{file.text}" for file in files), *own])
     commit = packages.commit_of(project.root, [notebook, *paths])
     facts = {
         "notebook": name,
@@ -102,11 +105,9 @@ def build(
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "session_minutes": session_minutes,
     }
-    check = [bundle_cells.check(names)] if files else []
-    begin, last = bundle_cells.identity()
-    carried = [bundle_cells.head(facts), begin, *wheels, *bundle_cells.carry(files), *check]
+    carried = _carried(facts, wheels, files, names)
     return Bundle(
-        text=_dump(carried, [*cells.values(), last | {"id": "bundle-end"}]),
+        text=_script(carried, cells.values()) if script else _dump(carried, cells.values()),
         content=content,
         commit=commit,
         packages=names,
@@ -119,6 +120,21 @@ def build(
         traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
         unnamed=tuple(unnamed),
     )
+
+
+def _wheels(project: Project) -> list[Cell]:
+    """The cell that installs the project's wheels from whatever dataset of them is attached."""
+    attached = f"*/{project.wheels_name}-*"
+    return [bundle_cells.wheels(project.wheels, attached)] if project.wheels else []
+
+
+def _carried(
+    facts: Mapping[str, Any], wheels: list[Cell], files: list[File], names: tuple[str, ...]
+) -> list[Cell]:
+    """The cells that stand before the notebook's own."""
+    check = [bundle_cells.check(names)] if files else []
+    begin = bundle_cells.manifest_begins()
+    return [bundle_cells.head(facts), begin, *wheels, *bundle_cells.carry(files), *check]
 
 
 def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> dict[str, Cell]:
@@ -198,6 +214,7 @@ def _dump(carried: Iterable[Cell], own: Iterable[Cell]) -> str:
         "cells": [
             *(cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(carried)),
             *own,
+            bundle_cells.code(bundle_cells.LAST, bundle_cells.FOLDED) | {"id": "bundle-end"},
         ],
         "metadata": {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}},
         "nbformat": 4,
@@ -210,8 +227,22 @@ def _json(notebook: Mapping[str, Any]) -> str:
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def _script(carried: Iterable[Cell], own: Iterable[Cell]) -> str:
+    """One file of all cells; what Python wants first of all stands first.
+
+    The process writes the manifest as it exits, so that no last cell is needed.
+    """
+    ridden = "\n\n".join(cell["source"] for cell in carried)
+    text = "\n".join(cell["source"].rstrip("\n") for cell in own)
+    futures = dict.fromkeys(FUTURE.findall(f"{ridden}\n{text}"))
+    rest = [FUTURE.sub("", part) for part in (ridden, text)]
+    return "\n".join([*futures, rest[0], SCRIPT_BEGINS, rest[1]]) + "\n"
+
+
 def stamped(text: str, number: str) -> str:
     """The bundle's notebook JSON with the push's number in its first cell."""
+    if not text.startswith("{"):  # a script
+        return SENT.sub(f'PUSH = "{number}"', text, count=1)
     notebook = json.loads(text)
     first = notebook["cells"][0]
     first["source"] = SENT.sub(f'PUSH = "{number}"', first["source"], count=1)
@@ -221,7 +252,7 @@ def stamped(text: str, number: str) -> str:
 def number_of(text: str) -> str:
     """The number that a notebook's first cell states; empty where it states none."""
     try:
-        first = "".join(json.loads(text)["cells"][0]["source"])
+        first = "".join(json.loads(text)["cells"][0]["source"]) if text.startswith("{") else text
     except (ValueError, KeyError, TypeError, IndexError):
         return ""
     stated = SENT.search(first)

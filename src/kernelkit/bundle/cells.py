@@ -66,10 +66,10 @@ def _call(file: packages.File) -> str:
     return f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
 
 
-def identity() -> list[Cell]:
-    """The folded cell that begins the session's manifest, and the last one, which writes it."""
+def manifest_begins() -> Cell:
+    """The folded cell that begins the session's manifest; `LAST` is the cell that writes it."""
     source = Path(manifest.__file__).read_text(encoding="utf-8").rstrip("\n")
-    return [code(f"{source}\n\n\nbegin(os.getcwd(), PUSH)", FOLDED), code(_LAST, FOLDED)]
+    return code(f"{source}\n\n\nbegin(os.getcwd(), PUSH)", FOLDED)
 
 
 def wheels(pins: Sequence[str], dataset: str) -> Cell:
@@ -127,7 +127,7 @@ def _carry(path, sha256, text):
     target.write_bytes(data)
 """
 
-_LAST = """\
+LAST = """\
 # Name, size and SHA-256 of each file that this session leaves, for the desk to verify them.
 import kernelkit_session
 

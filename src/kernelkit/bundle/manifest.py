@@ -13,10 +13,12 @@ def write_manifest(folder: str, push: str, complete: bool = True, seconds: float
     """Write name, size and SHA-256 of each file in `folder` to its `MANIFEST`, atomically.
 
     `push` is the number that the desk drew for this push, `complete` whether the notebook reached
-    its end. Small files are hashed first; the `sha256` of those that no time was left for is null.
+    its end; the desk chooses wheels by the session's Python. Small files are hashed first; the
+    `sha256` of those that no time was left for is null.
     """
     import hashlib
     import json
+    import platform
     import time
     from pathlib import Path
 
@@ -45,7 +47,8 @@ def write_manifest(folder: str, push: str, complete: bool = True, seconds: float
             told = time.monotonic()
             print(f"manifest: {number} of {len(sizes)} files")
     part = root / f"{MANIFEST}.part"
-    content = json.dumps({"push": push, "complete": complete, "files": files})
+    python = platform.python_version()
+    content = json.dumps({"push": push, "complete": complete, "python": python, "files": files})
     part.write_text(content, encoding="utf-8")
     part.replace(root / MANIFEST)
 

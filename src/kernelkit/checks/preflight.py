@@ -86,8 +86,8 @@ def code(plan: Plan) -> Iterator[Finding]:
     kind = metadata.values.get("kernel_type")
     if language != "python":
         yield error(f'language is {language!r}: kernelkit pushes "python"')
-    if kind != "notebook":
-        yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook"')
+    if kind not in ("notebook", "script"):
+        yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
     if not metadata.values.get("code_file"):
         yield error("no code_file: name the notebook, relative to the metadata")
     elif not metadata.code_file.is_file():
@@ -99,6 +99,8 @@ def code(plan: Plan) -> Iterator[Finding]:
 def pair(plan: Plan) -> Iterator[Finding]:
     """A notebook whose paired `.py` says something else."""
     notebook = plan.metadata.code_file
+    if plan.metadata.is_script:
+        return
     if notebook.with_suffix(".py").is_file() and (difference := pairs.difference(notebook)):
         yield error(pairs.advice(notebook, difference))
 

@@ -7,17 +7,26 @@ pushes and machines, and what a push attached never changes below it.
 from __future__ import annotations
 
 import importlib.metadata
+import json
+import operator
 import re
 from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from kernelkit import machines
 from kernelkit.checks.contents import lacking
 from kernelkit.datasets import versions
+from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api import failures
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.machines import Kind
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
+from kernelkit.run_folders import kit_folder
 from kernelkit.terminal.events import size_of
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
@@ -39,25 +48,62 @@ def pinned(project: Project) -> frozenset[str]:
     return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
 
 
-def find(context: PushContext, project: Project) -> WheelSet | None:
+def find(context: PushContext, plan: Plan) -> WheelSet | None:
     """The wheels for whichever Python the push will run in; None where none are asked for.
 
-    Raises what `find_wheels` raises.
+    Raises what `find_wheels` raises; where the push's Python is not known, only if no Python of
+    Kaggle's has wheels.
     """
-    if not project.wheels:
+    pins = plan.project.wheels
+    if not pins:
         return None
-    target = this_python() if context.events.rehearsal else kaggles_python()
-    return find_wheels(project.wheels, target, context.runs)
+    if context.events.rehearsal:
+        return find_wheels(pins, this_python(), context.runs)
+    seen = python_seen(context, plan.kind)
+    suiting, refusals = [], []
+    for python in [seen] if seen else machines.PYTHONS:
+        try:
+            suiting.append(find_wheels(pins, kaggles_python(python), context.runs))
+        except PreflightError as refusal:
+            refusals.append(refusal)
+    if not suiting:
+        raise refusals[0]
+    for text in refusals:
+        context.events("warning", f"the run fails if Kaggle's machine has this Python: {text}")
+    return reduce(operator.or_, suiting)
 
 
-def attach(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, AttachedWheels | None]:
+def python_seen(context: PushContext, kind: Kind | None) -> tuple[int, int] | None:
+    """Python's version in the last session on this kind of machine whose outputs tell it."""
+    for push in reversed(context.ledger.of("", rehearsal=False)):
+        folder = context.folder(push)
+        versions = [
+            _read(kit_folder.path(folder, kit_folder.MANIFEST)).get("python"),
+            (_read(folder / "metrics.json").get("versions") or {}).get("python"),
+        ]
+        for version in versions if push.accelerator == kind else ():
+            if parts := re.match(r"(\d+)\.(\d+)", str(version or "")):
+                return int(parts[1]), int(parts[2])
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object, empty where there is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, AttachedWheels | None]:
     """The plan with the dataset of its wheels among its sources, which is not uploaded here.
 
     Warns of each module that neither the image holds nor a wheel brings. Raises what `find_wheels`
     raises.
     """
     project = plan.project
-    found = find(context, project)
+    found = find(context, plan)
     if found is None:
         return plan, None
     brought = found.modules | (_installed(project) if context.events.rehearsal else set())
@@ -66,7 +112,7 @@ def attach(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, Atta
     if not found.wheels:
         context.events("wheels", f"{found.words} holds {', '.join(project.wheels)} already")
         return plan, None
-    reference = f"{kaggle.username}/{project.wheels_name}-{found.digest[:8]}"
+    reference = f"{username}/{project.wheels_name}-{found.digest[:8]}"
     context.events(
         "wheels",
         f"{found} for {found.words}, {size_of(found.bytes)}: attached as {reference}",

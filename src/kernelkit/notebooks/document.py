@@ -6,7 +6,9 @@ Jupyter open. Everything here takes either.
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,8 @@ if TYPE_CHECKING:  # takes most of a second to import, which no tool's --help sh
 
 PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # of the cell that papermill adds
+SCRIPT_BEGINS = "# What the push carried ends here, and the script itself begins."
+SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -70,6 +74,26 @@ def read_json(notebook: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise NotebookError(f"{notebook} is not a notebook: {error}") from None
     return dict(source)
+
+
+def read_script(path: Path) -> dict[str, Any]:
+    """A script as a notebook's JSON: its block of parameters, and what stands around it.
+
+    The block begins with the line `# %% tags=["parameters"]` and goes to the next `# %%`.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotebookError(f"{path} cannot be read: {error}") from None
+    parts = re.split(r"^(?=# %%)", text, flags=re.MULTILINE)
+    marked = [part.partition("\n")[0].replace(" ", "") == SCRIPT_MARK for part in parts]
+    cells = []
+    for is_marked, group in itertools.groupby(zip(marked, parts, strict=True), key=lambda p: p[0]):
+        source = "".join(part for _, part in group)
+        metadata = {"tags": [PARAMETERS_TAG]} if is_marked else {}
+        if source.strip():
+            cells.append({"cell_type": "code", "metadata": metadata, "source": source})
+    return {"cells": cells}
 
 
 def _check_cell(cell: Any, number: int) -> None:

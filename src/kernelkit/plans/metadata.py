@@ -46,10 +46,14 @@ KEYS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Metadata:
-    """One kernel's settings as read, before any check; `values` is the file's JSON object."""
+    """One kernel's settings as read, before any check; `values` is the file's JSON object.
+
+    `any_machine`: a shape that is not listed is sent as it is, and its name tells the kind.
+    """
 
     path: Path
     values: Mapping[str, Any]
+    any_machine: bool = False
 
     @property
     def owner(self) -> str:
@@ -73,11 +77,18 @@ class Metadata:
         return self.path.parent / str(self.values.get("code_file") or "")
 
     @property
+    def is_script(self) -> bool:
+        """Whether it is pushed as a script; else it is a notebook."""
+        return self.values.get("kernel_type") == "script"
+
+    @property
     def machine(self) -> Machine:
         """The machine asked for; raises `PreflightError` for a retired or unknown shape."""
         shape = str(self.values.get("machine_shape") or "")
-        if shape:
+        if shape and not self.any_machine:
             return machines.named(shape)
+        if shape:
+            return machines.as_written(shape)
         wants = [kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}")]
         return machines.named(wants[0] if wants else "cpu")
 

@@ -18,7 +18,7 @@ from kernelkit.bundle.build import Bundle, build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.notebooks import parameters
-from kernelkit.notebooks.document import parameters_source, read_json
+from kernelkit.notebooks.document import parameters_source, read_json, read_script
 from kernelkit.plans import metadata
 from kernelkit.plans.metadata import FILE_NAME, Metadata
 from kernelkit.project import Project
@@ -133,13 +133,10 @@ def make(
     kernel = _with_notebook(metadata.load(file), notebook, explicit=metadata_file is not None)
     if accelerator:
         kernel = kernel.on(machines.named(accelerator))
-    if not kernel.code_file.is_file():
-        instead, written = "correct code_file", str(kernel.values.get("code_file") or "")
-        if near := written and metadata.meant(kernel.code_file):
-            instead = f'write "code_file": "{Path(written).with_name(near).as_posix()}"'
-        raise NotebookError(f"no notebook at {kernel.code_file}: {instead} in {file}")
+    _check_code_file(kernel, file)
     here = project_here or project.find_project(kernel.path)
-    source = parameters_source(read_json(kernel.code_file))
+    read = read_script if kernel.is_script else read_json
+    source = parameters_source(read(kernel.code_file))
     declared = parameters.declared(source, here) if source else {}
     values = parameters.resolve(declared, given)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -150,13 +147,26 @@ def make(
     minutes = _session_minutes(kernel, timeout_minutes)
     return Plan(
         metadata=kernel,
-        bundle=build(kernel.code_file, values, here, minutes),
+        bundle=build(kernel.code_file, values, here, minutes, script=kernel.is_script),
         project=here,
         parameters=defaults | values,
         defaults=defaults,
         timeout_minutes=timeout_minutes,
         starts=tuple(starts),
     )
+
+
+def _check_code_file(kernel: Metadata, file: Path) -> None:
+    if not kernel.code_file.is_file():
+        instead, written = "correct code_file", str(kernel.values.get("code_file") or "")
+        if near := written and metadata.meant(kernel.code_file):
+            instead = f'write "code_file": "{Path(written).with_name(near).as_posix()}"'
+        raise NotebookError(f"no notebook at {kernel.code_file}: {instead} in {file}")
+    if kernel.is_script and kernel.code_file.suffix != ".py":
+        raise NotebookError(
+            f"kernel_type is script, and {kernel.code_file.name} is none: name a .py as code_file, "
+            "or write notebook"
+        )
 
 
 def locate(start: Path) -> Path:

@@ -22,6 +22,7 @@ from kernelkit.errors import (
     ParameterError,
 )
 from kernelkit.plans import plan as plans
+from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import follow
@@ -103,6 +104,8 @@ def push_kernel(
             starts=options.get("starts", ()),
         )
         findings = preflight.run_checks(plan, options.get("ignore", ()))
+        if "machine" in options.get("ignore", ()):
+            plan = replace(plan, metadata=replace(plan.metadata, any_machine=True))
         compile_now = options.get("check_tpu", False)
         if compile_now or plan.kind == "tpu":
             tpu.check_tpu(context, plan, findings, compile_now=compile_now)
@@ -145,17 +148,23 @@ def _dry_run(
     context: PushContext, plan: Plan, findings: list[Finding], options: PushOptions
 ) -> None:
     """Make the online checks too, show the request, and raise what would have stopped it."""
+    if plan.kind is None:  # no request names such a machine
+        preflight.stop_on_errors(findings)
+    looked = False  # at the wheels, which takes an index and no account
     try:
         with context.connect() as kaggle:
             plan, leaks = account.with_account(context, plan, kaggle)
             findings += [leak for leak in leaks if leak not in findings]
             if options.get("continues"):
                 plan = account.continuing(context, plan, kaggle)
-            plan, _ = wheels.attach(context, plan, kaggle)
+            looked = True
+            plan, _ = wheels.attach(context, plan, kaggle.username)
             force = options.get("force", False)
             account.tell(context, plan, account.check_account(context, plan, kaggle, force=force))
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were left out: {error}")
+        if not looked:
+            plan, _ = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
     except (KernelBusyError, CapacityError) as error:  # now, and not when it is pushed, maybe
         context.events("warning", f"a push would be refused for now: {error}")
     request = {name: value for name, value in plan.save_fields.items() if name != "text"}

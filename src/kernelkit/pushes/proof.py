@@ -57,11 +57,12 @@ class Manifest:
 
     push: str
     files: Mapping[str, Expected]
+    python: str = ""  # the session's version, empty where an older kit wrote the manifest
 
     def keep(self, folder: Path) -> None:
         """Write it among the kit's own files of a run folder, as the session wrote it."""
         listed = [{"name": n, "size": f.size, "sha256": f.sha256} for n, f in self.files.items()]
-        text = json.dumps({"push": self.push, "files": listed})
+        text = json.dumps({"push": self.push, "python": self.python, "files": listed})
         files.write_text(kit_folder.path(folder, kit_folder.MANIFEST), text)
 
 
@@ -110,7 +111,7 @@ def read(text: str) -> Manifest:
             str(file["name"]): Expected(int(file["size"]), file["sha256"] and str(file["sha256"]))
             for file in written["files"]
         }
-        return Manifest(str(written["push"]), listed)
+        return Manifest(str(written["push"]), listed, str(written.get("python", "")))
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Failure(
             FailureKind.MALFORMED, "download", f"what came for {MANIFEST} is no manifest"

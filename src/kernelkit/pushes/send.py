@@ -31,7 +31,7 @@ def prepare(
     preflight.stop_on_errors(leaks)
     if continues:
         plan = account.continuing(context, plan, kaggle)
-    return wheels.attach(context, plan, kaggle) if plan.project.wheels else (plan, None)
+    return wheels.attach(context, plan, kaggle.username) if plan.project.wheels else (plan, None)
 
 
 def send(

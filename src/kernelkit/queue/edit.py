@@ -55,7 +55,7 @@ def add(
             context.events(finding.level, finding.text)
     preflight.stop_on_errors(findings)
     preflight.check_submission(plan.metadata, submit)
-    wheels.find(context, plan.project)  # now, and not when its turn comes
+    wheels.find(context, plan)  # now, and not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
         same = item.plan.content == plan.content

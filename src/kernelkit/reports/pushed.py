@@ -12,7 +12,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files
-from kernelkit.notebooks.document import KERNELSPEC, has_tag
+from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.reports.report_page import write_report
 from kernelkit.run_folders import kit_folder, run_folder
 
@@ -48,14 +48,20 @@ def assemble(folder: Path, title: str, pushed_text: str = "", clear: Clear = str
     if log := _text(kit_folder.path(folder, kit_folder.LOG_TEXT)):
         cells += [new_markdown_cell("## Log"), _showing(new_output("stream", text=log))]
     if pushed_text := pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED)):
-        pushed = nbformat.from_dict(json.loads(pushed_text)["cells"])
-        cells += [new_markdown_cell("## The notebook that ran")]
-        cells += [cell for cell in pushed if not has_tag(cell, "bundle")]
+        cells += [new_markdown_cell("## What ran"), *_pushed(pushed_text)]
     for number, cell in enumerate(cells):
         cell["id"] = f"run-{number:03d}"
     metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
     notebook = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
     return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), clear(notebook))
+
+
+def _pushed(text: str) -> list[nbformat.NotebookNode]:
+    """The cells of a pushed notebook or script, without what the push carried."""
+    if not text.startswith("{"):
+        return [new_code_cell(text.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
+    cells = nbformat.from_dict(json.loads(text)["cells"])
+    return [cell for cell in cells if not has_tag(cell, "bundle")]
 
 
 def _is_notebook(path: Path) -> bool:

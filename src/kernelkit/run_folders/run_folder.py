@@ -37,7 +37,8 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] =
         text = clear(logs.text(logs.decode(log)))
         files.write_text(kit_folder.path(folder, kit_folder.LOG_TEXT), text)
     if pushed_text:
-        files.write_text(kit_folder.path(folder, kit_folder.PUSHED), clear(pushed_text))
+        name = kit_folder.PUSHED if pushed_text.startswith("{") else kit_folder.PUSHED_SCRIPT
+        files.write_text(kit_folder.path(folder, name), clear(pushed_text))
 
 
 def notebooks_of_run(folder: Path) -> list[Path]:

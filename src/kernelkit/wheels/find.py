@@ -31,9 +31,8 @@ ROUNDS = 30  # of asking the index: one for each step in a chain of requirements
 
 @dataclass(frozen=True)
 class WheelSet:
-    """Wheels in a folder, chosen for one Python; `words` names that one."""
+    """Wheels on disk, chosen for one Python or several; `words` names those."""
 
-    folder: Path
     wheels: tuple[WheelFile, ...]
     words: str
 
@@ -57,7 +56,13 @@ class WheelSet:
         return digest.hexdigest()
 
     def __str__(self) -> str:
-        return ", ".join(f"{wheel.name} {wheel.version}" for wheel in self.wheels)
+        return ", ".join(dict.fromkeys(f"{wheel.name} {wheel.version}" for wheel in self.wheels))
+
+    def __or__(self, other: WheelSet) -> WheelSet:
+        """These wheels and the other's."""
+        by_file = {wheel.path.name: wheel for wheel in (*self.wheels, *other.wheels)}
+        wheels = tuple(by_file[name] for name in sorted(by_file))
+        return WheelSet(wheels, f"{self.words} and {other.words}")
 
 
 def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSet:
@@ -78,7 +83,7 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
     wheels = tuple(read_wheel(path) for path in sorted(kept.glob("*.whl")))
-    return WheelSet(kept, wheels, target.words)
+    return WheelSet(wheels, target.words)
 
 
 def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:

@@ -56,12 +56,12 @@ class WheelTarget:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def kaggles_python() -> WheelTarget:
-    """The Python of Kaggle's images, with what the smallest of them, the TPU's, holds.
+def kaggles_python(python: tuple[int, int]) -> WheelTarget:
+    """A Python of Kaggle's images, with what the smallest of them, the TPU's, holds.
 
     What a larger image holds besides is left alone there: pip installs what is missing.
     """
-    version = ".".join(map(str, machines.PYTHON))
+    version = ".".join(map(str, python))
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(NEWEST_GLIBC, 4, -1)]
     options = {
         "--implementation": "cp",
@@ -94,8 +94,9 @@ def kaggles_python() -> WheelTarget:
 def this_python() -> WheelTarget:
     """The Python that rehearsals run in, with all that is installed beside it."""
     words = f"this machine's Python {platform.python_version()}"
-    if sys.version_info[:2] != machines.PYTHON:
-        words += f" (a push chooses for {kaggles_python().words})"
+    if sys.version_info[:2] not in machines.PYTHONS:
+        kaggles = " or ".join(".".join(map(str, python)) for python in machines.PYTHONS)
+        words += f" (a push chooses for Kaggle's Python {kaggles})"
     distributions = importlib.metadata.distributions()
     return WheelTarget(
         words,

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -320,6 +321,7 @@ def test_a_session_leaves_a_manifest_of_its_files(
     files = {file["name"]: file for file in left["files"]}
     assert left["push"] == PUSH
     assert left["complete"] is complete
+    assert left["python"] == platform.python_version()
     sha256 = hashlib.sha256(b"petals").hexdigest()
     assert files["deep/a.bin"] == {"name": "deep/a.bin", "size": 6, "sha256": sha256}
     assert MANIFEST not in files

@@ -8,6 +8,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.checks import preflight
 from kernelkit.plans import plan
+from kernelkit.workspace.context import PushContext
 
 
 def findings(repository, *parameters, accelerator=None, timeout=None):
@@ -44,7 +45,7 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"title": "abc"}, "title 'abc' is shorter"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
         ({"language": "r"}, 'kernelkit pushes "python"'),
-        ({"kernel_type": "script"}, 'kernelkit pushes a "notebook"'),
+        ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"dataset_sources": ["datasets/me/data"]}, "write 'me/data'"),
         ({"kernel_sources": ["code/me/kernel"]}, "write 'me/kernel'"),
         ({"competition_sources": ["c/garden"]}, "write 'garden'"),
@@ -207,6 +208,21 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
     assert preflight.run_checks(planned) == []
     told = {name: planned.save_fields[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
     assert told == {"enable_gpu": False, "enable_tpu": False, "is_private": True}
+
+
+def test_a_machine_that_is_not_listed_is_pushed_where_the_check_is_overruled(
+    repository, monkeypatch
+):
+    def no_account(context):
+        raise errors.CredentialsError("no token")
+
+    monkeypatch.setattr(PushContext, "connect", no_account)
+    repository.describe(machine_shape="TpuV7E8")
+    with pytest.raises(errors.PreflightError, match="To push all the same: --ignore machine"):
+        repository.push(dry_run=True)
+    repository.push(dry_run=True, ignore=["machine"])
+    assert "machine_shape = 'TpuV7E8'" in repository.message
+    assert "enable_tpu = True" in repository.message
 
 
 def test_tpu_means_todays_tpu(repository):

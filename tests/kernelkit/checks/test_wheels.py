@@ -7,9 +7,14 @@ import re
 import pytest
 
 from kernelkit import errors
+from kernelkit.checks import wheels
+from kernelkit.plans import plan
 from kernelkit.plans.metadata import Metadata
+from kernelkit.project import find_project
 from kernelkit.queue.edit import add
 from kernelkit.queue.work import work_off
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -93,6 +98,61 @@ def test_a_dry_run_shows_them_and_uploads_nothing(kaggle, garden):
     assert "bloom-of-a-wheel 1.0, stem-of-a-wheel 1.5 for this machine's Python" in garden.message
     assert "dataset_data_sources = ['tester/soil-moisture-wheels-" in garden.message
     assert uploaded(kaggle) == {}
+
+
+def test_a_dry_run_without_an_account_looks_at_them_too(garden, index, monkeypatch):
+    index.add("bloom-of-a-wheel", requires=["stem-of-a-wheel>=1"])
+    monkeypatch.setattr(PushContext, "connect", no_account)
+    garden.push(dry_run=True)
+    assert "dataset_data_sources = ['INSERT_USERNAME/soil-moisture-wheels-" in garden.message
+    pin(garden, "blom-of-a-wheel==1.0")
+    with pytest.raises(errors.PreflightError, match=r"no wheel of blom-of-a-wheel"):
+        garden.push(dry_run=True)
+
+
+def no_account(context):
+    raise errors.CredentialsError("no token")
+
+
+@pytest.fixture
+def choice(garden, index):
+    """Chooses wheels for Kaggle; returns their Pythons. Its context is what the choice reads."""
+    for python in ("cp312", "cp313"):
+        index.add("leaf-of-a-wheel", tag=f"{python}-{python}-manylinux_2_28_x86_64")
+    pin(garden, "leaf-of-a-wheel==1.0")
+    options = {"runs": garden.runs, "stream": io.StringIO()}
+    context = in_project(find_project(garden.root), options, CommandOptions)
+
+    def choose():
+        planned = plan.make(None, (), garden.metadata, None, None)
+        return [wheel.path.name.split("-")[2] for wheel in wheels.find(context, planned).wheels]
+
+    choose.context = context
+    return choose
+
+
+def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
+    assert choice() == ["cp312", "cp313"]
+    ledger = choice.context.ledger
+    push = ledger.update(ledger.begin(Push("me/blossom", "c", "", "cpu")), version=1)
+    folder = choice.context.folder(push)
+    (folder / ".kernelkit").mkdir(parents=True)
+
+    (folder / "metrics.json").write_text('{"versions": {"python": "3.12.9"}}')
+    assert choice() == ["cp312"]
+    (folder / ".kernelkit/manifest.json").write_text('{"python": "3.13.1"}')
+    assert choice() == ["cp313"]
+    ledger.update(push, accelerator="tpu")  # another machine has an image of its own
+    assert choice() == ["cp312", "cp313"]
+
+
+def test_wheels_for_one_of_both_pythons_alone_are_a_warning(choice, index):
+    index.clear()
+    index.add("leaf-of-a-wheel", tag="cp312-cp312-manylinux_2_28_x86_64")
+    assert choice() == ["cp312"]
+    warning = choice.context.events.stream.getvalue()
+    assert "the run fails if Kaggle's machine has this Python" in warning
+    assert "for Kaggle's Python 3.13" in warning
 
 
 def test_faults_make_no_second_version(kaggle, garden):

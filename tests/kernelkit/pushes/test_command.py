@@ -17,7 +17,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.types import Kernel
 from kernelkit.plans import plan
-from kernelkit.pushes import send
+from kernelkit.pushes import proof, send
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.follow import follow
 from kernelkit.pushes.status import list_pushes
@@ -756,3 +756,58 @@ def test_an_output_folder_in_use_is_refused_before_the_push(repository, kaggle, 
 
 def test_the_caps_are_those_of_the_documentation():
     assert [machines.LIMITS[kind].sessions for kind in ("tpu", "gpu", "cpu")] == [1, 2, 5]
+
+
+SCRIPT = """\
+'''Count the petals.'''
+from __future__ import annotations
+import argparse, pathlib
+from blossom import petals
+
+# %% tags=["parameters"]
+files = 1  # >= 0: how many files to leave
+fail = False  # whether to end in an error
+
+# %%
+def main() -> Later:
+    options = argparse.ArgumentParser()
+    options.add_argument("--files", type=int, default=files)
+    for number in range(options.parse_args().files):
+        pathlib.Path(f"{number}.txt").write_text(str(petals.F1))
+    if fail:
+        raise SystemExit("withered")
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def script(repository):
+    (repository.root / "train.py").write_text(SCRIPT)
+    machine = {"enable_tpu": False, "machine_shape": None}
+    repository.describe(kernel_type="script", code_file="train.py", **machine)
+    return repository
+
+
+def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggle):
+    folder = script.push("files=2")
+    assert [(folder / f"{n}.txt").read_text() for n in range(2)] == ["0.75", "0.75"]
+    assert not (folder / "2.txt").exists()
+    assert proof.is_verified(folder, "1.txt")
+    pushed = (folder / ".kernelkit" / "pushed.py").read_text()
+    assert pushed.startswith("from __future__ import annotations\n")
+    assert "unverified" not in script.message
+    assert (folder / "report.html").name in script.message
+
+
+def test_a_script_that_fails_says_where_and_proves_what_it_left(script, kaggle):
+    with pytest.raises(errors.RunFailedError):
+        script.push("files=2", "fail=True")
+    assert proof.is_verified(script.runs / "rehearsal-blossom-train-v1", "1.txt")
+
+
+def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):
+    repository.describe(kernel_type="script")
+    with pytest.raises(errors.NotebookError, match=r"train\.ipynb is none: name a \.py"):
+        repository.push()

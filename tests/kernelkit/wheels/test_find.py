@@ -38,7 +38,7 @@ def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path)
     for name in ("newer", "older", "water"):
         index.add(name)
 
-    wheels = find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
+    wheels = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
 
     assert found(wheels) == {
         "bloom": "1.0",
@@ -48,7 +48,7 @@ def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path)
         "water": "1.0",
     }
     assert wheels.modules == {"bloom", "newer", "root", "stem", "water"}
-    assert sorted(path.name for path in wheels.folder.iterdir()) == sorted(
+    assert sorted(path.name for path in wheels.wheels[0].path.parent.iterdir()) == sorted(
         wheel.path.name for wheel in wheels.wheels
     )
 
@@ -58,7 +58,10 @@ def test_each_target_gets_the_wheel_that_suits_it(index, tmp_path):
     own = index.add("bloom", tag=f"{HERE}-none-any")
     index.add("bloom", "1.1", tag="cp312-cp312-win_amd64")
     suiting = {kaggles.name, own.name} if HERE == "cp312" else {kaggles.name}
-    for target, names in ((kaggles_python(), suiting), (this_python(), {own.name, kaggles.name})):
+    for target, names in (
+        (kaggles_python((3, 12)), suiting),
+        (this_python(), {own.name, kaggles.name}),
+    ):
         (wheel,) = find_wheels(["bloom==1.0"], target, tmp_path).wheels
         assert wheel.path.name in names
     (wheel,) = find_wheels(["bloom==1.0"], this_python(), tmp_path).wheels
@@ -73,7 +76,7 @@ def test_a_version_that_turns_out_too_new_is_chosen_again(index, tmp_path):
     index.add("stem", "1.5")
     index.add("stem", "2.0", requires=["thorns"])
     index.add("thorns")
-    wheels = find_wheels(["bloom==1.0", "leaf==1.0"], kaggles_python(), tmp_path)
+    wheels = find_wheels(["bloom==1.0", "leaf==1.0"], kaggles_python((3, 12)), tmp_path)
     assert found(wheels) == {"bloom": "1.0", "leaf": "1.0", "stem": "1.5", "twig": "1.0"}
 
 
@@ -82,16 +85,16 @@ def test_requirements_that_contradict_each_other_are_named(index, tmp_path):
     index.add("stem", "1.0")
     index.add("stem", "2.0")
     with pytest.raises(errors.PreflightError, match=r"no wheel of stem.*only of 1\.0, 2\.0"):
-        find_wheels(["bloom==1.0", "stem==2.0"], kaggles_python(), tmp_path)
+        find_wheels(["bloom==1.0", "stem==2.0"], kaggles_python((3, 12)), tmp_path)
 
 
 def test_what_was_found_is_kept_and_changes_with_the_pins(index, tmp_path):
     index.add("bloom")
     index.add("bloom", "2.0")
-    first = find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
-    assert found(find_wheels(["bloom==2.0"], kaggles_python(), tmp_path)) == {"bloom": "2.0"}
+    first = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+    assert found(find_wheels(["bloom==2.0"], kaggles_python((3, 12)), tmp_path)) == {"bloom": "2.0"}
     index.clear()
-    again = find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
+    again = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
     assert (again.digest, found(again)) == (first.digest, {"bloom": "1.0"})
 
 
@@ -107,7 +110,7 @@ def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag):
     if tag:
         index.add("bloom", tag=tag)
     with pytest.raises(errors.PreflightError) as caught:
-        find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
+        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
     message = "no wheel of bloom==1.0 for Kaggle's Python 3.12: correct wheels in [tool.kernelkit]"
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -116,13 +119,13 @@ def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag):
 
 def test_a_file_that_is_no_wheel_is_named(index, tmp_path):
     index.add("bloom")
-    (whole,) = find_wheels(["bloom==1.0"], kaggles_python(), tmp_path).wheels
+    (whole,) = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path).wheels
     whole.path.write_bytes(b"half a wheel")
     with pytest.raises(errors.DataError, match="is not a whole wheel: delete it"):
-        find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
+        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
     index.add("stem").write_bytes(b"not a wheel")
     with pytest.raises(errors.PreflightError, match=r"pip cannot download wheels: .*invalid"):
-        find_wheels(["stem==1.0"], kaggles_python(), tmp_path)
+        find_wheels(["stem==1.0"], kaggles_python((3, 12)), tmp_path)
 
 
 @pytest.fixture
@@ -166,7 +169,7 @@ def test_an_index_that_does_not_help(answering, tmp_path, monkeypatch, status, e
     place = answering(status) if status else "127.0.0.1:9"
     monkeypatch.setenv("PIP_INDEX_URL", f"http://gardener:s3kret-word@{place}/simple")
     with pytest.raises(error, match=message) as caught:
-        find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
+        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
     assert "s3kret" not in str(caught.value)
     assert "127.0.0.1" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -175,4 +178,4 @@ def test_an_index_that_does_not_help(answering, tmp_path, monkeypatch, status, e
 def test_a_python_without_pip_is_told_how_to_get_it(index, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(errors.PreflightError, match="ensurepip"):
-        find_wheels(["bloom==1.0"], kaggles_python(), tmp_path)
+        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
