@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,7 @@ class Bundle:
     code: tuple[tuple[str, str], ...] = ()  # the notebook's own code cells, by place
     brought: frozenset[str] = frozenset()  # those of `imports` that its session may install
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
+    stays: Mapping[str, str] = field(default_factory=dict)  # modules beside it, and why they stay
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
     @property
@@ -87,7 +88,7 @@ def build(
     source, name = (read_script if script else read_json)(notebook), project.name(notebook)
     cells = _cells(source, name, parameters)
     code = [(place, cell["source"]) for place, cell in cells.items() if cell["cell_type"] == "code"]
-    files, unnamed, paths = _files(notebook, project, [text for _, text in code])
+    files, unnamed, paths, stays = _files(notebook, project, [text for _, text in code])
     modules = [(file.path, file.text) for file in files if file.path.endswith(".py")]
     cell_check = imports.broken if script else imports.broken_cell
     broken = [cell_check(*each) for each in code] + [imports.broken(*each) for each in modules]
@@ -118,6 +119,7 @@ def build(
         brought=frozenset(installs.brought([*code, *modules], needed)),
         broken=tuple(filter(None, broken)),
         traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
+        stays=stays,
         unnamed=tuple(unnamed),
     )
 
@@ -156,8 +158,11 @@ def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) 
 
 def _files(
     notebook: Path, project: Project, sources: Sequence[str]
-) -> tuple[list[File], list[str], list[Path]]:
-    """The files to bundle, the data files that no module names, and where all of them lie."""
+) -> tuple[list[File], list[str], list[Path], dict[str, str]]:
+    """The files to bundle, the data files that no module names, and where all of them lie.
+
+    Then the modules beside the notebook that cannot be carried, with the reason.
+    """
     carried: list[File] = []
     unnamed: list[str] = []
     folders = [project.package_folder(package) for package in project.packages]
@@ -172,8 +177,9 @@ def _files(
         cells = read_json(project.beside)["cells"]
         sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
     origin = (project.beside or notebook).parent
-    near = imports.beside(origin, [*sources, *texts], project.packages)
-    return [*carried, *near], unnamed, [*folders, *(origin / file.path for file in near)]
+    near, stays = imports.beside(origin, [*sources, *texts], project.packages)
+    paths = [*folders, *(origin / file.path for file in near)]
+    return [*carried, *near], unnamed, paths, stays
 
 
 def parameters_cell(parameters: Mapping[str, Any]) -> str:

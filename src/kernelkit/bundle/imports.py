@@ -17,6 +17,7 @@ from pathlib import Path
 
 from kernelkit.bundle import installs, packages
 from kernelkit.bundle.packages import File
+from kernelkit.errors import PreflightError
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -140,26 +141,32 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
     ]
 
 
-def beside(folder: Path, sources: Iterable[str], carried: Collection[str]) -> list[File]:
+def beside(
+    folder: Path, sources: Iterable[str], carried: Collection[str]
+) -> tuple[list[File], dict[str, str]]:
     """The modules in `folder` that code with these `sources` imports, directly or further on.
 
     A module is `name.py` or the package `name/`; names that are `carried` already or Python's own
-    are left out. Raises `PreflightError` for a file that is not text.
+    are left out. The second result says of each module that cannot be carried why not.
     """
     files: list[File] = []
+    stays: dict[str, str] = {}
     waiting = list(sources)
     seen = {*carried, *sys.stdlib_module_names}
     while waiting:
         for name in {name.partition(".")[0] for name in imported(waiting.pop())} - seen:
             seen.add(name)
             new: list[File] = []
-            if (folder / name / "__init__.py").is_file():
-                new = packages.files(folder / name)
-            elif (folder / f"{name}.py").is_file():
-                new = [packages.file(folder / f"{name}.py")]
+            try:
+                if (folder / name / "__init__.py").is_file():
+                    new = packages.files(folder / name)
+                elif (folder / f"{name}.py").is_file():
+                    new = [packages.file(folder / f"{name}.py")]
+            except PreflightError as refusal:  # a half of it would hide a whole one in the session
+                stays[name] = str(refusal)
             files += new
             waiting += [file.text for file in new if file.path.endswith(".py")]
-    return sorted(files, key=lambda file: file.path)
+    return sorted(files, key=lambda file: file.path), stays
 
 
 def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
@@ -203,7 +210,7 @@ def broken(name: str, source: str, flags: int = 0) -> str:
             warnings.simplefilter("ignore")  # an odd escape is no error
             compile(source, name, "exec", flags=flags, dont_inherit=True)
     except SyntaxError as error:
-        line = (error.text or "").strip()
+        line = (error.text or "").strip().partition("\n")[0]
         message = f"{name}, line {error.lineno}: {error.msg}" + (f": {line[:80]}" if line else "")
         written = source.splitlines()[(error.lineno or 1) - 1 :][:1]
         newer = error.msg.startswith("f-string") or any(map(_SINCE_3_12.search, written))

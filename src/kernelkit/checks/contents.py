@@ -140,6 +140,11 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is no Python, and what of the notebook's neighbours and metadata stays here."""
     bundle = plan.bundle
     yield from unreadable(bundle.broken)
+    for module, reason in bundle.stays.items():
+        attached = any(map(plan.metadata.sources, SOURCES))
+        yield (warning if attached and module in bundle.brought else error)(
+            f"{module} stays here: {reason}"
+        )
     if "kaggle" in bundle.traces:
         yield warning(
             "the notebook's metadata.kaggle (left by `kernels pull -m`) would have pinned the "

@@ -95,6 +95,7 @@ class Metadata:
     def machine(self) -> Machine:
         """The machine asked for; raises `PreflightError` for a retired or unknown shape."""
         shape = str(self.values.get("machine_shape") or "")
+        shape = "" if shape == "None" else shape  # what `kaggle kernels pull` writes for none
         if shape and not self.any_machine:
             return machines.named(shape)
         if shape:

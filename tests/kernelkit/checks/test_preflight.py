@@ -558,6 +558,30 @@ def test_cells_that_ipython_understands_are_no_error(repository, notebook_code, 
     assert not errors_of(repository)
 
 
+def test_a_binary_module_beside_the_notebook_stays_here(repository, notebook_code):
+    engine = repository.notebook.parent / "engine"
+    engine.mkdir()
+    (engine / "__init__.py").touch()
+    (engine / "engine.so").write_bytes(b"\xff\xfe\0")
+    repository.cells(notebook_code("import engine"))
+    (message,) = errors_of(repository)
+    assert message.startswith("engine stays here: ")
+    assert "engine.so is binary" in message
+
+    repository.describe(competition_sources=["garden"])
+    found = "import sys\nsys.path.insert(0, '/kaggle/input/garden')\nimport engine"
+    repository.cells(notebook_code(found))
+    assert errors_of(repository) == []
+    assert any("engine stays here" in text for text in warnings_of(repository))
+
+
+def test_the_machine_that_kaggle_kernels_pull_calls_none_is_that_of_the_flags(repository):
+    repository.describe(machine_shape="None", enable_tpu=False, enable_gpu=True)
+    assert errors_of(repository) == []
+    planned = plan.make(None, (), repository.metadata, None, None)
+    assert planned.save_fields["machine_shape"] == "NvidiaTeslaT4"
+
+
 def test_a_carried_module_that_is_not_python_is_an_error(repository):
     (repository.package / "petals.py").write_text("F1 = 0.75\n\ndef wither(:\n    pass\n")
     (message,) = errors_of(repository)
