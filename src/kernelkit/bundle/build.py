@@ -101,9 +101,7 @@ def build(
         "notebook": name,
         "packages": list(names),
         "version": project.version,
-        "git": {"commit": commit.sha, "dirty": commit.dirty},
-        "content": f"sha256:{content}",
-        "parameters": {key: _plain(value) for key, value in parameters.items()},
+        **_sent(commit, content, parameters),
         "session_minutes": session_minutes,
     }
     carried = _carried(facts, wheels, files, names)
@@ -122,6 +120,15 @@ def build(
         stays=stays,
         unnamed=tuple(unnamed),
     )
+
+
+def _sent(commit: Commit, content: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a bundle that tell one push of its notebook from another."""
+    return {
+        "git": {"commit": commit.sha, "dirty": commit.dirty},
+        "content": f"sha256:{content}",
+        "parameters": {key: _plain(value) for key, value in parameters.items()},
+    }
 
 
 def _wheels(project: Project) -> list[Cell]:

@@ -108,8 +108,7 @@ def brought(sources: Sources, modules: Iterable[str]) -> set[str]:
     A package of another name than its module, a file of requirements and a folder on `sys.path` may
     bring any of them.
     """
-    sources = list(sources)
-    modules = set(modules)
+    sources, modules = list(sources), set(modules)
     written = {name for _, text in sources for name in re.findall(r"%%writefile\s+(\w+)\.py", text)}
     installed: set[str] = set()
     for command in commands(sources):

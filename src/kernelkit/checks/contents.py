@@ -19,12 +19,6 @@ from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation
 
 OUTPUT = "output"  # where a run writes
-# Modules that lie in the files of code competitions and can be imported in their sessions.
-COMPETITIONS = {
-    "kaggle_evaluation",
-    *("amp_pd_peptide", "amp_pd_peptide_310", "enefit", "gresearch_crypto", "jo_wilder"),
-    *("jo_wilder_310", "jpx_tokyo_market_prediction", "optiver2023", "riiideducation", "ubiquant"),
-}
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 
@@ -170,8 +164,8 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     places = plan.bundle.imports
     online = plan.metadata.values.get("enable_internet", True)
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    if plan.metadata.sources("competition"):
-        there |= COMPETITIONS
+    if plan.metadata.sources("competition"):  # whose files hold it where it has a server
+        there.add("kaggle_evaluation")
     needs = [module for module in places if module not in there]
     for module in machines.lacking(needs, kind):
         stays = _stays_here(module, plan)
