@@ -29,7 +29,13 @@ code 6.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+
+def choice_of(choices: Iterable[object]) -> str:
+    """The choices as a sentence names them: `auto, tpu or cpu`."""
+    *first, last = map(str, choices)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 class KernelkitError(Exception):

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kernelkit.errors import PreflightError
+from kernelkit.errors import PreflightError, choice_of
 
 Kind = Literal["tpu", "gpu", "cpu"]
 
@@ -93,7 +93,11 @@ def named(name: str) -> Machine:
     shapes = [shape for shape in _BY_SHAPE if shape]
     lowered = {shape.lower(): shape for shape in [*shapes, *TODAY]}
     near = difflib.get_close_matches(name.lower(), lowered, n=1)
-    hint = f"did you mean {lowered[near[0]]}?" if near else f"it is one of tpu, gpu, cpu, {shapes}"
+    hint = (
+        f"did you mean {lowered[near[0]]}?"
+        if near
+        else f"it is {choice_of(['tpu', 'gpu', 'cpu', *shapes])}"
+    )
     raise PreflightError(f"no machine shape is called {name!r}: {hint}")
 
 

@@ -43,7 +43,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import PreflightError
+from kernelkit.errors import PreflightError, choice_of
 from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
@@ -173,7 +173,7 @@ def _read(root: Path, file: Path) -> Project:
     kit = content.get("tool", {}).get("kernelkit", {})
     if unknown := sorted(set(kit) - set(_READERS)):
         near = difflib.get_close_matches(unknown[0], _READERS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(_READERS))}"
+        hint = f"did you mean {near[0]!r}?" if near else f"it takes {choice_of(sorted(_READERS))}"
         raise PreflightError(f"{file}: [tool.kernelkit] has no {unknown[0]!r}: {hint}")
     facts = content.get("project", {})
     return Project(

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.errors import NotebookError, ParameterError, choice_of
 from kernelkit.notebooks import constants
 from kernelkit.project import Project
 
@@ -41,6 +41,7 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+_IN_WORDS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,12 @@ class Parameter:
         if any(_fits(choice.strip(), str(value)) for choice in others):
             return value
         if self.choices is not None and value not in self.choices:
-            message = f"{self.name}={value!r} is not in {self.constant}"
-            raise ParameterError(f"{message}: {nearest(value, self.choices)}")
+            hint = nearest(value, [*self.choices, *others])
+            raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
         if self.rule and not self.constant and not _allowed(self.rule, value):
-            raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {self.rule}")
+            raise ParameterError(
+                f"{self.name}={value!r} is not allowed: it takes {_in_words(self.rule)}"
+            )
         return value
 
     def parse(self, text: str) -> Value:
@@ -158,7 +161,7 @@ def check_offers(
             if other in values and values[other] not in allowed:
                 raise ParameterError(
                     f"{other}={values[other]!r} is not what {pair} offers "
-                    f"({', '.join(map(str, allowed))}): {nearest(values[other], allowed)}"
+                    f"({choice_of(allowed)}): {nearest(values[other], allowed)}"
                 )
 
 
@@ -168,7 +171,7 @@ def nearest(value: Value, choices: Sequence[Value]) -> str:
     if isinstance(value, int | float) and numbers:
         return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
     near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
-    return f"did you mean {near[0]}?" if near else f"it takes {', '.join(map(str, choices))}"
+    return f"did you mean {near[0]}?" if near else f"it takes {choice_of(choices)}"
 
 
 def resolve(
@@ -201,7 +204,7 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
             f"{name!r} cannot be set: the notebook has no cell tagged 'parameters'"
         )
     near = difflib.get_close_matches(name, parameters, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(parameters)}"
+    hint = f"did you mean {near[0]}?" if near else f"it takes {choice_of(parameters)}"
     raise ParameterError(f"the notebook has no parameter {name!r}: {hint}")
 
 
@@ -230,6 +233,17 @@ def _allowed(rule: str, value: Value) -> bool:
         return bool(_COMPARE[bound[1]](value, float(bound[2])))
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return any(_fits(choice.strip(), text) for choice in rule.split("|"))
+
+
+def _in_words(rule: str) -> str:
+    """A rule as a sentence says it: `at least 0 and less than 1`, `auto, tpu or cpu`."""
+    if interval := _INTERVAL.fullmatch(rule):
+        opens, low, high, closes = interval.groups()
+        above, below = ">=" if opens == "[" else ">", "<=" if closes == "]" else "<"
+        return f"{_IN_WORDS[above]} {low} and {_IN_WORDS[below]} {high}"
+    if bound := _BOUND.fullmatch(rule):
+        return f"{_IN_WORDS[bound[1]]} {bound[2]}"
+    return choice_of(choice.strip() for choice in rule.split("|"))
 
 
 def _fits(choice: str, text: str) -> bool:
