@@ -21,10 +21,10 @@ from kernelkit.bundle.packages import File
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
-# Python 3.12 reads quotes and backslashes inside the braces of f-strings, and type parameters.
-_SINCE_3_12 = re.compile(
-    r"""\b(?:[rR]?[fF]|[fF][rR])["']|^\s*type\s+\w+\s*[\[=]|^\s*(?:(?:async )?def|class)\s+\w+\["""
-)
+# Python 3.12 reads any expression inside the braces of f-strings, and type parameters.
+_F_STRING = re.compile(r"""\b(?:[rR]?[fF]|[fF][rR])["']""")
+_SINCE_3_12 = re.compile(r"^\s*type\s+\w+\s*[\[=]|^\s*(?:(?:async )?def|class)\s+\w+\[")
+_CUT_STRING = ("unterminated string", "unexpected character after line continuation")
 NEWER = "which Kaggle's newer Python may read"
 
 
@@ -205,8 +205,10 @@ def broken(name: str, source: str, flags: int = 0) -> str:
     except SyntaxError as error:
         line = (error.text or "").strip()
         message = f"{name}, line {error.lineno}: {error.msg}" + (f": {line[:80]}" if line else "")
-        written = source.splitlines()[(error.lineno or 1) - 1 :][:1]  # an f-string hides its line
-        if sys.version_info < (3, 12) and any(map(_SINCE_3_12.search, [line, *written])):
+        written = source.splitlines()[(error.lineno or 1) - 1 :][:1]
+        newer = error.msg.startswith("f-string") or any(map(_SINCE_3_12.search, written))
+        newer |= error.msg.startswith(_CUT_STRING) and any(map(_F_STRING.search, written))
+        if newer and sys.version_info < (3, 12):
             return f"{message} (read by Python {platform.python_version()}), {NEWER}"
     except (ValueError, RecursionError, MemoryError) as error:
         message = f"{name}: {error}"

@@ -33,11 +33,13 @@ _REACHES = re.compile(
     r"|SentenceTransformer|snapshot_download|urlopen|urlretrieve|fetch_\w+)\("
     r"|\b(?:hub\.(?:load|KerasLayer)|nltk\.download|tfds\.load|applications)\b"
     r"|\b(?:download|pretrained)\s*=\s*True|\bweights\s*=\s*(?!None)"
+    r"|[\"']pip[\"'],\s*[\"']install|\(\s*f?[\"'][^\"'\n]*pip[\d.]*\s+install"
     r"|[\"'](?:ftp|git|gs|hf|https?|s3)(?:\+\w+)?://",
     re.MULTILINE,
 )
-_ADDS_PATHS = re.compile(
-    r"\bsys\.path\b|\baddsitedir\(|PYTHONPATH|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s"
+_BRINGS = re.compile(
+    r"[\"']pip[\"'],\s*[\"']install|\(\s*f?[\"'][^\"'\n]*pip[\d.]*\s+install"
+    r"|\bsys\.path\b|\baddsitedir\(|PYTHONPATH|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s"
     r"|\bextractall\(|\bunpack_archive\(|\bcopytree\("
 )
 
@@ -116,7 +118,7 @@ def brought(sources: Sources, modules: Iterable[str]) -> set[str]:
             installed.add(re.sub(r"-\d.*|\.(?:whl|zip|tar|gz)", "", name).replace("-", "_").lower())
     by_name = {module for module in modules if module.lower() in installed}
     others = installed - {module.lower() for module in modules} - {"pip", "setuptools", "wheel"}
-    if others or any(_ADDS_PATHS.search(text) for _, text in sources):
+    if others or any(_BRINGS.search(text) for _, text in sources):
         return modules
     return by_name | (written & modules)
 

@@ -163,13 +163,15 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     if not (kind := plan.kind):
         return
     places = plan.bundle.imports
+    online = plan.metadata.values.get("enable_internet", True)
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
     if plan.metadata.sources("competition"):
         there |= COMPETITIONS
     needs = [module for module in places if module not in there]
     for module in machines.lacking(needs, kind):
         stays = _stays_here(module, plan)
-        if module in plan.bundle.brought and not stays:
+        attached = online or any(map(plan.metadata.sources, SOURCES))
+        if module in plan.bundle.brought and (attached or not stays):
             continue
         yield warning(
             f"the image of {kind.upper()} sessions does not hold {module} ({places[module]}): "

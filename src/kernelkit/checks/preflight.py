@@ -17,16 +17,9 @@ from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import ParameterError, PreflightError, choice_of
 from kernelkit.notebooks import pairs
-from kernelkit.plans.metadata import KEYS, Metadata
+from kernelkit.plans.metadata import KEYS, SHAPES, Metadata, bare_source
 from kernelkit.plans.plan import Plan
 
-PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
-SHAPES = {
-    "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
-    "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
-    "competition": (r"[\w-]+", "the bare slug"),
-    "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d+", "owner/model/framework/variation/version"),
-}
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
     "session_timeout_seconds": "give the time with --timeout MINUTES",
@@ -109,22 +102,18 @@ def sources(plan: Plan) -> Iterator[Finding]:
     """Sources in a form that Kaggle drops or refuses, and doubled ones."""
     for kind, (pattern, form) in SHAPES.items():
         sources = plan.metadata.sources(kind)
+        written = plan.metadata.values.get(f"{kind}_sources")
+        for source in written if isinstance(written, list) else ():
+            if source == "":
+                yield warning(f"{kind}_sources holds '', which names nothing and is not sent")
+            elif (bare := bare_source(kind, str(source))) != source:
+                yield warning(f"{kind}_sources: {source!r} is sent as {bare!r}, the form it takes")
         for source in sources:
-            doubled = source.split("/")
-            if not source:
-                yield error(f"{kind}_sources holds '', which names nothing: take it out")
-                continue
-            parts = 6 if kind == "model" else 3
-            if len(doubled) == parts and doubled[0].lower() == doubled[1].lower():
-                yield error(
-                    f"{kind}_sources: {source!r} names its owner twice: write "
-                    f"{'/'.join(doubled[1:])!r}"
-                )
-                continue
-            bare = source.removeprefix("https://www.kaggle.com/")
-            bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind])
-            if bare != source:
-                yield error(f"{kind}_sources: write {bare!r}; Kaggle drops {source!r}")
+            parts = source.split("/")
+            twice = parts[0].lower() == "".join(parts[1:2]).lower()
+            if twice and len(parts) == (6 if kind == "model" else 3):
+                bare = "/".join(parts[1:])
+                yield error(f"{kind}_sources: {source!r} names its owner twice: write {bare!r}")
             elif not re.fullmatch(pattern, source):
                 yield error(f"{kind}_sources: {source!r} is not {form}")
         for source in sorted({s for s in sources if sources.count(s) > 1}):

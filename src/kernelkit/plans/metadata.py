@@ -8,6 +8,7 @@ notebook has its own beside it, `NOTEBOOK.kernel-metadata.json`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +42,15 @@ KEYS: dict[str, type] = {
     "machine_shape": str,
     "docker_image": str,
     "docker_image_pinning_type": str,
+}
+
+# Where each kind of source lies on Kaggle's site, and the form in which its API takes it.
+PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+SHAPES = {
+    "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "competition": (r"[\w-]+", "the bare slug"),
+    "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d+", "owner/model/framework/variation/version"),
 }
 
 
@@ -97,9 +107,11 @@ class Metadata:
         return str(self.values.get("id") or "")
 
     def sources(self, kind: str) -> list[str]:
-        """The `dataset`, `competition`, `kernel` or `model` sources."""
+        """The `dataset`, `competition`, `kernel` or `model` sources, as Kaggle's API takes them."""
         listed = self.values.get(f"{kind}_sources") or []
-        return [str(source) for source in listed] if isinstance(listed, list) else []
+        if not isinstance(listed, list):
+            return []
+        return [bare_source(kind, str(source)) for source in listed if source != ""]
 
     def owned_by(self, username: str) -> Metadata:
         """The same kernel with each placeholder, in id and sources, replaced by `username`."""
@@ -150,6 +162,13 @@ def _of(owners: Sequence[str], username: str, source: str) -> str:
     """A source with `username` for its owner, where that is one of the `owners` (capitals)."""
     owner, slash, rest = source.partition("/")
     return f"{username}{slash}{rest}" if owner and owner.upper() in owners else source
+
+
+def bare_source(kind: str, source: str) -> str:
+    """A source without the start of its address ("competitions/titanic": "titanic")."""
+    bare = source.removeprefix("https://www.kaggle.com/")
+    bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
+    return bare if re.fullmatch(SHAPES[kind][0], bare) else source
 
 
 def meant(code_file: Path) -> str:

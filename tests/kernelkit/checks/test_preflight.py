@@ -38,7 +38,6 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"id": None}, "no id"),
         ({"id": "me/me/blossom-train"}, "names its owner twice: write 'me/blossom-train'"),
         ({"dataset_sources": ["me/Me/data"]}, "names its owner twice: write 'Me/data'"),
-        ({"dataset_sources": [""]}, "dataset_sources holds '', which names nothing: take it out"),
         ({"id": "me/blossom-train/3"}, "carries a version"),
         ({"id": "blossom-train"}, "is not owner/slug"),
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
@@ -46,11 +45,6 @@ def test_a_sound_kernel_passes_without_a_word(repository):
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
         ({"language": "r"}, 'kernelkit pushes "python"'),
         ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
-        ({"dataset_sources": ["datasets/me/data"]}, "write 'me/data'"),
-        ({"kernel_sources": ["code/me/kernel"]}, "write 'me/kernel'"),
-        ({"competition_sources": ["c/garden"]}, "write 'garden'"),
-        ({"competition_sources": ["competitions/garden"]}, "write 'garden'"),
-        ({"dataset_sources": ["https://www.kaggle.com/datasets/me/data"]}, "write 'me/data'"),
         ({"dataset_sources": ["data"]}, "'data' is not owner/slug"),
         ({"model_sources": ["google/efficientnet"]}, "owner/model/framework"),
         ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
@@ -75,6 +69,12 @@ def test_a_trap_is_an_error(repository, changes, message):
         ({"is_private": False}, "will be public"),
         ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
         ({"dataset_sources": ["me/data", "me/data"]}, "there twice"),
+        ({"dataset_sources": ["datasets/me/data"]}, "is sent as 'me/data'"),
+        ({"kernel_sources": ["code/me/kernel"]}, "is sent as 'me/kernel'"),
+        ({"competition_sources": ["c/garden"]}, "is sent as 'garden'"),
+        ({"competition_sources": ["competitions/garden"]}, "is sent as 'garden'"),
+        ({"dataset_sources": ["https://www.kaggle.com/datasets/me/data"]}, "is sent as 'me/data'"),
+        ({"dataset_sources": [""]}, "dataset_sources holds '', which names nothing"),
         ({"enable_internet": True}, "no parameter needs it"),
         ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
     ],
@@ -147,6 +147,8 @@ def test_a_cell_that_downloads_without_internet_is_a_warning(
         "!pip install -q -r /kaggle/input/x/requirements.txt\nimport timm_something",
         "!pip install git+https://example.org/x/timm_something.git\nimport timm_something",
         "!pip install /kaggle/input/w/timm_something-1.0-py3-none-any.whl\nimport timm_something",
+        "cmd = [sys.executable, '-m', 'pip', 'install']\ncmd.append(x)\nimport timm_something",
+        "shell('pip install -q timm-something')\nimport timm_something",
         "import sys\nsys.path.append('/kaggle/input/x')\nimport timm_something",
     ],
 )
@@ -188,7 +190,13 @@ def test_a_code_file_of_another_case_or_kind_is_named(tmp_path, written, there, 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="reads them")
 @pytest.mark.parametrize(
     "source",
-    ['print(f"{x["a"]}")', "x = f'{'\\n'.join(y)}'", "def f[T](x: T): ...", "type X = int"],
+    [
+        'print(f"{x["a"]}")',
+        "x = f'{'\\n'.join(y)}'",
+        "x = f'{\n1}'",
+        "def f[T](x: T): ...",
+        "type X = int",
+    ],
 )
 def test_what_a_newer_python_may_read_is_a_warning(repository, notebook_code, source):
     repository.cells(notebook_code(source))
@@ -513,6 +521,7 @@ def test_a_carried_file_is_read_for_its_imports(repository):
         ("\n\nx = (1,\n", 3),
         ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
         ("return 3", 1),
+        ('print(f"{x}")    print(1)', 1),
         ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
         ("for x in y:\nprint(x)", 2),
         ("print 'hello'", 1),
