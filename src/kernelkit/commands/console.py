@@ -60,22 +60,10 @@ class Commands(click.Group):
                     [(n, c.get_short_help_str(WHOLE_SENTENCE)) for n, c in commands.items() if c]
                 )
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed; one that does not exist is refused with the nearest name."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            import difflib
-
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {name!r}.{hint}")
-        return super().resolve_command(ctx, args)
-
 
 @click.command(
     cls=Commands,
+    commands=dict.fromkeys(COMMANDS, click.Command(None)),  # click suggests the nearest of these
     epilog="Exit codes: docs/reference/exit-codes.md. NO_COLOR=1 turns colours off.\n\n"
     'Completion in bash: eval "$(_KERNELKIT_COMPLETE=bash_source kernelkit)"; in zsh and fish '
     "with zsh_source and fish_source.",

@@ -34,7 +34,7 @@ output = click.option(
     "--output",
     type=FILE,
     metavar="DIR",
-    help="Put the run's files here (default: a new folder in runs/).",
+    help="Put the results here (default: a new folder in runs/).",
 )
 parameters = click.option(
     "-p",
@@ -60,11 +60,7 @@ UNBREAKABLE = "\u2011"  # a hyphen after which click breaks no line, as it does 
 
 
 class WholeWords(click.HelpFormatter):
-    """Writes help whose lines end between words, never after a hyphen as in `runs/SLUG-vN`."""
-
-    def write_text(self, text: str) -> None:
-        """Write a paragraph."""
-        super().write_text(text.replace("-", UNBREAKABLE))
+    """Writes tables of options that break no line after a hyphen, as in `kernel-metadata.json`."""
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2

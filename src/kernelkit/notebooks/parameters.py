@@ -19,7 +19,6 @@ here that is an error before anything runs.
 from __future__ import annotations
 
 import ast
-import difflib
 import io
 import json
 import math
@@ -30,7 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelkit.errors import NotebookError, ParameterError, choice_of
+from kernelkit.errors import NotebookError, ParameterError, choice_of, nearest
 from kernelkit.notebooks import constants
 from kernelkit.project import Project
 
@@ -65,8 +64,7 @@ class Parameter:
     def rule(self) -> str:
         """The range or the choices, as written; empty when the comment declares none."""
         head = re.split(r":\s", self.comment + " ", maxsplit=1)[0].strip()
-        is_range = _INTERVAL.fullmatch(head) or _BOUND.fullmatch(head)
-        return head if is_range or " | " in head or _CONSTANT.fullmatch(head) else ""
+        return head if _bounds(head) or " | " in head or _CONSTANT.fullmatch(head) else ""
 
     @property
     def constant(self) -> str:
@@ -165,15 +163,6 @@ def check_offers(
                 )
 
 
-def nearest(value: Value, choices: Sequence[Value]) -> str:
-    """A hint for a value that is not among the choices: the nearest choice, or all of them."""
-    numbers = [c for c in choices if isinstance(c, int | float)]
-    if isinstance(value, int | float) and numbers:
-        return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
-    near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
-    return f"did you mean {near[0]}?" if near else f"it takes {choice_of(choices)}"
-
-
 def resolve(
     parameters: Mapping[str, Parameter], given: Mapping[str, Value] | Iterable[str]
 ) -> dict[str, Value]:
@@ -203,9 +192,7 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
         raise ParameterError(
             f"{name!r} cannot be set: the notebook has no cell tagged 'parameters'"
         )
-    near = difflib.get_close_matches(name, parameters, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"it takes {choice_of(parameters)}"
-    raise ParameterError(f"the notebook has no parameter {name!r}: {hint}")
+    raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")
 
 
 def _literal(statement: ast.stmt) -> tuple[str, Value]:
@@ -224,26 +211,26 @@ def _literal(statement: ast.stmt) -> tuple[str, Value]:
         raise NotebookError(f"the parameters cell gives {name} no plain literal") from None
 
 
-def _allowed(rule: str, value: Value) -> bool:
+def _bounds(rule: str) -> list[tuple[str, str]]:
+    """The comparisons that a range stands for; none where the rule lists choices."""
     if interval := _INTERVAL.fullmatch(rule):
         opens, low, high, closes = interval.groups()
-        above = _COMPARE[">=" if opens == "[" else ">"](value, float(low))
-        return bool(above and _COMPARE["<=" if closes == "]" else "<"](value, float(high)))
-    if bound := _BOUND.fullmatch(rule):
-        return bool(_COMPARE[bound[1]](value, float(bound[2])))
+        return [(">=" if opens == "[" else ">", low), ("<=" if closes == "]" else "<", high)]
+    bound = _BOUND.fullmatch(rule)
+    return [(bound[1], bound[2])] if bound else []
+
+
+def _allowed(rule: str, value: Value) -> bool:
+    if bounds := _bounds(rule):
+        return all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return any(_fits(choice.strip(), text) for choice in rule.split("|"))
 
 
 def _in_words(rule: str) -> str:
     """A rule as a sentence says it: `at least 0 and less than 1`, `auto, tpu or cpu`."""
-    if interval := _INTERVAL.fullmatch(rule):
-        opens, low, high, closes = interval.groups()
-        above, below = ">=" if opens == "[" else ">", "<=" if closes == "]" else "<"
-        return f"{_IN_WORDS[above]} {low} and {_IN_WORDS[below]} {high}"
-    if bound := _BOUND.fullmatch(rule):
-        return f"{_IN_WORDS[bound[1]]} {bound[2]}"
-    return choice_of(choice.strip() for choice in rule.split("|"))
+    limits = [f"{_IN_WORDS[sign]} {limit}" for sign, limit in _bounds(rule)]
+    return " and ".join(limits) or choice_of(map(str.strip, rule.split("|")))
 
 
 def _fits(choice: str, text: str) -> bool:

@@ -94,7 +94,7 @@ def test_a_command_that_is_not_there_is_one_line_and_2():
 
 
 @pytest.mark.parametrize(
-    ("words", "near"), [("push --dry-rum", "--dry-run"), ("qeue", "queue"), ("queue ad", "add")]
+    ("words", "near"), [("push --dry-rum", "--dry-run"), ("psuh", "push"), ("queue ad", "add")]
 )
 def test_a_mistyped_word_is_refused_with_the_nearest_one(words, near):
     shown = CliRunner().invoke(main, words.split())

@@ -11,18 +11,11 @@ from kernelkit.commands import options
 
 pushed = click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 
-downloads = click.option(
-    "--output",
-    type=options.FILE,
-    metavar="DIR",
-    help="Download results here (default runs/SLUG-vN).",
-)
-
 
 @options.command("resume", ("", "anna/train/3 --submit 'twelve epochs'"), local=True)
 @pushed
 @options.accelerator
-@downloads
+@options.output
 @options.submit
 @options.unverified
 def resume(push: str, **values: Any) -> None:
@@ -40,7 +33,7 @@ def resume(push: str, **values: Any) -> None:
 @click.option(
     "--only", metavar="GLOB", multiple=True, help="Download matching files only; may be repeated."
 )
-@downloads
+@options.output
 @options.unverified
 @click.option("--summary", type=options.FILE, help="Append the metrics to this Markdown file.")
 def fetch(push: str, **values: Any) -> None:
