@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project
-from kernelkit.errors import OF_NOTEBOOKS, NotebookError, RunFailedError
+from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebooks import document, parameters
 from kernelkit.reports import report_page
 from kernelkit.run_folders import kit_folder, run_folder
@@ -209,7 +209,10 @@ def _keep(part: Path, executed: Path) -> None:
     try:
         content = nbformat.read(part, as_version=4)
     except Exception:  # nbformat raises a dozen kinds
-        raise NotebookError(f"{part} was cut short and is left as it is") from None
+        raise StorageError(
+            f"{executed} could not be written whole: free some space or choose another folder. "
+            f"What was written is in {part.name} beside it"
+        ) from None
     for key in ("input_path", "output_path"):
         content.metadata.get("papermill", {}).pop(key, None)
     files.write_text(executed, nbformat.writes(content))

@@ -13,9 +13,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from kernelkit.errors import KernelkitError, NotebookError, ParameterError, RunFailedError
+from kernelkit.errors import (
+    KernelkitError,
+    NotebookError,
+    ParameterError,
+    RunFailedError,
+    StorageError,
+)
 from kernelkit.notebooks import document
 from kernelkit.reports import notebook_html
+from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.terminal.events import Events
 
@@ -302,3 +309,10 @@ def test_a_report_that_the_run_left_stays_the_runs(tmp_path, monkeypatch):
         assert (tmp_path / "run/report.html").read_text() == "mine"
         assert run.report.parent.name == ".kernelkit"
         assert "<html" in run.report.read_text()
+
+
+def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
+    part = tmp_path / ".run.ipynb.part.ipynb"
+    part.write_text('{"cells": [')
+    with pytest.raises(StorageError, match=r"run\.ipynb could not be written whole"):
+        run_notebook_module._keep(part, tmp_path / "run.ipynb")
