@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 
 def choice_of(choices: Iterable[object]) -> str:
@@ -39,9 +39,8 @@ def choice_of(choices: Iterable[object]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def nearest(value: object, choices: Iterable[object]) -> str:
+def nearest(value: object, choices: Collection[object]) -> str:
     """A hint for a value that is not among the choices: the nearest choice, or all of them."""
-    choices = list(choices)
     numbers = [c for c in choices if isinstance(c, int | float)]
     if isinstance(value, int | float) and numbers:
         return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"

@@ -31,7 +31,6 @@ GROUPS = {
     "Compare": {"sweep": "compare.sweep", "report": "compare.report"},
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
-WHOLE_SENTENCE = 200  # letters: the list of commands wraps their first sentences and cuts none
 
 
 class Commands(click.Group):
@@ -52,13 +51,11 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in their groups."""
+        """Write the commands in their groups, with their whole first sentences."""
         for title, names in GROUPS.items():
-            commands = {name: self.get_command(ctx, name) for name in names}
+            commands = [c for name in names if (c := self.get_command(ctx, name))]
             with formatter.section(title):
-                formatter.write_dl(
-                    [(n, c.get_short_help_str(WHOLE_SENTENCE)) for n, c in commands.items() if c]
-                )
+                formatter.write_dl([(str(c.name), c.get_short_help_str(200)) for c in commands])
 
 
 @click.command(

@@ -66,8 +66,8 @@ class WholeWords(click.HelpFormatter):
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
         """Write a list of terms and their meanings."""
-        rows = [(term, meaning.replace("-", UNBREAKABLE)) for term, meaning in rows]
-        super().write_dl(rows, col_max, col_spacing)
+        whole = [(term, meaning.replace("-", UNBREAKABLE)) for term, meaning in rows]
+        super().write_dl(whole, col_max, col_spacing)
 
     def getvalue(self) -> str:
         """The help, with its own hyphens."""
@@ -96,9 +96,10 @@ def command(
     """
 
     def made(function: Callable[..., object]) -> click.Command:
-        words = f"{group.name} {name}" if group else name
-        settings["epilog"] = in_help(words, examples)
-        new = click.command(name, cls=click.Command, **settings)(exits_with_code(function))
+        epilog = in_help(f"{group.name} {name}" if group else name, examples)
+        new = click.command(name, cls=click.Command, epilog=epilog, **settings)(
+            exits_with_code(function)
+        )
         new.context_class = Context
         new.params += [*([LOCAL] if local else []), AS_JSON, QUIET]
         if group:

@@ -82,9 +82,9 @@ class Parameter:
             hint = nearest(value, [*self.choices, *others])
             raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
         if self.rule and not self.constant and not _allowed(self.rule, value):
-            raise ParameterError(
-                f"{self.name}={value!r} is not allowed: it takes {_in_words(self.rule)}"
-            )
+            limits = [f"{_IN_WORDS[sign]} {limit}" for sign, limit in _bounds(self.rule)]
+            words = " and ".join(limits) or choice_of(map(str.strip, self.rule.split("|")))
+            raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {words}")
         return value
 
     def parse(self, text: str) -> Value:
@@ -225,12 +225,6 @@ def _allowed(rule: str, value: Value) -> bool:
         return all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return any(_fits(choice.strip(), text) for choice in rule.split("|"))
-
-
-def _in_words(rule: str) -> str:
-    """A rule as a sentence says it: `at least 0 and less than 1`, `auto, tpu or cpu`."""
-    limits = [f"{_IN_WORDS[sign]} {limit}" for sign, limit in _bounds(rule)]
-    return " and ".join(limits) or choice_of(map(str.strip, rule.split("|")))
 
 
 def _fits(choice: str, text: str) -> bool:

@@ -56,4 +56,3 @@ rehearse = click.Command(
     help="Rehearse a push against a local stand-in for Kaggle.\n\nNothing leaves the machine.",
     epilog=options.in_help("rehearse", ("notebooks/train.ipynb", "-p epochs=1 --check-tpu")),
 )
-rehearse.context_class = options.Context

@@ -19,9 +19,6 @@ def queue() -> None:
     pass
 
 
-queue.context_class = options.Context
-
-
 @options.command("add", ("notebooks/train.ipynb", "-p epochs=12 --continue"), group=queue)
 @options.of_a_push
 @click.option("--force", is_flag=True, help="Queue it even if the same push is queued or was made.")
