@@ -95,7 +95,8 @@ ROOMS = {
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
-            "commands": f"{_tools} commands.start commands.run commands.kaggle commands.compare",
+            "commands": f"{_tools} commands.options commands.start commands.run commands.kaggle "
+            "commands.compare",
             "__main__": "commands",
             "sweep.command": f"{_tools} notebooks sweep sweep.workers sweep.backends",
         },

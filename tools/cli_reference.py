@@ -5,16 +5,23 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
+import inspect
 import runpy
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
-from kernelkit.commands import reference
 from kernelkit.commands.console import main as kernelkit
 from kernelkit.terminal.cli import exits_with_code
 
 TOOLS = Path(__file__).resolve().parent
+HEAD = """\
+# All commands and options
+
+`make docs` writes this page from the commands' own help. All commands share the same
+[exit codes](exit-codes.md).
+"""
 
 
 def commands() -> dict[str, click.Command]:
@@ -47,6 +54,60 @@ def _of_kernelkit(command: click.Command) -> str:
     return f"kernelkit {name}" if package.startswith("kernelkit.commands.") else ""
 
 
+def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> str:
+    """One section for each command, and for each below a group.
+
+    Args:
+        commands: each command by the words that start it, such as `kernelkit report`.
+        same: other words that start one of the commands, with the words of that command.
+    """
+    rows = "\n".join(f"| `{words}` | `{command}` |" for words, command in same.items())
+    table = f"| the tool | is the command |\n|---|---|\n{rows}\n"
+    sections = [
+        section for words, command in commands.items() for section in _sections(words, command)
+    ]
+    return "\n".join([HEAD, *([table] if same else []), *sections])
+
+
+def _sections(words: str, command: click.Command) -> Iterator[str]:
+    """The command's own section, then those of the commands below it."""
+    context = click.Context(command, info_name=words)
+    yield _section(words, command, context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if below := command.get_command(context, name):
+                yield from _sections(f"{words} {name}", below)
+
+
+def _section(words: str, command: click.Command, context: click.Context) -> str:
+    usage = " ".join([words, *command.collect_usage_pieces(context)])
+    text = inspect.cleandoc(command.help or "")
+    rows = [
+        record
+        for parameter in command.get_params(context)
+        if isinstance(parameter, click.Option) and (record := parameter.get_help_record(context))
+    ]
+    table = "\n".join(f"| `{_cell(option)}` | {_cell(what)} |" for option, what in rows)
+    return "\n".join(
+        [
+            f"## {words}",
+            "",
+            f"`{usage}`",
+            "",
+            *([text, ""] if text else []),
+            "| option | meaning |",
+            "|---|---|",
+            table,
+            "",
+        ]
+    )
+
+
+def _cell(text: str) -> str:
+    """Text for a table's cell, in which a bar is escaped."""
+    return text.replace("|", "\\|")
+
+
 @click.command(help=__doc__)
 @click.option(
     "--output",
@@ -58,7 +119,7 @@ def _of_kernelkit(command: click.Command) -> str:
 def main(output: Path) -> None:
     from kernelkit.files import write_text
 
-    write_text(output, reference.markdown(commands(), same()))
+    write_text(output, markdown(commands(), same()))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,25 @@ code 6.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+
+
+def choice_of(choices: Iterable[object]) -> str:
+    """The choices as a sentence names them: `auto, tpu or cpu`."""
+    *first, last = map(str, choices)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def nearest(value: object, choices: Collection[object]) -> str:
+    """A hint for a value that is not among the choices: the nearest choice, or all of them."""
+    numbers = [c for c in choices if isinstance(c, int | float)]
+    if isinstance(value, int | float) and numbers:
+        return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
+    lowered = {str(choice).lower(): choice for choice in choices}
+    near = difflib.get_close_matches(str(value).lower(), lowered, n=1)
+    return f"did you mean {lowered[near[0]]}?" if near else f"it takes {choice_of(choices)}"
 
 
 class KernelkitError(Exception):

@@ -12,13 +12,12 @@ the TPU's.
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kernelkit.errors import PreflightError
+from kernelkit.errors import PreflightError, nearest
 
 Kind = Literal["tpu", "gpu", "cpu"]
 
@@ -90,11 +89,8 @@ def named(name: str) -> Machine:
         )
     if name in _BY_SHAPE:
         return _BY_SHAPE[name]
-    shapes = [shape for shape in _BY_SHAPE if shape]
-    lowered = {shape.lower(): shape for shape in [*shapes, *TODAY]}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1)
-    hint = f"did you mean {lowered[near[0]]}?" if near else f"it is one of tpu, gpu, cpu, {shapes}"
-    raise PreflightError(f"no machine shape is called {name!r}: {hint}")
+    shapes = ["tpu", "gpu", "cpu", *filter(None, _BY_SHAPE)]
+    raise PreflightError(f"no machine shape is called {name!r}: {nearest(name, shapes)}")
 
 
 def as_written(shape: str) -> Machine:

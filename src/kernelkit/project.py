@@ -33,7 +33,6 @@ measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import os
 import re
@@ -43,7 +42,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import PreflightError
+from kernelkit.errors import PreflightError, nearest
 from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
@@ -172,8 +171,7 @@ def _read(root: Path, file: Path) -> Project:
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = content.get("tool", {}).get("kernelkit", {})
     if unknown := sorted(set(kit) - set(_READERS)):
-        near = difflib.get_close_matches(unknown[0], _READERS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(_READERS))}"
+        hint = nearest(unknown[0], sorted(_READERS))
         raise PreflightError(f"{file}: [tool.kernelkit] has no {unknown[0]!r}: {hint}")
     facts = content.get("project", {})
     return Project(

@@ -67,7 +67,7 @@ def test_from_a_subfolder_the_runs_are_those_of_the_project(tmp_path, monkeypatc
 
 @pytest.mark.parametrize(
     ("setting", "hint"),
-    [("whels = []", "did you mean 'wheels'"), ("qwertz = 1", "it takes catalogue")],
+    [("whels = []", "did you mean wheels"), ("qwertz = 1", "it takes catalogue")],
 )
 def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
     (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\n{setting}\n")

@@ -3,6 +3,7 @@
 import runpy
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -39,3 +40,35 @@ def test_the_tools_that_are_commands_of_kernelkit_are_named_with_them(tool):
     told = set(tool["same"]()) | set(tool["commands"]())
     paths = (ROOT / "tools").glob("[!_]*.py")
     assert {f"python tools/{path.name}" for path in paths} <= told
+
+
+@click.group()
+def sample():
+    """Does things."""
+
+
+@sample.command()
+@click.argument("folder")
+@click.option("--size", metavar="N|all", help="Pixels | all.")
+@click.option("--old", hidden=True)
+def write(folder, size, old):
+    """Write FOLDER.
+
+    More of it.
+    """
+
+
+def test_each_command_has_a_section_with_its_usage_help_and_options(tool):
+    page = tool["markdown"]({"python tools/t.py": sample}, {})
+    assert "is the command" not in page
+    assert "## python tools/t.py\n" in page
+    section = page.split("## python tools/t.py write\n")[1]
+    assert "`python tools/t.py write [OPTIONS] FOLDER`" in section
+    assert "\nWrite FOLDER.\n\nMore of it.\n" in section
+    assert "| `--size N\\|all` | Pixels \\| all. |" in section
+    assert "--old" not in section and "--help" in section
+
+
+def test_other_words_that_start_a_command_are_in_a_table_before_the_sections(tool):
+    page = tool["markdown"]({"kit": sample}, {"python tools/t.py": "kit write"})
+    assert "| `python tools/t.py` | `kit write` |" in page.split("\n## ")[0]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from kernelkit import machines
 from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
-from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.errors import ParameterError, PreflightError, choice_of
 from kernelkit.notebooks import pairs
 from kernelkit.plans.metadata import KEYS, SHAPES, Metadata, bare_source
 from kernelkit.plans.plan import Plan
@@ -193,7 +193,7 @@ def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
     optional = [name for name in CHECKS if name not in FINAL]
     for name in ignored:
         if name not in optional:
-            raise ParameterError(f"--ignore {name}: it takes one of {', '.join(optional)}")
+            raise ParameterError(f"--ignore {name}: it takes {choice_of(optional)}")
     findings = [
         replace(finding, check=name, level="warning" if name in ignored else finding.level)
         for name, check in CHECKS.items()

@@ -6,30 +6,37 @@ from importlib import import_module
 
 import click
 
-# Each command's module, in the order in which the help shows the commands.
-COMMANDS = {
-    "push": "kaggle.push",
-    "rehearse": "kaggle.push",
-    "rerun": "kaggle.rerun",
-    "resume": "kaggle.pushed",
-    "fetch": "kaggle.pushed",
-    "submit": "kaggle.pushed",
-    "status": "kaggle.pushed",
-    "quota": "kaggle.pushed",
-    "stop": "kaggle.pushed",
-    "queue": "kaggle.queue",
-    "run": "run.run",
-    "sweep": "compare.sweep",
-    "tpu": "run.tpu",
-    "report": "compare.report",
-    "dataset": "kaggle.dataset",
-    "init": "start.init",
-    "local": "start.local",
+from kernelkit.commands import options
+
+# Each command's module, by the groups and in the order in which the help shows the commands.
+GROUPS = {
+    "Start": {"init": "start.init", "local": "start.local"},
+    "Run": {
+        "run": "run.run",
+        "tpu": "run.tpu",
+        "rehearse": "kaggle.push",
+        "rerun": "kaggle.rerun",
+    },
+    "Kaggle": {
+        "push": "kaggle.push",
+        "resume": "kaggle.pushed",
+        "fetch": "kaggle.pushed",
+        "submit": "kaggle.pushed",
+        "status": "kaggle.pushed",
+        "quota": "kaggle.pushed",
+        "stop": "kaggle.pushed",
+        "queue": "kaggle.queue",
+        "dataset": "kaggle.dataset",
+    },
+    "Compare": {"sweep": "compare.sweep", "report": "compare.report"},
 }
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
 class Commands(click.Group):
     """The commands; the module of each is imported when the command is called."""
+
+    context_class = options.Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, in the order in which the help shows them."""
@@ -43,13 +50,21 @@ class Commands(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, with their whole first sentences."""
+        for title, names in GROUPS.items():
+            commands = [c for name in names if (c := self.get_command(ctx, name))]
+            with formatter.section(title):
+                formatter.write_dl([(str(c.name), c.get_short_help_str(200)) for c in commands])
+
 
 @click.command(
     cls=Commands,
-    epilog="Exit codes: see `kernelkit push --help`. NO_COLOR=1 turns colours off.\n\n"
+    commands=dict.fromkeys(COMMANDS, click.Command(None)),  # click suggests the nearest of these
+    epilog="Exit codes: docs/reference/exit-codes.md. NO_COLOR=1 turns colours off.\n\n"
     'Completion in bash: eval "$(_KERNELKIT_COMPLETE=bash_source kernelkit)"; in zsh and fish '
     "with zsh_source and fish_source.",
 )
 @click.version_option(package_name="kernelkit", message="kernelkit %(version)s")
 def main() -> None:
-    """Notebooks from the desk to Kaggle and back: run, rehearse, push, sweep, report."""
+    """Develop Kaggle notebooks at your desk: run, rehearse, push, sweep, report."""

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kernelkit.terminal import invocation
 from kernelkit.terminal.cli import exits_with_code
-
-EXIT_CODES = (
-    "Exit codes: 0 complete, 2 usage or parameters, 3 preflight, 4 credentials, 5 refused "
-    "or no capacity, 6 the run failed, 7 deadline passed with the run alive, 8 network gave up, "
-    "9 outputs incomplete, 10 not the accelerator asked for, 11 data or weights missing, "
-    "12 cannot write, 13 still running (commands that do not wait), 14 does not fit the TPU, "
-    "15 no TPU compiler here, 130 interrupted."
-)
 
 FILE = click.Path(path_type=Path)
 
 accelerator = click.option(
-    "--accelerator", metavar="KIND", help="The machine: tpu, gpu, cpu, or a machine shape."
+    "--accelerator",
+    metavar="KIND",
+    help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
 )
-AS_JSON = click.Option(
-    ["--json", "as_json"], is_flag=True, help="Write one JSON object for each event."
-)
-QUIET = click.Option(["--quiet"], is_flag=True, help="Write only warnings, errors and results.")
+AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
+QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
 LOCAL = click.Option(
-    ["--local"], is_flag=True, help="Use a Kaggle for rehearsals, which this command serves."
+    ["--local"], is_flag=True, help="Rehearse against a local stand-in for Kaggle."
 )
 check_tpu = click.option(
     "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
 )
 continues = click.option(
-    "--continue", "continues", is_flag=True, help="Continue from what the last run left."
+    "--continue", "continues", is_flag=True, help="Continue training from the last run's files."
 )
-metadata = click.option("--metadata", type=FILE, help="The kernel-metadata.json to use.")
-output = click.option("--output", type=FILE, metavar="DIR", help="The folder for the run's files.")
+metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
+output = click.option(
+    "--output",
+    type=FILE,
+    metavar="DIR",
+    help="Put the results here (default: a new folder in runs/).",
+)
 parameters = click.option(
     "-p",
     "parameters",
@@ -45,38 +43,76 @@ parameters = click.option(
     multiple=True,
     help="Set a parameter; may be repeated.",
 )
-report = click.option(
-    "--report/--no-report", default=True, help="Write a report.html (the default)."
-)
+report = click.option("--report/--no-report", default=True, help="Write a report.html (default).")
 submit = click.option(
-    "--submit", metavar="MESSAGE", help="Submit the result and wait for its score."
+    "--submit",
+    metavar="MESSAGE",
+    help="Submit the result with this message and wait for its score.",
 )
 timeout = click.option(
-    "--timeout", type=float, metavar="MINUTES", help="Longest time for the session."
+    "--timeout", type=float, metavar="MINUTES", help="Stop the session after this many minutes."
 )
 unverified = click.option(
-    "--unverified", is_flag=True, help="Take files that do not prove to be this push's."
+    "--unverified", is_flag=True, help="Accept files without proof that they are this push's."
 )
+
+UNBREAKABLE = "\u2011"  # a hyphen after which click breaks no line, as it does after "-"
+
+
+class WholeWords(click.HelpFormatter):
+    """Writes tables of options that break no line after a hyphen, as in `kernel-metadata.json`."""
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write a list of terms and their meanings."""
+        whole = [(term, meaning.replace("-", UNBREAKABLE)) for term, meaning in rows]
+        super().write_dl(whole, col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        """The help, with its own hyphens."""
+        return super().getvalue().replace(UNBREAKABLE, "-")
+
+
+class Context(click.Context):
+    """The context of every command of `kernelkit`."""
+
+    formatter_class = WholeWords
 
 
 def command(
-    name: str, *, local: bool = False, group: click.Group | None = None, **settings: Any
+    name: str,
+    examples: tuple[str, str],
+    *,
+    local: bool = False,
+    group: click.Group | None = None,
+    **settings: Any,
 ) -> Callable[[Callable[..., object]], click.Command]:
     """Make a function a command, which ends with the exit code of its error.
 
-    The options that every command has come last, with `local` also `--local`. `group`: the
-    commands that it is one of; `settings`: those of `click.command`.
+    The options that every command has come last, with `local` also `--local`. `examples`: what
+    may follow its name; `group`: the commands that it is one of; `settings`: those of
+    `click.command`.
     """
 
     def made(function: Callable[..., object]) -> click.Command:
-        settings.setdefault("epilog", EXIT_CODES)
-        new = click.command(name, cls=click.Command, **settings)(exits_with_code(function))
+        epilog = in_help(f"{group.name} {name}" if group else name, examples)
+        new = click.command(name, cls=click.Command, epilog=epilog, **settings)(
+            exits_with_code(function)
+        )
+        new.context_class = Context
         new.params += [*([LOCAL] if local else []), AS_JSON, QUIET]
         if group:
             group.add_command(new)
         return new
 
     return made
+
+
+def in_help(command: str, examples: tuple[str, str]) -> str:
+    """The end of a command's help: how one may type it, with a tool's name where one was typed."""
+    typed = invocation.command(command)
+    return "\n".join(["\b", "Examples:", *(f"  {typed} {given}".rstrip() for given in examples)])
 
 
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:

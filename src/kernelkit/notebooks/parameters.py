@@ -19,7 +19,6 @@ here that is an error before anything runs.
 from __future__ import annotations
 
 import ast
-import difflib
 import io
 import json
 import math
@@ -30,7 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.errors import NotebookError, ParameterError, choice_of, nearest
 from kernelkit.notebooks import constants
 from kernelkit.project import Project
 
@@ -41,6 +40,7 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+_IN_WORDS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,7 @@ class Parameter:
     def rule(self) -> str:
         """The range or the choices, as written; empty when the comment declares none."""
         head = re.split(r":\s", self.comment + " ", maxsplit=1)[0].strip()
-        is_range = _INTERVAL.fullmatch(head) or _BOUND.fullmatch(head)
-        return head if is_range or " | " in head or _CONSTANT.fullmatch(head) else ""
+        return head if _bounds(head) or " | " in head or _CONSTANT.fullmatch(head) else ""
 
     @property
     def constant(self) -> str:
@@ -80,10 +79,12 @@ class Parameter:
         if any(_fits(choice.strip(), str(value)) for choice in others):
             return value
         if self.choices is not None and value not in self.choices:
-            message = f"{self.name}={value!r} is not in {self.constant}"
-            raise ParameterError(f"{message}: {nearest(value, self.choices)}")
+            hint = nearest(value, [*self.choices, *others])
+            raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
         if self.rule and not self.constant and not _allowed(self.rule, value):
-            raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {self.rule}")
+            limits = [f"{_IN_WORDS[sign]} {limit}" for sign, limit in _bounds(self.rule)]
+            words = " and ".join(limits) or choice_of(map(str.strip, self.rule.split("|")))
+            raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {words}")
         return value
 
     def parse(self, text: str) -> Value:
@@ -158,17 +159,8 @@ def check_offers(
             if other in values and values[other] not in allowed:
                 raise ParameterError(
                     f"{other}={values[other]!r} is not what {pair} offers "
-                    f"({', '.join(map(str, allowed))}): {nearest(values[other], allowed)}"
+                    f"({choice_of(allowed)}): {nearest(values[other], allowed)}"
                 )
-
-
-def nearest(value: Value, choices: Sequence[Value]) -> str:
-    """A hint for a value that is not among the choices: the nearest choice, or all of them."""
-    numbers = [c for c in choices if isinstance(c, int | float)]
-    if isinstance(value, int | float) and numbers:
-        return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
-    near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
-    return f"did you mean {near[0]}?" if near else f"it takes {', '.join(map(str, choices))}"
 
 
 def resolve(
@@ -200,9 +192,7 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
         raise ParameterError(
             f"{name!r} cannot be set: the notebook has no cell tagged 'parameters'"
         )
-    near = difflib.get_close_matches(name, parameters, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(parameters)}"
-    raise ParameterError(f"the notebook has no parameter {name!r}: {hint}")
+    raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")
 
 
 def _literal(statement: ast.stmt) -> tuple[str, Value]:
@@ -221,13 +211,18 @@ def _literal(statement: ast.stmt) -> tuple[str, Value]:
         raise NotebookError(f"the parameters cell gives {name} no plain literal") from None
 
 
-def _allowed(rule: str, value: Value) -> bool:
+def _bounds(rule: str) -> list[tuple[str, str]]:
+    """The comparisons that a range stands for; none where the rule lists choices."""
     if interval := _INTERVAL.fullmatch(rule):
         opens, low, high, closes = interval.groups()
-        above = _COMPARE[">=" if opens == "[" else ">"](value, float(low))
-        return bool(above and _COMPARE["<=" if closes == "]" else "<"](value, float(high)))
-    if bound := _BOUND.fullmatch(rule):
-        return bool(_COMPARE[bound[1]](value, float(bound[2])))
+        return [(">=" if opens == "[" else ">", low), ("<=" if closes == "]" else "<", high)]
+    bound = _BOUND.fullmatch(rule)
+    return [(bound[1], bound[2])] if bound else []
+
+
+def _allowed(rule: str, value: Value) -> bool:
+    if bounds := _bounds(rule):
+        return all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return any(_fits(choice.strip(), text) for choice in rule.split("|"))
 

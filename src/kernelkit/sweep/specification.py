@@ -19,7 +19,6 @@ kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle sessio
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import itertools
 import json
@@ -31,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import project
 from kernelkit.bundle import packages
-from kernelkit.errors import ParameterError
+from kernelkit.errors import ParameterError, nearest
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
 from kernelkit.project import Project
@@ -183,9 +182,7 @@ def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
     """
     for key, value in content.items():
         if key not in keys:
-            near = difflib.get_close_matches(str(key), keys, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(keys)}"
-            raise ParameterError(f"{where} has no key {key!r}: {hint}")
+            raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
         empty = value is None and key != "notebook"
         truth = isinstance(value, bool) == (keys[key] is bool)  # Python's True is an int too
         if not empty and not (isinstance(value, keys[key]) and truth):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import ParameterError, choice_of
 
 
 @dataclass(frozen=True)
@@ -82,4 +82,4 @@ def machine_named(name: str) -> TpuMachine:
     for machine in TPUS.values():
         if name in (machine.name, machine.shape):
             return machine
-    raise ParameterError(f"no TPU is called {name!r}: it is one of {', '.join(TPUS)}")
+    raise ParameterError(f"no TPU is called {name!r}: it is {choice_of(TPUS)}")

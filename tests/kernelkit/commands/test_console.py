@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import resource
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +90,40 @@ def test_a_shell_can_complete_the_names():
 def test_a_command_that_is_not_there_is_one_line_and_2():
     done = run("psuh")
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "Error: No such command 'psuh'."
+    assert done.stderr.splitlines()[-1] == "Error: No such command 'psuh'. Did you mean 'push'?"
+
+
+@pytest.mark.parametrize(
+    ("words", "near"), [("push --dry-rum", "--dry-run"), ("psuh", "push"), ("queue ad", "add")]
+)
+def test_a_mistyped_word_is_refused_with_the_nearest_one(words, near):
+    shown = CliRunner().invoke(main, words.split())
+    assert shown.exit_code == 2
+    assert f"Did you mean '{near}'?" in shown.output
+
+
+def test_help_lists_the_commands_in_groups_and_names_the_page_of_exit_codes():
+    shown = CliRunner().invoke(main, ["--help"]).output
+    titles = [line[:-1] for line in shown.splitlines() if line[:1].isalpha() and line[-1:] == ":"]
+    assert titles == ["Options", "Start", "Run", "Kaggle", "Compare"]
+    (page,) = re.findall(r"Exit codes: (\S+\.md)", shown)
+    assert (ROOT / page).is_file()
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_help_is_wrapped_between_words_and_cuts_no_sentence(columns):
+    for name in ["", *commands()]:
+        shown = CliRunner().invoke(
+            main, [*name.split(), "--help"], terminal_width=columns, max_content_width=columns
+        )
+        words = set(shown.output.split())
+        assert not any(
+            word.endswith("...") for word in words - {"[ARGS]...", "NUMBER...", "PATH..."}
+        )
+        helps = [main] if not name else commands()[name].params
+        for each in helps:
+            text = each.help if name else each.help.splitlines()[0]
+            assert set((text or "").split()) <= words, (name, text)
 
 
 def test_every_command_takes_json_and_quiet():
@@ -98,7 +133,9 @@ def test_every_command_takes_json_and_quiet():
 
 
 @pytest.mark.parametrize("name", commands())
-def test_the_help_of_every_command_says_all(name):
+def test_the_help_of_every_command_says_all(name, tmp_path, monkeypatch):
+    (tmp_path / "weights").mkdir()
+    monkeypatch.chdir(tmp_path)
     shown = CliRunner().invoke(main, [*name.split(), "--help"], color=True)
     assert shown.exit_code == 0
     assert "\x1b" not in shown.output  # whatever NO_COLOR says
@@ -109,7 +146,14 @@ def test_the_help_of_every_command_says_all(name):
             own = [word for word in parameter.opts if word.startswith("--") or len(word) == 2]
             assert own == parameter.opts, name
             assert parameter.help or "--help" in parameter.opts, (name, parameter.opts)
-    assert "Exit codes:" in shown.output
+    assert "Exit codes" not in shown.output  # they stand once, on a page
+    examples = shown.output.split("\n  Examples:\n")[1].splitlines()
+    examples = [line.strip() for line in examples if line.strip()]
+    assert len(examples) == 2
+    for example in examples:
+        assert len(example) < 70 and example.startswith(f"kernelkit {name}")
+        words = shlex.split(example)[1 + len(name.split()) :]
+        command.make_context(name, words)
 
 
 @pytest.mark.parametrize("name", commands())

@@ -77,9 +77,9 @@ def test_a_parameter_takes_what_its_constant_holds(garden):
     assert parameters.resolve(known, ["plant=tulip", "size=2"]) == {"plant": "tulip", "size": 2}
     with pytest.raises(ParameterError) as caught:
         parameters.resolve(known, ["plant=tulp"])
-    assert str(caught.value) == "plant='tulp' is not in garden.plants.NAMES: did you mean tulip?"
+    assert str(caught.value) == "plant='tulp' is not allowed: did you mean tulip?"
     assert caught.value.exit_code == 2
-    with pytest.raises(ParameterError, match="it takes rose, tulip"):
+    with pytest.raises(ParameterError, match="it takes rose or tulip"):
         parameters.resolve(known, ["plant=xxxxxx"])
     with pytest.raises(ParameterError, match="did you mean 2"):
         parameters.resolve(known, ["size=9"])
@@ -92,5 +92,7 @@ def test_a_parameter_may_take_more_than_its_constant_holds(garden):
     known = parameters.declared(cell, garden)
     assert parameters.resolve(known, ["plant=wild:oats"]) == {"plant": "wild:oats"}
     for wrong in ("plant=wild:", "plant=oats"):
-        with pytest.raises(ParameterError, match=r"is not in garden\.plants\.NAMES"):
+        with pytest.raises(
+            ParameterError, match=r"is not allowed: .*wild:NAME|is not allowed: did"
+        ):
             parameters.resolve(known, [wrong])

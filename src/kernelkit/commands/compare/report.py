@@ -16,7 +16,7 @@ import click
 from kernelkit.commands import options
 
 
-@options.command("report", help=__doc__)
+@options.command("report", ("runs/train", "runs/*/ --index"), help=__doc__)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=options.FILE)
 @click.option(
     "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."

@@ -13,11 +13,7 @@ import click
 from kernelkit.commands import options
 
 
-@options.command(
-    "sweep",
-    epilog="Exit codes: 0 complete, 2 usage or parameters, 6 some runs failed (the others are "
-    "done), 12 cannot write, 130 interrupted; with --kaggle also those of a push.",
-)
+@options.command("sweep", ("sweeps/rates.yaml", "sweeps/rates.yaml --workers 2 -p epochs=3"))
 @click.argument("file", metavar="SWEEP.yaml", type=options.FILE)
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
@@ -27,16 +23,18 @@ from kernelkit.commands import options
     "--output",
     type=options.FILE,
     metavar="DIR",
-    help="The sweep's folder; by default the project's runs/NAME.",
+    help="The sweep's folder (default: runs/NAME in the project).",
 )
-@click.option("--dry-run", is_flag=True, help="Show the runs and their states; run nothing.")
+@click.option("--dry-run", is_flag=True, help="List the runs and their states; run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
 @click.option("--force", is_flag=True, help="Repeat all runs.")
 @click.option("--yes", is_flag=True, help="Allow a grid of more than 1,000 runs.")
 @options.report
-@click.option("--time-limit", type=float, metavar="MINUTES", help="Longest time for a run.")
+@click.option(
+    "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
+)
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
-@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and bring everything home.")
+@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and download everything.")
 @click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
 @options.metadata
 @options.accelerator

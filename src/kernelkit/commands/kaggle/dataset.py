@@ -10,10 +10,10 @@ import click
 from kernelkit.commands import options
 
 
-@options.command("dataset", local=True)
+@options.command("dataset", ("weights", "weights --name my-weights"), local=True)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--name", metavar="SLUG", help="The dataset's name; by default the folder's.")
-@click.option("--notes", default="updated by kernelkit", help="The notes on this version.")
+@click.option("--name", metavar="SLUG", help="The dataset's name (default: the folder's).")
+@click.option("--notes", default="updated by kernelkit", help="Notes on this version.")
 def dataset(folder: Path, name: str | None, **values: Any) -> None:
     """Upload FOLDER as a private dataset.
 

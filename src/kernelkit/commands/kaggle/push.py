@@ -11,14 +11,21 @@ from kernelkit.commands import options
 from kernelkit.terminal.cli import exits_with_code
 
 
-@options.command("push", local=True)
+@options.command(
+    "push",
+    ("notebooks/train.ipynb --accelerator tpu", "-p epochs=12 --no-wait"),
+    local=True,
+)
 @options.of_a_push
 @click.option(
-    "--dry-run", is_flag=True, help="Check everything, show what would be sent, send nothing."
+    "--dry-run", is_flag=True, help="Check everything and show what would be sent; send nothing."
 )
-@click.option("--no-wait", is_flag=True, help="Push and leave; come back with resume.")
+@click.option("--no-wait", is_flag=True, help="Return after the push; `resume` reconnects later.")
 @click.option(
-    "--ignore", metavar="CHECK", multiple=True, help="Push though this check refuses; repeatable."
+    "--ignore",
+    metavar="CHECK",
+    multiple=True,
+    help="Push even if this check fails; may be repeated.",
 )
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
@@ -46,6 +53,6 @@ rehearse = click.Command(
     "rehearse",
     callback=_rehearse,
     params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
-    help="Push to a Kaggle that this command runs on this machine.\n\nNothing leaves the machine.",
-    epilog=options.EXIT_CODES,
+    help="Rehearse a push against a local stand-in for Kaggle.\n\nNothing leaves the machine.",
+    epilog=options.in_help("rehearse", ("notebooks/train.ipynb", "-p epochs=1 --check-tpu")),
 )

@@ -12,14 +12,14 @@ from kernelkit.commands import options
 pushed = click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 
 
-@options.command("resume", local=True)
+@options.command("resume", ("", "anna/train/3 --submit 'twelve epochs'"), local=True)
 @pushed
 @options.accelerator
 @options.output
 @options.submit
 @options.unverified
 def resume(push: str, **values: Any) -> None:
-    """Resume an earlier push: wait for its run, fetch its files and report.
+    """Reconnect to a push: wait for its run, download the results and report.
 
     The default is the last push.
     """
@@ -28,16 +28,16 @@ def resume(push: str, **values: Any) -> None:
     resume_push(push, **values)
 
 
-@options.command("fetch", local=True)
+@options.command("fetch", ("", "anna/train/3 --only '*.csv'"), local=True)
 @pushed
 @click.option(
-    "--only", metavar="GLOB", multiple=True, help="Fetch matching files only; may be repeated."
+    "--only", metavar="GLOB", multiple=True, help="Download matching files only; may be repeated."
 )
 @options.output
 @options.unverified
-@click.option("--summary", type=options.FILE, help="Append the measures to this Markdown file.")
+@click.option("--summary", type=options.FILE, help="Append the metrics to this Markdown file.")
 def fetch(push: str, **values: Any) -> None:
-    """Bring home the files of a push, or some of them.
+    """Download the files of a push, or some of them.
 
     The default is the last push. The command does not wait: its exit code is 13 while the run is
     alive.
@@ -47,7 +47,7 @@ def fetch(push: str, **values: Any) -> None:
     fetch_push(push, **values)
 
 
-@options.command("submit", local=True)
+@options.command("submit", ("-m 'twelve epochs'", "runs/train-v3"), local=True)
 @click.argument("result", metavar="[OWNER/SLUG/N | FOLDER]", default="last")
 @click.option(
     "-m",
@@ -72,9 +72,9 @@ def submit(result: str, message: str, **values: Any) -> None:
     submit_result(result, message, **values)
 
 
-@options.command("status", local=True)
+@options.command("status", ("anna/train/3", "--all"), local=True)
 @pushed
-@click.option("--all", "listing", is_flag=True, help="Show the ledger of all pushes instead.")
+@click.option("--all", "listing", is_flag=True, help="List all pushes instead.")
 def status(push: str, listing: bool, **values: Any) -> None:
     """Show the state of a push in one line, the last push by default.
 
@@ -88,7 +88,7 @@ def status(push: str, listing: bool, **values: Any) -> None:
         tell_status(push, **values)
 
 
-@options.command("quota", local=True)
+@options.command("quota", ("", "--json"), local=True)
 def quota(**values: Any) -> None:
     """Show how many TPU and GPU hours are left this week."""
     from kernelkit.pushes.status import tell_quota
@@ -96,7 +96,7 @@ def quota(**values: Any) -> None:
     tell_quota(**values)
 
 
-@options.command("stop")
+@options.command("stop", ("anna/train/3", "--yes"))
 @pushed
 @click.option("--yes", is_flag=True, help="Delete the kernel without asking.")
 def stop(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:

@@ -10,14 +10,18 @@ import click
 from kernelkit.commands import options
 
 
-@click.group("queue", help=__doc__, epilog=options.EXIT_CODES)
+@click.group(
+    "queue",
+    help=__doc__,
+    epilog=options.in_help("queue", ("add notebooks/train.ipynb", "run")),
+)
 def queue() -> None:
     pass
 
 
-@options.command("add", group=queue)
+@options.command("add", ("notebooks/train.ipynb", "-p epochs=12 --continue"), group=queue)
 @options.of_a_push
-@click.option("--force", is_flag=True, help="Queue it even if the same push waits or was made.")
+@click.option("--force", is_flag=True, help="Queue it even if the same push is queued or was made.")
 def add(notebook: Path | None, **values: Any) -> None:
     """Check a push and put it at the end of the queue.
 
@@ -30,7 +34,7 @@ def add(notebook: Path | None, **values: Any) -> None:
     add(notebook, **values)
 
 
-@options.command("run", group=queue, local=True)
+@options.command("run", ("", "--no-wait"), group=queue, local=True)
 @click.option(
     "--no-wait", is_flag=True, help="Do what can be done now; exit with 13 if more is left."
 )
@@ -45,7 +49,7 @@ def run(no_wait: bool, **values: Any) -> None:
     work_off(wait=not no_wait, **values)
 
 
-@options.command("list", group=queue, local=True)
+@options.command("list", ("", "--json"), group=queue, local=True)
 def list_(**values: Any) -> None:
     """Show the state of each queued push."""
     from kernelkit.queue.edit import listing
@@ -53,7 +57,7 @@ def list_(**values: Any) -> None:
     listing(**values)
 
 
-@options.command("remove", group=queue)
+@options.command("remove", ("2", "2 3"), group=queue)
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
 def remove(numbers: tuple[int, ...], **values: Any) -> None:
     """Remove queued pushes that are waiting or over."""

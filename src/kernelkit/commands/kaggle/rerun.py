@@ -10,11 +10,11 @@ import click
 from kernelkit.commands import options
 
 
-@options.command("rerun", local=False)
+@options.command("rerun", ("notebooks/submit.ipynb", "--hidden hidden/leaves --rows 20000"))
 @click.argument("notebook", type=options.FILE, required=False)
 @options.parameters
 @click.option(
-    "--metadata", "metadata_file", type=options.FILE, help="Another kernel-metadata.json."
+    "--metadata", "metadata_file", type=options.FILE, help="Use this kernel-metadata.json."
 )
 @click.option(
     "--hidden",

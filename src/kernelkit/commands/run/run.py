@@ -12,10 +12,10 @@ import click
 from kernelkit.commands import options
 
 
-@options.command("run")
+@options.command("run", ("notebooks/train.ipynb -p epochs=2", "notebooks/train.ipynb --fresh"))
 @click.argument("notebook", type=options.FILE)
 @options.parameters
-@click.option("--name", default="", help="The run's name; its folder is the project's runs/NAME.")
+@click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
 @options.output
 @options.report
 @click.option("--fresh", is_flag=True, help="Start a new run even if the same one was cut off.")

@@ -10,10 +10,12 @@ import click
 from kernelkit.commands import options
 
 
-@options.command("tpu")
+@options.command("tpu", ("notebooks/train.ipynb", "notebooks/train.ipynb --largest-batch"))
 @click.argument("notebook", type=options.FILE)
 @options.parameters
-@click.option("--machine", default="v5e-8", show_default=True, help="v5e-8, v6e-8 or v3-8.")
+@click.option(
+    "--machine", default="v5e-8", show_default=True, help="The TPU: v5e-8, v6e-8 or v3-8."
+)
 @click.option("--largest-batch", is_flag=True, help="Search for the largest batch that fits.")
 def tpu(notebook: Path, parameters: tuple[str, ...], **values: Any) -> None:
     """Compile a run's programs for a TPU, without a TPU.

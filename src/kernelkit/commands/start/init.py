@@ -11,7 +11,7 @@ import click
 from kernelkit.commands import options
 
 
-@options.command("init")
+@options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
 @click.argument("folder", metavar="NAME", type=options.FILE)
 @click.option(
     "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
@@ -20,7 +20,7 @@ from kernelkit.commands import options
 def init(
     folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """Make a new or empty folder NAME a repository that rehearses and pushes.
+    """Make a repository that can rehearse and push, in a new folder NAME.
 
     The notebook of --from is not run, and what would move a TPU run to another image is left out.
     """

@@ -1,4 +1,4 @@
-"""Serve a Kaggle for rehearsals on this machine: `local-kaggle`, with this project's inputs.
+"""Serve a local stand-in for Kaggle with this project's inputs.
 
 Prints how to point the official client at it.
 """
@@ -19,7 +19,7 @@ from kernelkit.commands import options
 from kernelkit.errors import NoLocalKaggleError
 
 
-@options.command("local", help=__doc__)
+@options.command("local", ("", "--port 8800 --faults 7"), help=__doc__)
 @click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(
     "--root",
@@ -35,7 +35,7 @@ from kernelkit.errors import NoLocalKaggleError
     help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
 )
 @click.option(
-    "--faults", type=int, metavar="SEED", help="Misbehave on a schedule drawn from this seed."
+    "--faults", type=int, metavar="SEED", help="Inject faults on a schedule drawn from this seed."
 )
 @click.option(
     "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
