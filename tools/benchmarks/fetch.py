@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kernelkit.kaggle_api.answers import Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.fetch import fetch
 from kernelkit.terminal.events import Events

@@ -12,9 +12,8 @@ from kernelkit import machines
 from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
+from kernelkit.kaggle_api.answers import Failure, Kernel, Quota
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Quota
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation

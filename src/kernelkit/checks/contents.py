@@ -13,7 +13,7 @@ from kernelkit.bundle import imports, installs, secret_scan
 from kernelkit.bundle.build import check_size
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, PreflightError
-from kernelkit.kaggle_api.types import SOURCES
+from kernelkit.kaggle_api.answers import SOURCES
 from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation

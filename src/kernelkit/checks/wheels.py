@@ -21,7 +21,7 @@ from kernelkit import machines
 from kernelkit.checks.contents import lacking
 from kernelkit.datasets import versions
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.machines import Kind
 from kernelkit.plans.plan import Plan
@@ -129,7 +129,7 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None
     """
     slug = wheels.reference.partition("/")[2]
     paths = [wheel.path for wheel in wheels.found.wheels]
-    with context.alone_in_dataset(wheels.reference), failures.as_errors():
+    with context.alone_in_dataset(wheels.reference), answers.as_errors():
         uploaded = None
         if versions.state_of(kaggle, wheels.reference) in MISSING:
             notes = f"wheels for {wheels.found.words}"

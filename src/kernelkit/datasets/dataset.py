@@ -14,7 +14,7 @@ from kernelkit.bundle import secret_scan
 from kernelkit.bundle.packages import files_below
 from kernelkit.datasets import versions
 from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import answers
 from kernelkit.plans import plan
 from kernelkit.project import Project, find_project
 from kernelkit.workspace.context import CommandOptions, in_project
@@ -42,7 +42,7 @@ def push_dataset(
     slug = _slug(folder, name)
     entries = _entries(folder)
     _refuse_leaks(folder)
-    with context.asking() as kaggle, failures.as_errors():
+    with context.asking() as kaggle, answers.as_errors():
         _refuse_leaks(folder, kaggle.connection.secrets)
         uploaded = versions.upload(context, kaggle, slug, entries, notes)
         reference = uploaded.reference

@@ -14,8 +14,8 @@ from typing import Any
 from kernelkit.bundle.packages import files_below
 from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.kaggle_api import uploads
+from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import PushContext
 

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from kernelkit.kaggle_api.connection import Connection
-from kernelkit.kaggle_api.failures import Failure, FailureKind, is_capacity
-from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import (
+from kernelkit.kaggle_api.answers import (
     SOURCES,
+    Failure,
+    FailureKind,
     Kernel,
     Output,
     Outputs,
@@ -26,7 +25,10 @@ from kernelkit.kaggle_api.types import (
     Saved,
     Status,
     Stored,
+    is_capacity,
 )
+from kernelkit.kaggle_api.connection import Connection
+from kernelkit.kaggle_api.retries import Retries
 
 # The services of Kaggle's API, and how the SDK begins its names for each.
 SERVICES = {

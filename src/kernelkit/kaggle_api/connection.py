@@ -20,8 +20,8 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from kernelkit.errors import CredentialsError
-from kernelkit.kaggle_api import failures, retries
-from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api import answers, retries
+from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.terminal import invocation
 
@@ -192,9 +192,9 @@ def _answered(method: str, response: requests.Response | None) -> Failure:
     """The failure that an answer of 400 and above means."""
     if response is None:
         return Failure(FailureKind.NETWORK, method, "no answer")
-    after = failures.retry_after(response.headers.get("Retry-After"))
-    message = failures.message_in(response.text)
-    failure = failures.of_status(method, response.status_code, message, after)
+    after = answers.retry_after(response.headers.get("Retry-After"))
+    message = answers.message_in(response.text)
+    failure = answers.of_status(method, response.status_code, message, after)
     return failure or Failure(FailureKind.REFUSED, method, message or "refused")
 
 

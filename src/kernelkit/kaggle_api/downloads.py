@@ -10,10 +10,10 @@ from pathlib import Path
 
 import requests
 
-from kernelkit.kaggle_api import failures, retries
+from kernelkit.kaggle_api import answers, retries
+from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import of_network
-from kernelkit.kaggle_api.failures import Failure, FailureKind
 
 METHOD = "download"
 CHUNK = 1 << 18
@@ -60,8 +60,8 @@ def receive(
         ) as response:
             if response.status_code in EXPIRED:
                 raise LinkExpiredError
-            after = failures.retry_after(response.headers.get("Retry-After"))
-            if failure := failures.of_status(METHOD, response.status_code, "", after):
+            after = answers.retry_after(response.headers.get("Retry-After"))
+            if failure := answers.of_status(METHOD, response.status_code, "", after):
                 raise failure
             if response.status_code != 200:  # 202, 204, 206 and the like hold no whole file
                 raise _malformed(f"HTTP {response.status_code}")

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import requests
 import urllib3
 
-from kernelkit.kaggle_api.failures import Failure
+from kernelkit.kaggle_api.answers import Failure
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import requests
 
-from kernelkit.kaggle_api import failures, retries
+from kernelkit.kaggle_api import answers, retries
+from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession, of_network
-from kernelkit.kaggle_api.failures import Failure, FailureKind
 
 METHOD = "upload"
 SLOWEST_UPLOAD = 10_000.0  # bytes a second
@@ -59,8 +59,8 @@ def _once(kaggle: Kaggle, url: str, file: Path) -> None:
                 pass
     except requests.exceptions.RequestException as error:
         raise of_network(METHOD, error) from None
-    after = failures.retry_after(response.headers.get("Retry-After"))
-    if failure := failures.of_status(METHOD, response.status_code, "", after):
+    after = answers.retry_after(response.headers.get("Retry-After"))
+    if failure := answers.of_status(METHOD, response.status_code, "", after):
         raise failure
     if response.status_code not in (200, 201):
         raise Failure(FailureKind.SERVER, METHOD, f"HTTP {response.status_code}")

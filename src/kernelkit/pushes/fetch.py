@@ -20,11 +20,10 @@ from pathlib import Path, PurePosixPath
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.downloads import Expected
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Outputs
 from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.claims import session_of

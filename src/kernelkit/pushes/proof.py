@@ -18,11 +18,10 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.downloads import Expected
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Outputs
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
 

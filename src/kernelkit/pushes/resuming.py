@@ -16,10 +16,9 @@ from kernelkit.errors import (
     ParameterError,
     StillRunningError,
 )
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import answers
+from kernelkit.kaggle_api.answers import Failure, Stored
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Stored
 from kernelkit.plans import metadata, plan
 from kernelkit.pushes import fetch, proof
 from kernelkit.pushes.follow import FollowOptions, Run, check_verified, follow
@@ -82,7 +81,7 @@ def fetch_push(
         with context.ending(), context.asking(reference) as kaggle:
             push = earlier(context, kaggle, reference)
             title = push.reference
-            with failures.as_errors():
+            with answers.as_errors():
                 status = kaggle.status(push.name, push.version)
             if status and status.alive:
                 raise StillRunningError(
@@ -154,7 +153,7 @@ def earlier(
 
 def stored_version(kaggle: Kaggle, push: Push) -> Stored:
     """A push's version as Kaggle stores it; raises `ParameterError` where there is none."""
-    with failures.as_errors():
+    with answers.as_errors():
         stored = kaggle.stored(push.name, push.version)
     if stored is None:
         raise not_there(push)

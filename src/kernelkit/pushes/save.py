@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel, Saved, Stored
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Kernel, Saved, Stored
 from kernelkit.run_folders.claims import source_of
 from kernelkit.workspace.timing import SavingPolicy
 

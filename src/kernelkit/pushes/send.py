@@ -9,10 +9,9 @@ from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, wheels
 from kernelkit.checks.wheels import AttachedWheels
 from kernelkit.errors import PreflightError, RefusedError
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import answers
+from kernelkit.kaggle_api.answers import SOURCES, Failure, FailureKind, Kernel, Saved, Stored
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import SOURCES, Kernel, Saved, Stored
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.save import save_once
 from kernelkit.terminal.events import from_here
@@ -123,7 +122,7 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
         lost_last = push is pushes[-1] and push.state == ledgers.LOST
         if push.version or not (push.state == ledgers.SENDING or lost_last):
             continue
-        with failures.as_errors():
+        with answers.as_errors():
             version = _version_of(kaggle, kernel, push)
         if version is None:
             context.ledger.update(push, state=ledgers.LOST)

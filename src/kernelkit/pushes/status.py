@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import answers
 from kernelkit.plans import plan
 from kernelkit.project import RUNS
 from kernelkit.pushes.resuming import earlier, not_there
@@ -26,7 +26,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
     context = in_project(plan.here(None), options)
-    with context.asking(reference) as kaggle, failures.as_errors():
+    with context.asking(reference) as kaggle, answers.as_errors():
         push = earlier(context, kaggle, reference)
         status = kaggle.status(push.name, push.version)
     if status is None:
@@ -83,7 +83,7 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
     """
     context = in_project(plan.here(None), options)
-    with context.asking() as kaggle, failures.as_errors():
+    with context.asking() as kaggle, answers.as_errors():
         quotas = {kind: kaggle.quota(kind) for kind in COUNTED}
     for kind, quota in quotas.items():
         if quota:

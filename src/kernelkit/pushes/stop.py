@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
-from kernelkit.kaggle_api import failures
+from kernelkit.kaggle_api import answers
+from kernelkit.kaggle_api.answers import Failure, Kernel, Status, Stored
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Kernel, Status, Stored
 from kernelkit.plans import plan
 from kernelkit.pushes.resuming import earlier, stored_version
 from kernelkit.workspace import ledger as ledgers
@@ -32,7 +31,7 @@ def stop(
     `NetworkError` or `RefusedError` where Kaggle did not delete it.
     """
     context = in_project(plan.here(None), options)
-    with context.asking(reference) as kaggle, failures.as_errors():
+    with context.asking(reference) as kaggle, answers.as_errors():
         push = earlier(context, kaggle, reference)
         kernel = push.name
         if kernel.owner.lower() != kaggle.username.lower():

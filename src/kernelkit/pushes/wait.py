@@ -12,9 +12,8 @@ from kernelkit import machines
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
 from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs, Quota, Status
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Outputs, Quota, Status
 from kernelkit.pushes import proof
 from kernelkit.pushes.live_log import LiveLog
 from kernelkit.pushes.proof import Evidence, Manifest, Proof

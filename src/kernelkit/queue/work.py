@@ -23,9 +23,8 @@ from kernelkit.errors import (
     RunFailedError,
     StillRunningError,
 )
+from kernelkit.kaggle_api.answers import Failure, Quota
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Quota
 from kernelkit.plans import plan
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError, RefusedError
+from kernelkit.kaggle_api.answers import SOURCES, Failure, Kernel, Stored
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import SOURCES, Kernel, Stored
 from kernelkit.machines import Machine
 from kernelkit.notebooks import document, parameters
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle_api import failures, uploads
+from kernelkit.kaggle_api import answers, uploads
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.shown import duration
 from kernelkit.workspace.context import PushContext
 
@@ -64,7 +63,7 @@ def submit(
     """
     if not (result.folder / SUBMISSION).is_file():
         raise OutputsError(f"no {SUBMISSION} in {result.folder}: the run left nothing to submit")
-    with failures.as_errors():
+    with answers.as_errors():
         reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())
         if reference is None:
             reference = _submit_once(kaggle, result, note)

@@ -15,9 +15,9 @@ from typing import Any, TextIO, TypedDict, get_type_hints
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
+from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.failures import Failure
 from kernelkit.project import LOCKS, RUNS, Project
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line

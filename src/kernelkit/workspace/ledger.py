@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.kaggle_api.types import Kernel
+from kernelkit.kaggle_api.answers import Kernel
 
 # The states of a push.
 SENDING = "sending"  # SaveKernel is sent, its answer has not come

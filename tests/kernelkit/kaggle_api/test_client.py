@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit.kaggle_api import client
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.kaggle_api.types import Kernel
 
 KERNEL = Kernel("me", "blossom")
 

@@ -11,11 +11,10 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.commands.console import main
 from kernelkit.kaggle_api import connection
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
-from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import Kernel
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.server import LocalKaggle
 

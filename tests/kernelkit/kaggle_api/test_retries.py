@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Clock, Retries
 
 

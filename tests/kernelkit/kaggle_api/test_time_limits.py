@@ -11,11 +11,10 @@ import requests
 
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import retries, uploads
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel, Output, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
-from kernelkit.kaggle_api.failures import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import Kernel, Output, Outputs
 from kernelkit.pushes.fetch import fetch
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors, machines
+from kernelkit.kaggle_api.answers import Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.plans import plan
 from kernelkit.pushes import proof, send
 from kernelkit.pushes.command import push_kernel

@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle_api.answers import Failure, Output, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Output, Outputs
 from kernelkit.pushes import fetch as fetch_module
 from kernelkit.pushes.resuming import fetch_push
 from kernelkit.terminal.events import Events

@@ -11,10 +11,9 @@ from kernelkit import errors
 from kernelkit.bundle import build
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import connection, downloads
+from kernelkit.kaggle_api.answers import Failure, Output, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.downloads import Expected
-from kernelkit.kaggle_api.failures import Failure
-from kernelkit.kaggle_api.types import Output, Outputs
 from kernelkit.pushes import proof
 from kernelkit.run_folders.log import decode
 from kernelkit.workspace.ledger import Ledger

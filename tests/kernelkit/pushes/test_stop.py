@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.pushed import stop as stop_command
+from kernelkit.kaggle_api.answers import Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.pushes.stop import stop
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.ledger import Ledger

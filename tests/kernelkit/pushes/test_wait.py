@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs, Status
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.kaggle_api.types import Outputs, Status
 from kernelkit.pushes import wait as wait_module
 from kernelkit.pushes.wait import Wait
 from kernelkit.workspace.context import PushContext

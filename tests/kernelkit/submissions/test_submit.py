@@ -6,10 +6,9 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api import uploads
+from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.failures import Failure, FailureKind
-from kernelkit.kaggle_api.types import Kernel
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext

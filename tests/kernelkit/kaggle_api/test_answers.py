@@ -6,8 +6,8 @@ import email.utils
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api import failures
-from kernelkit.kaggle_api.failures import Failure, FailureKind
+from kernelkit.kaggle_api import answers
+from kernelkit.kaggle_api.answers import Failure, FailureKind
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from kernelkit.kaggle_api.failures import Failure, FailureKind
     ],
 )
 def test_a_status_has_its_kind(status, message, kind):
-    assert failures.of_status("GetKernel", status, message).kind is kind
+    assert answers.of_status("GetKernel", status, message).kind is kind
 
 
 def test_a_success_is_no_failure():
-    assert failures.of_status("GetKernel", 200, "") is None
-    assert failures.of_status("GetKernel", 302, "") is None
+    assert answers.of_status("GetKernel", 200, "") is None
+    assert answers.of_status("GetKernel", 302, "") is None
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,16 @@ def test_a_success_is_no_failure():
     ],
 )
 def test_both_forms_of_error_are_read(body, message):
-    assert failures.message_in(body) == message
+    assert answers.message_in(body) == message
 
 
 def test_retry_after_is_seconds_or_a_date():
-    assert failures.retry_after("7") == 7.0
-    assert failures.retry_after("-7") == 0.0
-    assert failures.retry_after(None) is None
-    assert failures.retry_after("soon") is None
+    assert answers.retry_after("7") == 7.0
+    assert answers.retry_after("-7") == 0.0
+    assert answers.retry_after(None) is None
+    assert answers.retry_after("soon") is None
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
-    assert 80 < failures.retry_after(email.utils.format_datetime(later, usegmt=True)) <= 90
+    assert 80 < answers.retry_after(email.utils.format_datetime(later, usegmt=True)) <= 90
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_retry_after_is_seconds_or_a_date():
     ],
 )
 def test_a_retry_after_that_says_nothing_is_none(header):
-    assert failures.retry_after(header) is None
+    assert answers.retry_after(header) is None
 
 
 def test_a_date_without_zone_is_one_of_utc():
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
     for zone in ("", " -0000"):
-        assert 80 < failures.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
+        assert 80 < answers.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
 
 
 def test_a_throttle_names_the_time_to_wait():
