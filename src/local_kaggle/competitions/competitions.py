@@ -6,11 +6,11 @@ from pathlib import Path
 
 from kagglesdk.competitions.types import competition_api_service as types
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from local_kaggle.api.wire import Message, answers, fill, moment, page
 from local_kaggle.catalogue import files_below
-from local_kaggle.files.archives import archive
+from local_kaggle.files.archives import one_or_all
 from local_kaggle.state import ServerState
 
 
@@ -60,17 +60,9 @@ def list_files(state: ServerState, request: Message, _user: str) -> Message:
 
 
 @answers(types.ApiDownloadDataFileRequest)
-def download(state: ServerState, request: Message, _user: str) -> Response:
-    """A redirect to one file."""
-    files = dict(files_below(folder_of(state, request.competition_name)))
-    if request.file_name not in files:
-        raise HTTPException(404, f"The competition has no file {request.file_name}")
-    return RedirectResponse(state.link(files[request.file_name]), 302)
-
-
 @answers(types.ApiDownloadDataFilesRequest)
-def download_all(state: ServerState, request: Message, _user: str) -> Response:
-    """A redirect to one archive."""
-    name = request.competition_name
-    packed = archive(state, folder_of(state, name), f"competitions/{name}")
-    return RedirectResponse(state.link(packed), 302)
+def download(state: ServerState, request: Message, _user: str) -> Response:
+    """A redirect to one file, or to an archive of all."""
+    folder = folder_of(state, request.competition_name)
+    name = getattr(request, "file_name", None)
+    return one_or_all(state, folder, files_below(folder), name)

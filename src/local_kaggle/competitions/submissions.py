@@ -46,7 +46,7 @@ def submit_code(state: ServerState, request: Message, user: str) -> Message:
     kernel = kernels.find(state, request.kernel_owner, request.kernel_slug, user)
     version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
     name = request.file_name or "submission.csv"
-    path = dict(outputs.files_of(state, version)).get(name)
+    path = dict(outputs.files_of(version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
     hidden = state.catalogue.find("hidden", request.competition_name)

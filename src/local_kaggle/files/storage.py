@@ -46,7 +46,10 @@ async def upload(state: ServerState, request: Request) -> Response:
         return Response(error.detail, error.status_code)
     breaks = shows(FaultKind.TRUNCATED) is not None
     path = uploads.path_of(state, token)
-    if start is not None:
+    if start is None:
+        async for _ in request.stream():  # read to its end, so that the client sees the answer
+            continue
+    else:
         whole = await _receive(request, path, start, size // 2 if breaks else size)
         if not whole and not breaks:
             return Response(f"More than the {size} bytes that were announced", 413)

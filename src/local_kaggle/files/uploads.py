@@ -34,16 +34,18 @@ def open_upload(state: ServerState, name: str, size: int) -> tuple[str, str]:
 
 
 def start_at(state: ServerState, token: str, content_range: str | None) -> int | None:
-    """The offset at which the body of a PUT belongs; None when it only asks how far it is.
+    """The offset at which the body of a PUT belongs; None when it only asks how far it is, and
+    when all of it is here: a dataset may hold it by now, and its versions never change.
 
     Raises HTTPException 400 for a Content-Range that is none.
     """
+    arrived = path_of(state, token).stat().st_size
+    if arrived == size_of(state, token) or re.fullmatch(r"bytes \*/\d+", content_range or ""):
+        return None
     if content_range is None:
         return 0
-    if re.fullmatch(r"bytes \*/\d+", content_range):
-        return None
     match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range)
-    if match is None or int(match[1]) > path_of(state, token).stat().st_size:
+    if match is None or int(match[1]) > arrived:
         raise HTTPException(400, f"Invalid Content-Range: {content_range}")
     return int(match[1])
 
@@ -68,6 +70,6 @@ def complete(state: ServerState, token: str) -> tuple[str, Path]:
     """
     row = state.store.row("SELECT * FROM blobs WHERE token = ?", token)
     path = path_of(state, token)
-    if row is None or path.stat().st_size != row["size"]:
+    if row is None or not path.is_file() or path.stat().st_size != row["size"]:
         raise HTTPException(400, "The uploaded file could not be found")
     return row["name"], path

@@ -18,7 +18,7 @@ from local_kaggle.api.wire import Message, answers, fill
 from local_kaggle.datasets.datasets import mounted
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
-from local_kaggle.kernels.kernels import saved
+from local_kaggle.kernels.kernels import Row, saved
 from local_kaggle.kernels.placement import Placement, place
 from local_kaggle.kernels.quota import is_spent
 from local_kaggle.state import ServerState
@@ -79,9 +79,7 @@ def _save(state: ServerState, request: Message, user: str) -> Message:
     return fill(answer, version_number=number, kernel_id=kernel["id"])
 
 
-def rerun_plan(
-    state: ServerState, version: sqlite3.Row, competition: str, user: str
-) -> SessionPlan:
+def rerun_plan(state: ServerState, version: Row, competition: str, user: str) -> SessionPlan:
     """What a rerun of a version runs: the same, with the competition's hidden folder in place.
 
     Raises HTTPException 400 for a version that the competition would not take.
