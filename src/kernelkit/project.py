@@ -47,6 +47,7 @@ from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
+LOCAL_KAGGLE = "local_kaggle"  # in it, what the Kaggle of rehearsals keeps
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
 PATH = "PYTHONPATH"
 PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
@@ -94,6 +95,17 @@ class Project:
         """What the names of its datasets of wheels begin with, as Kaggle takes it."""
         slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
         return f"{slug[:34].rstrip('-') or 'project'}-wheels"
+
+    @property
+    def runs(self) -> Path:
+        """The folder of its runs: at its root, or at its git repository's without a pyproject."""
+        own = (self.root / "pyproject.toml").is_file()
+        return (self.root if own else repository(self.root)) / RUNS
+
+    @property
+    def local_kaggle(self) -> Path:
+        """The folder of the local Kaggle, one for all projects of a git repository."""
+        return repository(self.root) / RUNS / LOCAL_KAGGLE
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -161,7 +173,12 @@ def find_project(start: Path) -> Project:
 
 def runs_here() -> Path:
     """The folder of runs of the project that the present folder lies in, as seen from here."""
-    return Path(os.path.relpath(find_project(Path.cwd()).root / RUNS))
+    return Path(os.path.relpath(find_project(Path.cwd()).runs))
+
+
+def repository(folder: Path) -> Path:
+    """The git repository that an absolute folder lies in, or the folder itself where in none."""
+    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
 
 
 def _read(root: Path, file: Path) -> Project:

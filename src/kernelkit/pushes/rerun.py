@@ -76,7 +76,7 @@ def rerun(
     sources = metadata.load(file).sources("competition")
     if len(sources) != 1:
         raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
-    catalogue, slug = context.runs / "local_kaggle" / CATALOGUE, sources[0]
+    catalogue, slug = (context.local or context.runs) / CATALOGUE, sources[0]
     if hidden is not None:
         _link(hidden, catalogue / "hidden" / slug)
     refusal = ""
