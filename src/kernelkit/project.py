@@ -3,6 +3,7 @@
 [tool.kernelkit]
 packages = ["mypackage"]               # what rides inside a pushed notebook
 keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
+submission = "submission.parquet"      # what is entered, where the outputs hold several
 wheels = ["optuna==4.6.0"]             # packages that Kaggle's image lacks, installed from wheels
 
 # fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
@@ -47,10 +48,12 @@ from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, at a project's root
+LOCAL_KAGGLE = "local_kaggle"  # in it, what the Kaggle of rehearsals keeps
 LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
 PATH = "PYTHONPATH"
 PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+OUTPUT = re.compile(r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)")
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
 
@@ -71,7 +74,8 @@ class Project:
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages that are installed in a session; `offers`: {"name=value": {other name: its choices}},
-    of what is pushed; `beside`: the notebook whose neighbours ride, if it is not the one bundled.
+    of what is pushed; `submission`: the output that a competition takes;
+    `beside`: the notebook whose neighbours ride, if it is not the one bundled.
     """
 
     root: Path
@@ -86,6 +90,7 @@ class Project:
     keep_best: dict[str, Any] = field(default_factory=dict)
     wheels: tuple[str, ...] = ()
     title: str = ""
+    submission: str = ""
     beside: Path | None = None
     check: str = ""  # module:function with the project's own rules, as `notebooks.rules` asks them
 
@@ -94,6 +99,17 @@ class Project:
         """What the names of its datasets of wheels begin with, as Kaggle takes it."""
         slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
         return f"{slug[:34].rstrip('-') or 'project'}-wheels"
+
+    @property
+    def runs(self) -> Path:
+        """The folder of its runs: at its root, or at its git repository's without a pyproject."""
+        own = (self.root / "pyproject.toml").is_file()
+        return (self.root if own else repository(self.root)) / RUNS
+
+    @property
+    def local_kaggle(self) -> Path:
+        """The folder of the local Kaggle, one for all projects of a git repository."""
+        return repository(self.root) / RUNS / LOCAL_KAGGLE
 
     def package_folder(self, package: str) -> Path:
         """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
@@ -161,7 +177,12 @@ def find_project(start: Path) -> Project:
 
 def runs_here() -> Path:
     """The folder of runs of the project that the present folder lies in, as seen from here."""
-    return Path(os.path.relpath(find_project(Path.cwd()).root / RUNS))
+    return Path(os.path.relpath(find_project(Path.cwd()).runs))
+
+
+def repository(folder: Path) -> Path:
+    """The git repository that an absolute folder lies in, or the folder itself where in none."""
+    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
 
 
 def _read(root: Path, file: Path) -> Project:
@@ -203,6 +224,15 @@ def _check(file: Path, written: Any) -> str:
     if not (isinstance(written, str) and FUNCTION.fullmatch(written)):
         raise PreflightError(
             f'{file}: check in [tool.kernelkit] takes "package.module:function", not {written!r}'
+        )
+    return written
+
+
+def _submission(file: Path, written: Any) -> str:
+    if not (isinstance(written, str) and OUTPUT.fullmatch(written)):
+        raise PreflightError(
+            f"{file}: submission in [tool.kernelkit] takes the name of a .csv, .parquet, .zip or "
+            f".tar.gz file, not {written!r}"
         )
     return written
 
@@ -260,6 +290,7 @@ _READERS: dict[str, Callable[[Path, Any], Any]] = {
     "needs": _needs,
     "offers": _offers,
     "shown": _shown,
+    "submission": _submission,
     "tpu": _tpu,
     "wheels": _wheels,
 }

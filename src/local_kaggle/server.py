@@ -95,6 +95,7 @@ class LocalKaggle:
         """Begin to serve; `port` and `url` are right from here on."""
         self._claim = _claim(self.root)
         try:
+            (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
             listener = _listener(self.port)
             self.port = listener.getsockname()[1]
             state = ServerState(

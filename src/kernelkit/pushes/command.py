@@ -127,7 +127,8 @@ def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None
             wheels.upload(context, kaggle, attached)
         with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
-            status = account.check_account(context, plan, kaggle, force=force)
+            submits = options.get("submit") is not None
+            status = account.check_account(context, plan, kaggle, force=force, submits=submits)
             account.tell(context, plan, status)
             push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
         if not options.get("wait", True):
@@ -159,8 +160,9 @@ def _dry_run(
                 plan = account.continuing(context, plan, kaggle)
             looked = True
             plan, _ = wheels.attach(context, plan, kaggle.username)
-            force = options.get("force", False)
-            account.tell(context, plan, account.check_account(context, plan, kaggle, force=force))
+            force, submits = options.get("force", False), options.get("submit") is not None
+            status = account.check_account(context, plan, kaggle, force=force, submits=submits)
+            account.tell(context, plan, status)
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were left out: {error}")
         if not looked:

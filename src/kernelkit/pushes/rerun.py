@@ -76,7 +76,7 @@ def rerun(
     sources = metadata.load(file).sources("competition")
     if len(sources) != 1:
         raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
-    catalogue, slug = context.runs / "local_kaggle" / CATALOGUE, sources[0]
+    catalogue, slug = (context.local or context.runs) / CATALOGUE, sources[0]
     if hidden is not None:
         _link(hidden, catalogue / "hidden" / slug)
     refusal = ""
@@ -168,7 +168,8 @@ def _report(
         over = result.hours > limits.hours_per_session
         events(
             "warning" if over else "projected",
-            f"{result.hours:.1f} h for the rows asked about, of {limits.hours_per_session:.0f} h",
+            f"{duration(3600 * result.hours)} for the rows asked about, of "
+            f"{limits.hours_per_session:.0f} h",
         )
     events("next", f"the rerun's log and outputs: {folder}")
     events.end()

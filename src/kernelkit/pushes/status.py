@@ -9,7 +9,6 @@ from typing import Unpack
 
 from kernelkit.kaggle_api import answers
 from kernelkit.plans import plan
-from kernelkit.project import RUNS
 from kernelkit.pushes.resuming import earlier, not_there
 from kernelkit.terminal import safe_text
 from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
@@ -48,7 +47,7 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
 
     `runs` defaults to the folder of the present project.
     """
-    pushes = Ledger((runs or plan.here(None).root / RUNS) / LEDGER).pushes()
+    pushes = Ledger((runs or plan.here(None).runs) / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
     if not pushes:

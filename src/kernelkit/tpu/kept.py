@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.project import RUNS, Project
+from kernelkit.project import Project
 from kernelkit.tpu.chips import TpuMachine
 from kernelkit.tpu.figures import CompiledProgram
 
@@ -50,7 +50,7 @@ def for_tpu(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def folder(project: Project) -> Path:
     """Where results are kept."""
-    return project.root / RUNS / FOLDER
+    return project.runs / FOLDER
 
 
 def last(

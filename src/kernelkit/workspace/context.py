@@ -18,7 +18,7 @@ from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.project import LOCKS, RUNS, Project
+from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
@@ -202,10 +202,12 @@ def in_project(
         rehearsal=rehearsal,
         secrets=secrets_of_environment(),
     )
-    folder = options.get("runs") or project.root / RUNS
-    server = folder / "local_kaggle" if local else None
+    runs = options.get("runs")
+    server = runs / LOCAL_KAGGLE if runs else project.local_kaggle
     limits = options.get("timing") or (REHEARSAL if rehearsal else KAGGLE)
-    return PushContext(folder, events, limits, server, root=project.root)
+    return PushContext(
+        runs or project.runs, events, limits, server if local else None, root=project.root
+    )
 
 
 def rerun_of(local: Path, submission: int) -> dict[str, Any] | None:
@@ -248,11 +250,11 @@ def connect(
     # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), LocalKaggle(local) as server:
         filled = server.catalogue / FILLED
-        known = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
-        filling = _filling(catalogue, root)
-        if catalogue and not {catalogue, filling} & set(known):
+        earlier = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
+        filling = _filling(catalogue, local, root or Path())
+        if catalogue and filling not in earlier:
             fill_catalogue(server.catalogue, catalogue, root, tell)
-            files.write_text(filled, "\n".join([*known, filling]) + "\n")
+            files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
         with server.attach():  # from here on the environment, HOME too, is the rehearsal's
             connection = open_connection(timing.timeouts, timing.retries)
             if not connection.base_url.startswith(server.url + "/"):
@@ -262,10 +264,9 @@ def connect(
             yield Kaggle(connection, timing.retries)
 
 
-def _filling(catalogue: str, root: Path | None) -> str:
-    """The command, and a hash of the scripts that it names: an edited script is run again."""
-    words = [(root or Path()) / word for word in shlex.split(catalogue)]
+def _filling(catalogue: str, local: Path, root: Path) -> str:
+    """The command, its project, and a hash of its scripts: an edited script is run again."""
+    words = [root / word for word in shlex.split(catalogue)]
     scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
-    if not scripts:
-        return catalogue
-    return f"{catalogue} # {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"
+    project = os.path.relpath(root, local)
+    return f"{catalogue} # {project} {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"

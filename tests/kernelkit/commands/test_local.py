@@ -33,7 +33,7 @@ def started(monkeypatch, tmp_path):
 
 def test_an_empty_catalogue_is_filled_by_the_project_from_any_of_its_folders(started, tmp_path):
     fill = "python fill.py {catalogue}"
-    root = tmp_path / "notebooks" / "runs" / "local_kaggle"
+    root = tmp_path / "runs" / "local_kaggle"
     assert started(fill) == (tmp_path, {"--port=0", f"--root={root}", f"--fill={fill}"})
     os.chdir(tmp_path / "notebooks")
     (root / "catalogue" / "datasets").mkdir(parents=True)

@@ -39,6 +39,20 @@ def test_an_edited_script_fills_again(tmp_path):
     assert (tmp_path / "kaggle/catalogue/runs").read_text() == "ab"
 
 
+def test_two_projects_with_one_local_kaggle_each_fill_it(tmp_path):
+    code = (
+        "import os, pathlib, sys; pathlib.Path(sys.argv[1], os.path.basename(os.getcwd())).touch()"
+    )
+    for name in ("a", "b"):
+        (tmp_path / name / "inputs").mkdir(parents=True)
+        (tmp_path / name / "inputs/__main__.py").write_text(code)
+        with connect(
+            tmp_path / "kaggle", REHEARSAL, "python -m inputs {catalogue}", tmp_path / name
+        ):
+            pass
+        assert (tmp_path / "kaggle/catalogue" / name).is_file()
+
+
 def test_the_command_has_the_environment_of_who_rehearses(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("https_proxy", "http://proxy.test:1")

@@ -45,9 +45,9 @@ def read(name: str) -> Plots:
 def folder() -> Path:
     """Where the competition's files are: mounted in a session, or left by a rehearsal."""
     mounts = Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
-    repository = Path(__file__).resolve().parents[2]  # at the desk: what a rehearsal left
-    left = repository / "runs/local_kaggle/catalogue/competitions" / SLUG
-    for place in (mounts / "competitions" / SLUG, mounts / SLUG, left):
+    catalogue = "runs/local_kaggle/catalogue/competitions"  # at the desk: what a rehearsal left
+    desk = [folder / catalogue / SLUG for folder in Path(__file__).resolve().parents[2:]]
+    for place in (mounts / "competitions" / SLUG, mounts / SLUG, *desk):
         if (place / "train.csv").is_file():
             return place
     raise FileNotFoundError(

@@ -24,8 +24,7 @@ from kernelkit.errors import NoLocalKaggleError
 @click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    default=Path("runs/local_kaggle"),
-    show_default="runs/local_kaggle",
+    show_default="runs/local_kaggle at the repository's root",
     help="Folder for kernels, sessions, datasets and submissions.",
 )
 @click.option(
@@ -43,11 +42,12 @@ from kernelkit.errors import NoLocalKaggleError
 def local(as_json: bool, quiet: bool, **values: Any) -> None:
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
-    if not (values["fill"] or values["catalogue"]):
-        own = project.find_project(Path.cwd())
-        if _is_for(own.catalogue, values["root"] / "catalogue"):
-            os.chdir(own.root)
-            values["fill"] = own.catalogue
+    own = project.find_project(Path.cwd())
+    values["root"] = values["root"] or own.local_kaggle
+    given = values["fill"] or values["catalogue"]
+    if not given and _is_for(own.catalogue, values["root"] / "catalogue"):
+        os.chdir(own.root)
+        values["fill"] = own.catalogue
     words = [f"--{name}={value}" for name, value in values.items() if value is not None]
     words += ["--json"] * as_json + ["--quiet"] * quiet
     own_command = [sys.executable, "-m", "local_kaggle", *words]

@@ -149,7 +149,6 @@ def _session(kernel: SessionKernel) -> None:
                 timeout=options.timeout,
                 output=home,
                 local=options.local,
-                runs=project.find_project(notebook).root / "runs",
                 stream=options.stream,
                 project=carrying(notebook),
                 starts=_starts(kernel),
