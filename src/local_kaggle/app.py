@@ -52,6 +52,7 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
+    uploads.remove_expired(state)
     routes = [
         Route(path, functools.partial(endpoint, state), methods=[method])
         for method, path, endpoint in (

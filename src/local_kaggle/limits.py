@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Literal
 
 Kind = Literal["tpu", "gpu", "cpu"]
@@ -80,3 +80,10 @@ class ServerLimits:
     latency_seconds: float = 0.0
     submissions_a_day: int = 100
     phone_verified: bool = True
+
+    def __post_init__(self) -> None:
+        """Kinds of machines that a mapping does not name keep Kaggle's figure."""
+        for item in fields(self):
+            if item.default_factory is not MISSING:
+                given = {**item.default_factory(), **getattr(self, item.name)}
+                object.__setattr__(self, item.name, given)

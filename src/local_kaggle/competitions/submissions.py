@@ -19,6 +19,8 @@ from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
+# The states of the submissions in each group of a list; here nobody selects any.
+STATES = {"ALL": ("PENDING", "COMPLETE", "ERROR"), "SUCCESSFUL": ("COMPLETE",), "SELECTED": ()}
 
 
 @answers(types.ApiStartSubmissionUploadRequest)
@@ -70,8 +72,10 @@ def get(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiListSubmissionsRequest)
 def list_submissions(state: ServerState, request: Message, user: str) -> Message:
     """The user's own, newest first."""
-    shown, following = page(state, request, _of(state, request.competition_name, user))
-    entries = [_message(settled(state, row)) for row in shown]
+    rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
+    states = STATES[request.group.name.rpartition("_")[2]]
+    shown, following = page(state, request, [row for row in rows if row["status"] in states])
+    entries = [_message(row) for row in shown]
     answer = types.ApiListSubmissionsResponse()
     return fill(answer, submissions=entries, next_page_token=following)
 
