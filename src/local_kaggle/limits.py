@@ -58,6 +58,8 @@ class ServerLimits:
     phone_verified    without it `enableInternet` is ignored in silence
     layout            `current`: competitions/<slug>, datasets/<owner>/<slug> and
                       notebooks/<owner>/<slug> below the input root; `legacy`: <slug> alone
+    also_named        another name of the user, whose sources are the user's and are mounted
+                      under it: that of an account at Kaggle which is rehearsed for
     """
 
     sessions: Mapping[Kind, int] = field(default_factory=lambda: {"tpu": 1, "gpu": 2, "cpu": 5})
@@ -83,3 +85,4 @@ class ServerLimits:
     submissions_a_day: int = 5
     phone_verified: bool = True
     layout: Literal["current", "legacy"] = "current"
+    also_named: str = ""
