@@ -13,7 +13,7 @@ from pathlib import Path
 from test_walls import SOURCES, imported
 
 ROOT = Path(__file__).parents[1]
-MOST_TOKENS = 214_000  # of `src`; 185,000 is the aim, and proof, rerun and grouped help came since
+MOST_TOKENS = 218_000  # of `src`; 185,000 was the aim before proof, rerun, gateways and chains
 MOST_LINES, MOST_FUNCTION_LINES, MOST_ARGUMENTS, MOST_MODULES = 300, 50, 7, 12
 MODULES = {
     path.relative_to(ROOT).as_posix(): path

@@ -3,6 +3,7 @@
 [tool.kernelkit]
 packages = ["mypackage"]               # what rides inside a pushed notebook
 keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
+submission = "submission.parquet"      # what is entered, where the outputs hold several
 wheels = ["optuna==4.6.0"]             # packages that Kaggle's image lacks, installed from wheels
 
 # fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
@@ -52,6 +53,7 @@ LOCKS = ".locks"  # in it, a folder for the files that commands hold while they 
 PATH = "PYTHONPATH"
 PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+OUTPUT = re.compile(r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)")
 SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
 
 
@@ -72,7 +74,8 @@ class Project:
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages that are installed in a session; `offers`: {"name=value": {other name: its choices}},
-    of what is pushed; `beside`: the notebook whose neighbours ride, if it is not the one bundled.
+    of what is pushed; `submission`: the output that a competition takes;
+    `beside`: the notebook whose neighbours ride, if it is not the one bundled.
     """
 
     root: Path
@@ -87,6 +90,7 @@ class Project:
     keep_best: dict[str, Any] = field(default_factory=dict)
     wheels: tuple[str, ...] = ()
     title: str = ""
+    submission: str = ""
     beside: Path | None = None
     check: str = ""  # module:function with the project's own rules, as `notebooks.rules` asks them
 
@@ -224,6 +228,15 @@ def _check(file: Path, written: Any) -> str:
     return written
 
 
+def _submission(file: Path, written: Any) -> str:
+    if not (isinstance(written, str) and OUTPUT.fullmatch(written)):
+        raise PreflightError(
+            f"{file}: submission in [tool.kernelkit] takes the name of a .csv, .parquet, .zip or "
+            f".tar.gz file, not {written!r}"
+        )
+    return written
+
+
 def _needs(file: Path, written: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     if unknown := sorted(set(written) - set(NEEDS)):
         raise PreflightError(
@@ -277,6 +290,7 @@ _READERS: dict[str, Callable[[Path, Any], Any]] = {
     "needs": _needs,
     "offers": _offers,
     "shown": _shown,
+    "submission": _submission,
     "tpu": _tpu,
     "wheels": _wheels,
 }

@@ -54,10 +54,8 @@ class ServerLimits:
     dataset_seconds   from the creation of a dataset version to `ready`
     score_seconds     from a submission to its score
     latency_seconds   added to every answer that carries a file
-    submissions_a_day submissions per competition and day
+    submissions_a_day submissions per competition and day; on Kaggle as a rule 5 or fewer
     phone_verified    without it `enableInternet` is ignored in silence
-    layout            `current`: competitions/<slug>, datasets/<owner>/<slug> and
-                      notebooks/<owner>/<slug> below the input root; `legacy`: <slug> alone
     also_named        another name of the user, whose sources are the user's and are mounted
                       under it: that of an account at Kaggle which is rehearsed for
     """
@@ -82,7 +80,6 @@ class ServerLimits:
     dataset_seconds: float = 1.0
     score_seconds: float = 0.5
     latency_seconds: float = 0.0
-    submissions_a_day: int = 5
+    submissions_a_day: int = 100
     phone_verified: bool = True
-    layout: Literal["current", "legacy"] = "current"
     also_named: str = ""

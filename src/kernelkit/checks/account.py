@@ -44,9 +44,11 @@ def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan
 
 
 def check_account(
-    context: PushContext, plan: Plan, kaggle: Kaggle, *, force: bool = False
+    context: PushContext, plan: Plan, kaggle: Kaggle, *, force: bool = False, submits: bool = False
 ) -> AccountStatus:
     """Look for what would refuse this plan, or let it burn quota beside another run.
+
+    With `submits` also for what would refuse its submission, after the run.
 
     Raises `CredentialsError`, `PreflightError` for another's kernel or one that still runs,
     `CapacityError` for used-up quota or sessions; the last two not with `force`, save that no
@@ -62,6 +64,7 @@ def check_account(
     last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
     try:
         findings = _active(kaggle, kernel, last.version if last else None, force)
+        findings += _competition(kaggle, plan) if submits else []
         findings += _sessions(kaggle, kernel, machine, force)
         quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
     except Failure as failure:
@@ -91,6 +94,31 @@ def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
         raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
     context.events("continues", f"with what the last complete version of {kernel} left")
     return plan.continuing()
+
+
+def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
+    """What speaks against entering the plan's result: a used-up day, rules not accepted.
+
+    Raises `PreflightError` for what Kaggle would surely refuse after the run.
+    """
+    slug, findings = plan.metadata.sources("competition")[0], []
+    about = kaggle.repeated("GetCompetition", "competitions", competition_name=slug)
+    limits = kaggle.repeated("GetSubmissionLimits", "competitions", competition_name=slug)
+    if about.submissions_disabled:
+        raise PreflightError(f"{slug} takes no submissions: push without --submit")
+    if about.is_kernels_submissions_only and plan.save_fields.get("enable_internet"):
+        raise PreflightError(
+            f"{slug} takes notebooks without internet only: set enable_internet to false in "
+            f"{plan.metadata.path.name}"
+        )
+    if limits.num_total and not limits.num_allowed_now:
+        findings = [warning(f"{slug} takes no more submissions before 00:00 UTC")]
+    if not about.user_has_entered:
+        rules = f"https://www.kaggle.com/competitions/{slug}/rules"
+        findings += [
+            warning(f"Kaggle shows no entry of yours in {slug}: accept the rules, {rules}")
+        ]
+    return findings
 
 
 @as_errors()

@@ -178,7 +178,8 @@ def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None
             if push:
                 text = stored_version(kaggle, push).text
             else:
-                status = account.check_account(context, plan, kaggle, force=force)
+                submits = submit is not None
+                status = account.check_account(context, plan, kaggle, force=force, submits=submits)
                 account.tell(context, plan, status)
                 push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
                 quota = status.quota
@@ -207,8 +208,9 @@ def _dry_run(
             looked = True
             _dry_own_sources(context, plan, kaggle, chained=options.get("chain", False))
             plan, _ = wheels.attach(context, plan, kaggle.username)
-            force = options.get("force", False)
-            account.tell(context, plan, account.check_account(context, plan, kaggle, force=force))
+            force, submits = options.get("force", False), options.get("submit") is not None
+            status = account.check_account(context, plan, kaggle, force=force, submits=submits)
+            account.tell(context, plan, status)
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were left out: {error}")
         if not looked:

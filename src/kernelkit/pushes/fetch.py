@@ -76,11 +76,11 @@ def fetch(
         clear = context.events.clear
         download = _Download(kaggle, session, links, folder, record, until, clear)
         fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
-    took = duration(clock.wall(clock.now() - begun))
+    size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
     context.events(
         "fetched",
-        f"{count} files, {size_of(sum(fetched.values()))} in {took}: {from_here(folder)}",
+        f"{count} file{'s' * (len(names) != 1)}, {size}: {from_here(folder)}",
         files=fetched,
         folder=str(folder),
     )

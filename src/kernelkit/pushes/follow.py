@@ -212,15 +212,14 @@ class Run:
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
+        file = submission.output_of(self.folder)
         if not self.unverified:
-            check_verified(self.folder, known=bool(push.number))
+            check_verified(file, known=bool(push.number))
         earlier = submission.EarlierTry(push.submission, push.submissions_before)
         over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
         if over and not once:
             earlier = submission.EarlierTry()
-        result = submission.Result(
-            push.competition, message, self.folder, push.name, push.version or 0
-        )
+        result = submission.Result(push.competition, message, file, push.name, push.version or 0)
         try:
             submission.submit(self.context, self.kaggle, result, earlier, self.note)
         except CapacityError:  # the day's submissions are used up, and tomorrow's are not
@@ -254,14 +253,13 @@ class Run:
             )
 
 
-def check_verified(folder: Path, *, known: bool = True) -> None:
-    """Raise `OutputsError` unless the folder's submission is what the push's session left.
+def check_verified(file: Path, *, known: bool = True) -> None:
+    """Raise `OutputsError` unless a file is what the session of its folder's push left.
 
     `known`: whether the ledger has the push; a version that was made elsewhere proves nothing.
     """
-    name = submission.SUBMISSION
-    if (folder / name).is_file() and not (known and proof.is_verified(folder, name)):
+    if not (known and proof.is_verified(file.parent, file.name)):
         raise OutputsError(
-            f"{from_here(folder / name)} is not proved to be what that push left, so it is not "
+            f"{from_here(file)} is not proved to be what that push left, so it is not "
             "submitted: look at it, and add --unverified to submit it all the same"
         )

@@ -168,7 +168,8 @@ def _report(
         over = result.hours > limits.hours_per_session
         events(
             "warning" if over else "projected",
-            f"{result.hours:.1f} h for the rows asked about, of {limits.hours_per_session:.0f} h",
+            f"{duration(3600 * result.hours)} for the rows asked about, of "
+            f"{limits.hours_per_session:.0f} h",
         )
     events("next", f"the rerun's log and outputs: {folder}")
     events.end()

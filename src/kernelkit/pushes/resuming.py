@@ -108,7 +108,7 @@ def submit_result(
     unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> None:
-    """Enter the `submission.csv` of a run into a competition and wait for its score.
+    """Enter the result of a run into a competition and wait for its score.
 
     result       `owner/slug/N` or "last" of a push, or the folder or the file of any run
     competition  for a folder or file; by default that of the project's kernel-metadata.json
@@ -120,8 +120,9 @@ def submit_result(
     if not path.exists():
         resume_push(result, submit=message, unverified=unverified, **options)
         return
-    if path.is_file() and path.name != submission.SUBMISSION:
-        raise ParameterError(f"{path}: a competition takes {submission.SUBMISSION} from here")
+    if path.is_file() and not path.name.endswith(submission.ENDINGS):
+        endings = ", ".join(submission.ENDINGS)
+        raise ParameterError(f"{path}: a competition takes a file that ends in {endings}")
     if not competition:
         sources = metadata.load(plan.locate(Path.cwd())).sources("competition")
         if not sources:
@@ -130,10 +131,10 @@ def submit_result(
             )
         competition = sources[0]
     context = in_project(plan.here(None), options)
-    folder = path if path.is_dir() else path.parent
-    if claims.was_pushed(folder) and not unverified:
-        check_verified(folder)
-    entry = submission.Result(competition, message, folder)
+    file = submission.output_of(path) if path.is_dir() else path
+    if claims.was_pushed(file.parent) and not unverified:
+        check_verified(file)
+    entry = submission.Result(competition, message, file)
     with context.asking() as kaggle:
         submission.submit(context, kaggle, entry)
 

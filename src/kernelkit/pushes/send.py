@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, wheels
 from kernelkit.checks.wheels import AttachedWheels
-from kernelkit.errors import PreflightError, RefusedError
+from kernelkit.errors import KernelkitError, PreflightError, RefusedError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.answers import SOURCES, Failure, FailureKind, Kernel, Saved, Stored
 from kernelkit.kaggle_api.client import Kaggle
@@ -73,18 +73,7 @@ def send(
     try:
         saved = save_once(kaggle, plan.kernel, fields, context.timing.saving)
     except Failure as failure:
-        unknown = (
-            failure.kind in (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
-            and failure.sent
-        )
-        context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
-        error = failure.error()
-        if unknown:
-            raise type(error)(
-                f"{error}. Whether the push arrived is not known: look at "
-                f"https://www.kaggle.com/code/{plan.kernel} before you push again"
-            ) from None
-        raise error from None
+        raise _not_saved(context, push, failure) from None
     push = context.ledger.update(
         push,
         kernel=saved.ref,
@@ -102,6 +91,20 @@ def send(
     report_twins(context, push, saved.twins)
     _check_saved(context, plan, push, saved)
     return push
+
+
+def _not_saved(context: PushContext, push: Push, failure: Failure) -> KernelkitError:
+    """The error of a push that Kaggle did not confirm, noted in the ledger."""
+    kinds = (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
+    unknown = failure.kind in kinds and failure.sent
+    context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
+    error = failure.error()
+    if not unknown:
+        return error
+    return type(error)(
+        f"{error}. Whether the push arrived is not known: look at "
+        f"https://www.kaggle.com/code/{push.kernel} before you push again"
+    )
 
 
 def report_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:

@@ -151,7 +151,7 @@ def _send_now(
         push = item.push_in(context)
         if push and push.version:
             return push, None
-        status = account.check_account(context, planned, kaggle)
+        status = account.check_account(context, planned, kaggle, submits=item.submit is not None)
         _check_hours(planned, status.quota)
         account.tell(context, planned, status)
         sent = send(context, planned, kaggle, force=item.force, queued=item.added)

@@ -62,11 +62,14 @@ function settings() {
 const made = { settings: settings(), runs: data.runs.map((run) => rowOf([run])) };
 for (const row of [...made.settings, ...made.runs]) row.text = (row.name + " " + Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value)).join(" ") + " " + [row.state, row.device, row.data].join(" ")).toLowerCase();
 
-// Scores are only compared where they are of the same data.
+// Scores are only compared where they are of the same data: the best is that of the data which most were validated on,
+// and of runs that are all alike none is.
 for (const rows of Object.values(made)) {
-  const best = new Map();
-  for (const row of rows) if (row.score !== null && !(best.has(row.data) && better(best.get(row.data), row.score) <= 0)) best.set(row.data, row.score);
-  for (const row of rows) row.best = row.score !== null && best.get(row.data) === row.score;
+  const groups = new Map();
+  for (const row of rows) if (row.score !== null) groups.set(row.data, [...(groups.get(row.data) || []), row]);
+  const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
+  group.sort((a, b) => better(a.score, b.score));
+  for (const row of group) row.best = row.score === group[0].score && row.score !== group.at(-1).score;
 }
 
 // On the page of all runs, what every run has alike is said once and needs no column.
@@ -103,6 +106,12 @@ function passes(row) {
     const [left, right] = [Number(value), Number(wanted)];
     return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign];
   });
+}
+
+// The values of a parameter: numbers in their order, then the others in that of the runs.
+function valuesOf(name) {
+  const values = [...new Map(data.runs.map((run) => [JSON.stringify(run.parameters[name]), run.parameters[name]])).values()];
+  return [...finite(values).sort((a, b) => a - b), ...values.filter((value) => !Number.isFinite(value))];
 }
 
 const letters = new Intl.Collator(undefined, { numeric: true });
@@ -274,51 +283,42 @@ function axisPictures() {
     const twins = axes.filter((other) => split(other) === split(name));
     if (!continuous(name) && twins[0] !== name) continue;
     if (new Set(own.map((run) => JSON.stringify(run.parameters[name]))).size < 2) continue; // no difference to see
-    const [left, right] = [make("div"), make("div")];
-    place.append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), make("div", {}, left, right)));
-    for (const [where, measure, title, format, ofTime] of [[left, score, data.labels[data.score] ?? data.score, tickText, false], [right, seconds, "time", duration, true]]) {
-      const found = own.filter((run) => Number.isFinite(measure(run)));
-      if (found.length) chart(where, (width) => where.replaceChildren((continuous(name) ? scatter : effect)(width, name, found, measure, title, format, ofTime)));
-    }
+    const where = make("div");
+    place.append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
+    chart(where, (width) => where.replaceChildren((continuous(name) ? scatter : effect)(width, name, own)));
   }
   byId("axes-section").hidden = !place.childElementCount;
 }
 
-const unitOf = (values, ofTime) => (ofTime && Math.max(...values) >= 90 ? 60 : 1);
-
-// The frame of a score, or of a time, which begins at 0.
-function panel(width, values, title, name, format, ofTime) {
-  const unit = unitOf(values, ofTime);
-  const says = ofTime ? (value, digits) => tickText(value, digits) + (unit === 60 ? " min" : " s") : format;
-  const framed = frame(width, 220, ...range(values, ofTime), says, `${title} by ${name}`, { unit });
+// The frame of a picture of the score.
+function panel(width, height, own, by) {
+  const title = data.labels[data.score] ?? data.score;
+  const framed = frame(width, height, ...range(own.map(score)), tickText, `${title} by ${by}`);
   framed.picture.append(draw("text", { x: framed.box.left, y: 12, class: "value" }, title));
   return framed;
 }
 
-function effect(width, name, own, measure, title, format, ofTime) {
-  const values = [...new Set(data.runs.map((run) => JSON.stringify(run.parameters[name])))];
-  if (values.every((value) => typeof JSON.parse(value) === "number")) values.sort((a, b) => JSON.parse(a) - JSON.parse(b));
-  const groups = values.map((value) => [brief(JSON.parse(value)), own.filter((run) => JSON.stringify(run.parameters[name]) === value)]);
-  const { picture, box, y } = panel(width, own.map(measure), title, name, format, ofTime);
+function effect(width, name, own) {
+  const values = valuesOf(name);
+  const groups = values.map((value) => [brief(value), own.filter((run) => JSON.stringify(run.parameters[name]) === JSON.stringify(value))]);
+  const { picture, box, y } = panel(width, 220, own, name);
   const step = (box.right - box.left) / groups.length;
   const middle = (n) => box.left + step * (n + 0.5);
-  const means = groups.map(([, group]) => mean(group.map(measure)));
+  const means = groups.map(([, group]) => mean(group.map(score)));
   const every = Math.ceil(groups.length / Math.max(1, (box.right - box.left) / 46));
   groups.forEach(([label, group], n) => {
     const room = Math.max(3, Math.floor((step * every) / 7.2));
     if (n % every === 0) picture.append(titled(draw("text", { x: middle(n), y: box.bottom + 16, "text-anchor": "middle" }, label.length > room ? label.slice(0, room - 1) + "…" : label), label));
     if (means[n] === null) return;
-    if (ofTime) picture.append(draw("rect", { x: middle(n) - step * 0.3, width: step * 0.6, y: y(means[n]), height: Math.max(0, box.bottom - y(means[n])), class: "column", rx: 3 }));
-    group.forEach((run, k) => picture.append(titled(draw("circle", { cx: middle(n) + ((k % 5) - 2) * Math.min(4, step / 14), cy: y(measure(run)), r: 3.2, class: "dot" }), describe(run))));
-    const text = ofTime ? (means[n] / unitOf(own.map(measure), true)).toFixed(1) : means[n].toFixed(3);
+    group.forEach((run, k) => picture.append(titled(draw("circle", { cx: middle(n) + ((k % 5) - 2) * Math.min(4, step / 14), cy: y(score(run)), r: 3.2, class: "dot" }), describe(run))));
+    const text = means[n].toFixed(3);
     // Below the value, where no dot and no line comes.
     if (step > text.length * 8 + 4) picture.append(draw("text", { x: middle(n), y: box.bottom + 31, "text-anchor": "middle", class: "value" }, text));
   });
   const points = means.map((value, n) => (value === null ? null : [middle(n), y(value)])).filter(Boolean);
-  if (!ofTime) {
-    picture.append(draw("polyline", { points: points.join(" "), class: "mean" }));
-    for (const [cx, cy] of points) picture.append(draw("circle", { cx, cy, r: 4, class: "mean-dot" }));
-  }
+  // Between categories there is nothing that a line could stand for.
+  if (values.every(Number.isFinite)) picture.append(draw("polyline", { points: points.join(" "), class: "mean" }));
+  for (const [cx, cy] of points) picture.append(draw("circle", { cx, cy, r: 4, class: "mean-dot" }));
   return picture;
 }
 
@@ -328,9 +328,9 @@ function continuous(name) {
   return values.every((value) => typeof value === "number") && new Set(values).size > MOST_GROUPS;
 }
 
-function scatter(width, name, own, measure, title, format, ofTime) {
-  const { picture, box, y } = panel(width, own.map(measure), title, name, format, ofTime);
-  const values = data.runs.map((run) => run.parameters[name]).sort((a, b) => a - b);
+function scatter(width, name, own) {
+  const { picture, box, y } = panel(width, 220, own, name);
+  const values = valuesOf(name);
   const [least, middle, most] = [values[0], values[values.length >> 1], values[values.length - 1]];
   const log = least > 0 && most / least > 10 && middle < (least + most) / 4; // crowded at the low end
   const place = log ? Math.log10 : Number;
@@ -340,7 +340,7 @@ function scatter(width, name, own, measure, title, format, ofTime) {
   for (const value of log ? decades(least, most, about) : ticks(least, most, about).values) {
     picture.append(draw("text", { x: x(value), y: box.bottom + 16, "text-anchor": "middle" }, show(value)));
   }
-  for (const run of own) picture.append(titled(draw("circle", { cx: x(run.parameters[name]), cy: y(measure(run)), r: 4, class: "dot" }), describe(run)));
+  for (const run of own) picture.append(titled(draw("circle", { cx: x(run.parameters[name]), cy: y(score(run)), r: 4, class: "dot" }), describe(run)));
   return picture;
 }
 
@@ -377,11 +377,10 @@ function cost() {
   byId("cost-section").hidden = !own.length;
   if (!own.length) return;
   const unit = Math.max(...own.map(seconds)) >= 120 ? 60 : 1;
-  const values = view.colour ? [...new Set(data.runs.map((run) => show(run.parameters[view.colour])))] : [""];
+  const values = view.colour ? [...new Set(valuesOf(view.colour).map(show))] : [""];
   const place = byId("cost");
   chart(place, (width) => {
-    const title = data.labels[data.score] ?? data.score;
-    const { picture, box, y } = frame(width, 340, ...range(own.map(score)), tickText, title + " by time");
+    const { picture, box, y } = panel(width, 340, own, "time");
     const [low, high] = range(own.map((run) => seconds(run) / unit), true);
     const x = (value) => box.left + ((value - low) / (high - low)) * (box.right - box.left);
     const marks = ticks(low, high, width / 90);
@@ -391,7 +390,6 @@ function cost() {
       picture.append(titled(mark(kind, x(seconds(run) / unit), y(score(run)), colour, 4.5), describe(run)));
     }
     picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, unit === 60 ? "minutes" : "seconds"));
-    picture.append(draw("text", { x: box.left, y: 12, class: "value" }, title));
     const drawn = new Set(own.map((run) => show(run.parameters[view.colour])));
     place.replaceChildren(picture, view.colour ? legend(values.map(brief), false, values.map((value) => drawn.has(value))) : "");
   });
@@ -468,7 +466,7 @@ function begin() {
   colour.onchange = () => { view.colour = colour.value; keep(); cost(); };
   byId("colour-part").hidden = !axes.length;
   for (const name of (axes.length ? axes : data.columns).slice(0, 6)) {
-    const values = [...new Set(data.runs.map((run) => show(run.parameters[name])))].filter(Boolean);
+    const values = [...new Set(valuesOf(name).map(show))].filter(Boolean);
     if (values.length > 1 && values.length <= MOST_CHOICES) byId("choices").append(choice(name, values));
   }
   const scroll = document.querySelector(".scroll");

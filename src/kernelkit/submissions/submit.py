@@ -11,10 +11,11 @@ from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedE
 from kernelkit.kaggle_api import answers, uploads
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.project import find_project
 from kernelkit.shown import duration
 from kernelkit.workspace.context import PushContext
 
-SUBMISSION = "submission.csv"
+ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of what competitions take
 SERVICE = "competitions"
 HIDDEN = "scored, and the score is not shown"  # as until the deadline of some competitions
 LOOK_SECONDS = 5.0  # from a lost answer to a look for the submission, and to the next one
@@ -24,14 +25,14 @@ NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in the refu
 
 @dataclass(frozen=True)
 class Result:
-    """What is entered: the folder's `submission.csv`, or the kernel's version if only that counts.
+    """What is entered: a file, or where only notebooks count the kernel's version that left it.
 
     `kernel` is None for a run that was not pushed.
     """
 
     competition: str
     message: str
-    folder: Path
+    file: Path
     kernel: Kernel | None = None
     version: int = 0
 
@@ -42,6 +43,25 @@ class EarlierTry:
 
     submission: int | None = None
     submissions_before: Sequence[int] | None = None
+
+
+def output_of(folder: Path) -> Path:
+    """The file of a run's folder that a competition takes.
+
+    That is the one that `[tool.kernelkit]` names, or the only `submission` with one of the endings.
+    Raises `OutputsError` where there is none, or where there are several.
+    """
+    named = find_project(Path.cwd()).submission
+    names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
+    there = [name for name in names if (folder / name).is_file()]
+    if not there:
+        raise OutputsError(f"no {names[0]} in {folder}: the run left nothing to submit")
+    if len(there) > 1:
+        raise OutputsError(
+            f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
+            f'"{there[0]}" below [tool.kernelkit] in pyproject.toml'
+        )
+    return folder / there[0]
 
 
 def submit(
@@ -57,12 +77,10 @@ def submit(
     `submission` after that, and with `score` at the end. What an `earlier` try submitted, or may
     have, is looked for and not submitted again.
 
-    Raises `OutputsError` without a file to submit, `CapacityError` when today's submissions are
+    Raises `CapacityError` when today's submissions are
     used up, `RefusedError` for a submission that Kaggle cannot score, `NetworkError` when no score
     comes in time.
     """
-    if not (result.folder / SUBMISSION).is_file():
-        raise OutputsError(f"no {SUBMISSION} in {result.folder}: the run left nothing to submit")
     with answers.as_errors():
         reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())
         if reference is None:
@@ -96,11 +114,9 @@ def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> i
         )
     before = _references(kaggle, result, all_messages=True)
     note(submissions_before=sorted(before), submission=None, message=result.message, score=None)
-    file, upload = result.folder / SUBMISSION, "StartSubmissionUpload"
+    fields = {"competition_name": result.competition, "file_name": result.file.name}
     try:
-        token = uploads.upload(
-            kaggle, file, upload, SERVICE, competition_name=result.competition, file_name=SUBMISSION
-        )
+        token = uploads.upload(kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields)
         return _create(kaggle, result, before, "CreateSubmission", blob_file_tokens=token)
     except Failure as failure:
         refusal = failure.message.lower()
@@ -114,7 +130,7 @@ def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> i
             result,
             before,
             "CreateCodeSubmission",
-            file_name=SUBMISSION,
+            file_name=result.file.name,
             kernel_owner=result.kernel.owner,
             kernel_slug=result.kernel.slug,
             kernel_version=result.version,
@@ -168,7 +184,8 @@ def _references(kaggle: Kaggle, result: Result, *, all_messages: bool = False) -
 def _may_be(submission: Any, result: Result) -> bool:
     """Whether nothing that Kaggle says of a submission contradicts what was sent."""
     message = (submission.description or "").strip()
-    return result.message.strip().startswith(message) and submission.file_name in ("", SUBMISSION)
+    of_file = submission.file_name in ("", result.file.name)
+    return of_file and result.message.strip().startswith(message)
 
 
 def _wait(context: PushContext, kaggle: Kaggle, result: Result, reference: int) -> str:

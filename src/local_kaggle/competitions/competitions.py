@@ -27,19 +27,28 @@ def list_competitions(state: ServerState, request: Message, _user: str) -> Messa
     """The competitions of the catalogue."""
     names = state.catalogue.references("competitions", request.search)
     shown, following = page(state, request, names)
-    entries = [
-        fill(
-            types.ApiCompetition(),
-            ref=f"{state.url}/competitions/{name}",
-            title=name,
-            url=f"{state.url}/competitions/{name}",
-            user_has_entered=True,
-            max_daily_submissions=state.limits.submissions_a_day,
-        )
-        for name in shown
-    ]
     answer = types.ApiListCompetitionsResponse()
+    entries = [_about(state, name) for name in shown]
     return fill(answer, competitions=entries, next_page_token=following)
+
+
+@answers(types.ApiGetCompetitionRequest)
+def get(state: ServerState, request: Message, _user: str) -> Message:
+    """One competition."""
+    folder_of(state, request.competition_name)
+    return _about(state, request.competition_name)
+
+
+def _about(state: ServerState, name: str) -> Message:
+    return fill(
+        types.ApiCompetition(),
+        ref=f"{state.url}/competitions/{name}",
+        title=name,
+        url=f"{state.url}/competitions/{name}",
+        user_has_entered=True,
+        max_daily_submissions=state.limits.submissions_a_day,
+        is_kernels_submissions_only=state.catalogue.find("hidden", name) is not None,
+    )
 
 
 @answers(types.ApiListDataFilesRequest)

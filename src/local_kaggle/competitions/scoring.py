@@ -15,13 +15,16 @@ of several predicted columns is the mean of theirs.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
+from zipfile import BadZipFile, ZipFile
 
 from local_kaggle.competitions import metrics
 from local_kaggle.competitions.metrics import MetricError, Value
@@ -138,7 +141,7 @@ def _is_columns(columns: object) -> bool:
 
 def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
     """The rows by id, and the header, which begins with `columns` where they are given."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with _table(path) as file:
         try:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or [])
@@ -155,6 +158,41 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
             raise SubmissionError(f"Submission has the {header[0]} {key} twice")
         by_id[key] = {name: (value or "").strip() for name, value in row.items() if name}
     return by_id, header
+
+
+@contextmanager
+def _table(path: Path) -> Iterator[TextIO]:
+    """The text of a CSV file, of the only one in a ZIP archive, or of a Parquet file's rows."""
+    if path.suffix == ".parquet":
+        yield _of_parquet(path)
+    elif path.suffix == ".zip":
+        try:
+            with ZipFile(path) as archive:
+                (name,) = archive.namelist()
+                with archive.open(name) as file:
+                    yield io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        except (BadZipFile, ValueError):
+            raise SubmissionError("Submission is not a ZIP archive of one file") from None
+    else:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            yield file
+
+
+def _of_parquet(path: Path) -> TextIO:
+    try:
+        from pyarrow import ArrowInvalid, parquet  # type: ignore[import-not-found]
+    except ImportError:
+        raise SubmissionError("rehearsal: to score a .parquet, install pyarrow") from None
+    try:
+        table = parquet.read_table(path)
+    except ArrowInvalid as error:
+        raise SubmissionError(f"Submission is not a Parquet file: {error}") from None
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(table.column_names)
+    writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    text.seek(0)
+    return text
 
 
 def _check_ids(rows: Rows, expected: Rows) -> None:

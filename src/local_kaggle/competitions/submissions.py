@@ -90,13 +90,13 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     """A submission with its score, which is worked out once it is asked for and is due."""
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
-    status, public, failure, file = "ERROR", None, None, _copy(state, row["id"])
+    status, public, failure, file = "ERROR", None, None, _copy(state, row["id"], row["name"])
     rerun = None
     if state.reruns.folder(row["id"]).is_dir():
         rerun = state.reruns.ended(row["id"])
         if rerun is None:
             return row
-        file = Path(rerun.folder) / "working" / row["name"]
+        file = Path(rerun.file)
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
@@ -139,14 +139,14 @@ def _enter(
             time.time(),
         )
         # A copy, since the kernel that it came from may be deleted before it is scored.
-        copy = _copy(state, ref)
+        copy = _copy(state, ref, name)
         copy.parent.mkdir(exist_ok=True)
         shutil.copyfile(path, copy)
     return fill(answer, message=f"Successfully submitted to {competition}", ref=ref)
 
 
-def _copy(state: ServerState, ref: int) -> Path:
-    return state.root / "submissions" / f"{ref}.csv"
+def _copy(state: ServerState, ref: int, name: str) -> Path:
+    return state.root / "submissions" / f"{ref}-{Path(name).name}"
 
 
 def _message(row: sqlite3.Row) -> Message:

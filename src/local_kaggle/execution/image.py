@@ -18,6 +18,12 @@ from pathlib import Path
 
 from local_kaggle.execution import kaggle_paths
 
+SERVES = "LOCAL_KAGGLE_SERVES"  # set where a notebook serves predictions
+# gRPC logs the traceback of an exception in `predict` to nobody; the desk is to see it.
+SERVER_ERRORS = (
+    f"import os; os.environ.get({SERVES!r}) and "
+    '__import__("logging").getLogger("grpc").addHandler(__import__("logging").StreamHandler())\n'
+)
 SITE_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -39,6 +45,7 @@ def build_image(folder: Path) -> Path:
                 link.symlink_to(entry)
     _write_pip(folder / "bin" / "pip", python)
     _write_paths(site)
+    (site / "_server_errors.pth").write_text(SERVER_ERRORS)
     _link_jupyter(folder / "share" / "jupyter")
     _write_kernelspec(folder / "share" / "jupyter" / "kernels" / "python3", python)
     return python

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from local_kaggle.execution import processes, walls
+from local_kaggle.execution.gateways import Gateway, Pair, evaluation_path
 from local_kaggle.execution.logs import LogWriter
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
@@ -19,6 +20,10 @@ from local_kaggle.limits import Kind
 
 Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
 
+NO_GATEWAY = (
+    "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
+    "machine cannot do: rerun on Linux with bubblewrap or unshare"
+)
 STOPPED = "Your notebook was stopped"
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
@@ -30,7 +35,7 @@ class SessionPlan:
     """What is run, and how: the text of a version and the machine that its session got.
 
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
-    past a limit too: Kaggle shows them to nobody.
+    past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
     """
 
     folder: Path
@@ -41,10 +46,10 @@ class SessionPlan:
     runs_on: Kind
     internet: bool
     limit_seconds: float
-    layout: str
     memory_bytes: float
     working_bytes: float
     rerun: bool = False
+    gateway: Gateway | None = None
 
 
 @dataclass
@@ -71,7 +76,8 @@ def run(
     """
     usage = usage or Usage()
     plan.folder.mkdir(parents=True, exist_ok=True)
-    box = Sandbox.make(plan.folder)
+    pair = Pair.make(plan.folder, plan.gateway) if plan.gateway else None
+    box = Sandbox.make(plan.folder, pair.asked if pair else None)
     log = LogWriter(log_path(plan.folder))
     try:
         _write_source(plan, box)
@@ -82,20 +88,21 @@ def run(
         if plan.language != "python":
             log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
             return "ERROR", None
+        if pair and not box.builder:
+            return "ERROR", NO_GATEWAY
         image = python.parent.parent
         line = box.enclosed(
-            command(python, plan.kernel_type, box),
-            plan.sources,
-            plan.layout,
-            image,
-            internet=plan.internet,
+            command(python, plan.kernel_type, box), plan.sources, image, internet=plan.internet
         )
+        environment = box.environment(image, plan.runs_on, internet=plan.internet)
+        environment |= evaluation_path(plan.sources, box) | ({RERUN: "1"} if plan.rerun else {})
+        if pair:
+            line = pair.line(line, environment, python, box.working)
         with processes.ended_with_this_process(box.scratch):
             process = subprocess.Popen(
                 line,
                 cwd=box.working,
-                env=box.environment(image, plan.runs_on, internet=plan.internet)
-                | ({RERUN: "1"} if plan.rerun else {}),
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -104,6 +111,8 @@ def run(
             return _attend(process, log, plan, stop, usage)
     finally:
         box.discard()
+        if pair:
+            pair.box.discard()
 
 
 def _attend(

@@ -14,6 +14,7 @@ from local_kaggle.execution import kaggle_paths, processes, walls
 from local_kaggle.execution.mounts import MountedSource, bound, mount, unmount
 from local_kaggle.limits import Kind
 
+SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the code that it asks
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 
 REHEARSAL: dict[Kind, str] = {
@@ -21,6 +22,18 @@ REHEARSAL: dict[Kind, str] = {
     "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
 }
 """What the log of such a session begins with."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What two sessions share that see each other: a file of host names, and /kaggle/shared.
+
+    One of them `writes` there, the other reads. The network around both is closed already.
+    """
+
+    hosts: Path
+    shared: Path
+    writes: bool
 
 
 @dataclass(frozen=True)
@@ -34,11 +47,12 @@ class Sandbox:
     folder: Path
     scratch: Path
     builder: str = field(default_factory=lambda: walls.builder())
+    peer: Peer | None = None
 
     @classmethod
-    def make(cls, folder: Path) -> Sandbox:
+    def make(cls, folder: Path, peer: Peer | None = None) -> Sandbox:
         """Make the folders; the scratch folder is a short path, for the sake of sockets."""
-        box = cls(folder, Path(tempfile.mkdtemp(prefix="kaggle-")))
+        box = cls(folder, Path(tempfile.mkdtemp(prefix="kaggle-")), peer=peer)
         for path in (*box.places.values(), box.home):
             path.mkdir(parents=True, exist_ok=True)
         return box
@@ -84,21 +98,24 @@ class Sandbox:
         self,
         command: Sequence[str],
         sources: Sequence[MountedSource],
-        layout: str,
         image: Path,
         *,
         internet: bool,
     ) -> list[str]:
         """The command line that runs `command` with these inputs, behind walls where they hold."""
         if not self.builder:
-            mount(sources, self.input, layout)
+            mount(sources, self.input)
             return list(command)
         writable = {place: str(folder) for place, folder in self.places.items()}
         del writable["/kaggle/input"]
         writable |= {walls.HOME: str(self.home), "/tmp": str(self.scratch / "tmp")}  # noqa: S108
         writable[str(fonts(image))] = str(fonts(image))
-        read_only = walls.python_folders(image) | bound(sources, self.input, layout)
-        around = walls.Walls(read_only, writable, internet)
+        read_only = walls.python_folders(image) | bound(sources, self.input)
+        if not self.peer:
+            around = walls.Walls(read_only, writable, internet)
+        else:
+            (writable if self.peer.writes else read_only)[SHARED] = str(self.peer.shared)
+            around = walls.Walls(read_only, writable, internet=True, hosts=str(self.peer.hosts))
         return walls.enclosed(command, around, "/kaggle/working", self.builder)
 
     def environment(self, image: Path, runs_on: Kind, *, internet: bool) -> dict[str, str]:

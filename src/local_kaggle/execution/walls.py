@@ -32,6 +32,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"
 RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf")  # to which /etc/resolv.conf may link
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+NETWORK_ONLY = "--"  # before a command that gets a network of its own and no other walls
 HOME = "/root"  # a session's, as on Kaggle
 NOT_HELD = (
     "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
@@ -47,7 +48,7 @@ class Walls:
     read_only: Mapping[str, str]
     writable: Mapping[str, str]
     internet: bool
-    hosts: str = ""  # the content of /etc/hosts inside, when it is not the desk's
+    hosts: str = ""  # the file that is /etc/hosts inside, when it is not the desk's
     devices: tuple[str, ...] = field(default_factory=lambda: gpu_devices())
 
 
@@ -77,21 +78,21 @@ def enclosed(command: Sequence[str], walls: Walls, cwd: str, by: str) -> list[st
         return _by_bubblewrap(command, walls, cwd)
     spec = json.dumps({**asdict(walls), "command": list(command), "cwd": cwd})
     network = [] if walls.internet else ["--net"]
+    return [*_unshared("--mount", "--ipc", "--pid", *network), spec]
+
+
+def in_one_network(command: Sequence[str], by: str) -> list[str]:
+    """The command line that runs `command` in a closed network, within which it builds walls."""
+    if by == "bubblewrap":
+        around = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-net"]
+        return [*around, *command]
+    return [*_unshared("--net"), NETWORK_ONLY, *command]
+
+
+def _unshared(*kinds: str) -> list[str]:
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    return [
-        "unshare",
-        *user,
-        "--mount",
-        "--ipc",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        *network,
-        str(Path(sys.executable).resolve()),
-        "-I",
-        __file__,
-        spec,
-    ]
+    python = [str(Path(sys.executable).resolve()), "-I", __file__]
+    return ["unshare", *user, *kinds, "--fork", "--kill-child", *python]
 
 
 def python_folders(image: Path) -> dict[str, str]:
@@ -208,4 +209,7 @@ def _mount(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == NETWORK_ONLY:
+        _raise_loopback()
+        os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606
     _enter(json.loads(sys.argv[1]))

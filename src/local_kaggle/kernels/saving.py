@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill
 from local_kaggle.datasets.datasets import mounted
+from local_kaggle.execution import gateways
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
 from local_kaggle.kernels.kernels import saved
@@ -84,20 +86,21 @@ def rerun_plan(
 ) -> SessionPlan:
     """What a rerun of a version runs: the same, with the competition's hidden folder in place.
 
-    Raises HTTPException 400 for a version that the competition would not take.
+    Where a gateway asks the notebook, it is the gateway that has the hidden folder. Raises
+    HTTPException 400 for a version that the competition would not take.
     """
     request = saved(version)
-    hidden = state.catalogue.find("hidden", competition)
     if request.enable_internet:
         raise HTTPException(400, "Your notebook must have internet access disabled to submit")
     sources, _ = _sources(state, request, user)
-    swapped = [
-        MountedSource(source.kind, source.reference, hidden)
-        if hidden and (source.kind, source.reference) == ("competitions", competition)
-        else source
-        for source in sources
-    ]
-    return _plan(state, version["id"], request, place(request), swapped)
+    hidden = state.catalogue.find("hidden", competition)
+    public = state.catalogue.find("competitions", competition)
+    gateway = gateways.find(competition, hidden, public) if hidden and public else None
+    if hidden and not gateway:
+        swapped = MountedSource("competitions", competition, hidden)
+        sources = [swapped if s.place == swapped.place else s for s in sources]
+    plan = _plan(state, version["id"], request, place(request), sources)
+    return replace(plan, rerun=True, internet=False, gateway=gateway)
 
 
 def _sources(
@@ -195,7 +198,6 @@ def _plan(
         runs_on=placement.runs_on,
         internet=bool(request.enable_internet),
         limit_seconds=min(request.session_timeout_seconds or longest, longest),
-        layout=limits.layout,
         memory_bytes=limits.memory_bytes[placement.kind],
         working_bytes=limits.working_bytes,
     )

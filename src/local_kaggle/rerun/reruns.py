@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from local_kaggle.execution import gateways
 from local_kaggle.execution.running import SessionPlan, Usage, run
 
 # What a competitor is told, as public threads quote Kaggle.
@@ -23,6 +24,17 @@ PAST = {
     "disk": "Notebook Exceeded Allowed Compute",
 }
 NO_FILE = "Submission File Not Found"
+# What is said of a gateway's result; which of its errors gets which text is our reading of them.
+SERVER_ERROR = "Notebook Inference Server Error"
+OF_GATEWAY = {
+    "SERVER_NEVER_STARTED": "Notebook Inference Server Never Started",
+    "SERVER_CONNECTION_FAILED": SERVER_ERROR,
+    "SERVER_RAISED_EXCEPTION": SERVER_ERROR,
+    "SERVER_MISSING_ENDPOINT": SERVER_ERROR,
+    "GRPC_DEADLINE_EXCEEDED": SERVER_ERROR,
+    "INVALID_SUBMISSION": "Submission Format Error",
+}
+KAGGLE_ERROR = "Kaggle Error"  # what the host's own code did
 FOLDER, TRUTH = "reruns", "rerun.json"
 
 
@@ -32,7 +44,7 @@ class Rerun:
 
     `state` is COMPLETE, ERROR or CANCEL_ACKNOWLEDGED; `why` is the local Kaggle's own reason for
     ending it; `memory` and `working` are the most bytes that it held; `folder` has `log.jsonl` and
-    the outputs in `working`.
+    the outputs in `working`; `file` is what is scored.
     """
 
     message: str
@@ -42,6 +54,7 @@ class Rerun:
     memory: float
     working: float
     folder: str
+    file: str
 
 
 class Reruns:
@@ -60,7 +73,7 @@ class Reruns:
         """Run `plan` again, its sources hidden already, and look for the output `file`."""
         folder = self.folder(submission)
         folder.mkdir(parents=True, exist_ok=True)  # from here on the submission waits for its end
-        plan = replace(plan, folder=folder, internet=False, rerun=True)
+        plan = replace(plan, folder=folder)
         thread = threading.Thread(target=self._live, args=(plan, file), name=f"rerun-{submission}")
         self._threads[submission] = thread
         thread.start()
@@ -82,7 +95,12 @@ class Reruns:
         except Exception as error:  # a rerun must end, whatever happens to it
             state, why = "ERROR", f"the rehearsal itself failed: {error!r}"
         message = "" if state == "COMPLETE" else PAST.get(usage.past, EXCEPTION)
-        if not message and not (plan.folder / "working" / file).is_file():
+        working = plan.folder / "working"
+        if plan.gateway:
+            working = plan.folder / gateways.FOLDER / "working"
+            if not message:
+                message, why = _verdict(working)
+        if not message and not (working / file).is_file():
             message, why = NO_FILE, f"the run left no {file}"
         rerun = Rerun(
             message=message,
@@ -92,10 +110,23 @@ class Reruns:
             memory=usage.memory,
             working=usage.working,
             folder=str(plan.folder),
+            file=str(working / file),
         )
         part = plan.folder / f"{TRUTH}.part"
         part.write_text(json.dumps(asdict(rerun)))
         part.replace(plan.folder / TRUTH)
+
+
+def _verdict(working: Path) -> tuple[str, str]:
+    """What Kaggle would say of a gateway's end, and the gateway's own reason; empty if all went."""
+    try:
+        result = json.loads((working / gateways.RESULT).read_text())
+        if result["Succeeded"]:
+            return "", ""
+        name, details = str(result["ErrorName"]), str(result.get("ErrorDetails") or "")
+    except (OSError, ValueError, KeyError, TypeError):
+        return KAGGLE_ERROR, f"the gateway ended without a result: see its {gateways.LOG}"
+    return OF_GATEWAY.get(name, KAGGLE_ERROR), f"{name}: {details}".removesuffix(": ")
 
 
 def read(folder: Path) -> Rerun | None:

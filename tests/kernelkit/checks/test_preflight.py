@@ -362,7 +362,7 @@ def test_a_value_that_the_inputs_do_not_offer_is_an_error_in_one_line(repository
         findings(repository, *planned)
 
     assert str(caught.value) == (
-        f"files={value} is not what fail=True offers (2, 4, 8): did you mean {nearest}?"
+        f"files={value} is not what fail=True offers (2, 4 or 8): did you mean {nearest}?"
     )
     with pytest.raises(errors.ParameterError):
         of_runs(repository, {"fail": True, "files": 2}, {"fail": True, "files": 5})

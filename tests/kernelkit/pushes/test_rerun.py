@@ -124,9 +124,9 @@ def test_without_hidden_data_it_says_where_to_put_it(
     assert float(run_again("pass", hidden=tmp_path / "kept").score) == 1.0
 
 
-def test_a_notebook_with_internet_is_not_taken(run_again, repository):
+def test_a_notebook_with_internet_is_refused_before_it_is_pushed(run_again, repository):
     repository.describe(enable_internet=True)
-    with pytest.raises(errors.RefusedError, match="internet access disabled"):
+    with pytest.raises(errors.PreflightError, match="set enable_internet to false"):
         run_again("pass")
 
 

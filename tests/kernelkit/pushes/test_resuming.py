@@ -148,9 +148,9 @@ def test_a_push_is_entered_by_its_reference(server, repository, told):
 
 
 def test_a_file_that_cannot_be_submitted_says_why(server, repository, told, tmp_path):
-    (tmp_path / "other.csv").write_text("id,label\n")
-    with pytest.raises(errors.ParameterError, match=r"takes submission\.csv"):
-        told(submit_result, str(tmp_path / "other.csv"), "m", competition="garden")
+    (tmp_path / "other.txt").write_text("id,label\n")
+    with pytest.raises(errors.ParameterError, match=r"a file that ends in \.csv, \.parquet"):
+        told(submit_result, str(tmp_path / "other.txt"), "m", competition="garden")
     (tmp_path / "submission.csv").write_text("id,label\n")
     with pytest.raises(errors.ParameterError, match="--competition SLUG"):
         told(submit_result, str(tmp_path / "submission.csv"), "m")

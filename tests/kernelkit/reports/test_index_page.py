@@ -184,14 +184,27 @@ def test_it_sorts_and_filters_in_a_browser(page, tmp_path):
     assert in_browser(page, ORDER + steps, tmp_path) == "cba bac abc abc a 1 of 3"
 
 
-def test_the_best_is_marked_among_those_on_the_same_data(runs, page, tmp_path):
-    steps = "document.title = [...document.querySelectorAll('.best')].length;"
-    assert in_browser(page, steps, tmp_path) == "1"
+@pytest.mark.parametrize(("photos_of_a", "best"), [(50, "b"), (60, "")])
+def test_the_best_is_marked_once_among_those_on_the_same_data(
+    runs, page, tmp_path, photos_of_a, best
+):
     metrics = json.loads((runs / "a" / "metrics.json").read_text())
-    metrics["data"]["val"] = 60
+    metrics["data"]["val"] = photos_of_a
     (runs / "a" / "metrics.json").write_text(json.dumps(metrics))
     index_page.write(index_page.runs_under([runs]), page)
-    assert in_browser(page, steps, tmp_path) == "2"
+    steps = "document.title = [...document.querySelectorAll('tr.best a')].map(a => a.text[0]);"
+    assert in_browser(page, steps, tmp_path) == best
+
+
+def test_of_several_data_the_best_is_that_of_the_most_runs(runs, tmp_path):
+    for name, score, photos in (("d", 0.0052, 9), ("e", 0.004, 9), ("f", 0.7, 50)):
+        (runs / name).mkdir()
+        metrics = {"macro_f1": score, "data": {"source": "folder /x/flowers", "val": photos}}
+        (runs / name / "metrics.json").write_text(json.dumps(metrics))
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    first = ".map(name => name.textContent[0])"
+    steps = f"document.title = [...document.querySelectorAll('tr.best .name')]{first};"
+    assert in_browser(page, steps, tmp_path) == "b"
 
 
 def test_columns_that_nothing_fills_are_left_out(page, tmp_path):

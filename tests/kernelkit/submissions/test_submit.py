@@ -34,7 +34,11 @@ def submit(server, tmp_path, timing):
     def submit(*faults, competition="garden", earlier=None):
         server.faults = FaultSchedule(faults)
         entry = submission.Result(
-            competition, "a message", tmp_path, Kernel("tester", "blossom-train"), 1
+            competition,
+            "a message",
+            tmp_path / "submission.csv",
+            Kernel("tester", "blossom-train"),
+            1,
         )
         return submission.submit(context, kaggle, entry, earlier)
 
@@ -77,10 +81,22 @@ def test_a_submission_that_cannot_be_scored_says_why(submit, tmp_path):
         submit()
 
 
-def test_without_a_file_there_is_nothing_to_submit(submit, tmp_path):
-    (tmp_path / "submission.csv").unlink()
-    with pytest.raises(errors.OutputsError, match="nothing to submit"):
-        submit()
+def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
+        submission.output_of(tmp_path)
+    for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
+        (tmp_path / name).touch()
+    with pytest.raises(errors.OutputsError, match=r"submission\.parquet and submission\.tar\.gz"):
+        submission.output_of(tmp_path)
+    settings = tmp_path / "pyproject.toml"
+    settings.write_text('[tool.kernelkit]\nsubmission = "answers.zip"\n')
+    assert submission.output_of(tmp_path).name == "answers.zip"
+    settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
+    with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
+        submission.output_of(tmp_path)
 
 
 def test_an_unknown_competition_is_refused(submit):

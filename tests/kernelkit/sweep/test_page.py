@@ -88,6 +88,44 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert 'aria-sort="descending"><button type="button">macro F1<' in document
 
 
+def test_a_line_joins_numbers_and_no_categories(written, tmp_path):
+    pictures = seen(written, tmp_path).partition('id="axes"')[2].split('class="axis"')[1:]
+
+    assert [picture.count('class="mean"') for picture in pictures] == [1, 0]
+
+
+def test_time_is_not_shown_as_an_effect_of_an_axis(written, tmp_path):
+    """It is the load of the machine as well: runs go on side by side, and one after the other."""
+    document = seen(written, tmp_path)
+
+    assert re.findall('aria-label="([^"]* by [^"]*)"', document) == [
+        "macro F1 by a",
+        "macro F1 by kind",
+        "macro F1 by time",
+    ]
+
+
+def test_the_numbers_of_an_axis_are_in_their_order(sweeps, tmp_path):
+    runs = specification.read(sweeps.write("grid: {a: [3, 1, 20, 10]}")).runs
+
+    document = seen(page_of(tmp_path, runs), tmp_path)
+
+    choices = re.findall(r'<option value="(\d+)"', document)
+    below = re.findall(r'text-anchor="middle">(\d+)<title', document)
+    assert choices == below == ["1", "3", "10", "20"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"), [({1: 0.1, 2: 0.1}, 0), ({1: 0.1}, 0), ({1: 1, 2: 2}, 1)]
+)
+def test_a_run_is_best_only_of_some(sweeps, tmp_path, scores, best):
+    runs = specification.read(sweeps.write(f"grid: {{a: {list(scores)}}}")).runs
+
+    document = seen(page_of(tmp_path, runs, scores.get), tmp_path)
+
+    assert document.count('class="badge"') == best
+
+
 def test_parameters_that_change_together_are_one_axis_with_round_marks(sweeps, tmp_path):
     text = "runs: [{a: 100, kind: x}, {a: 930, kind: y}]"
     runs = specification.read(sweeps.write(text)).runs
@@ -126,7 +164,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
 
     document = seen(page_of(tmp_path, runs, name="loss", minimize=True), tmp_path)
 
-    assert document.count('class="dot"') == 2 * 12
+    assert document.count('class="dot"') == 12
     assert 'class="mean-dot"' not in document
     assert "best" in body_rows(document)[0]
     assert body_rows(document)[0].split()[:3] == ["0", "best", "0.0000"]

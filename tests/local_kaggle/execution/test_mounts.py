@@ -5,7 +5,7 @@ import os
 from local_kaggle.execution.mounts import MountedSource, mount, unmount
 
 
-def lay_out(tmp_path, layout: str) -> list[str]:
+def test_sources_lie_where_kaggle_mounts_them_and_links_lead_there_from_older_places(tmp_path):
     folder = tmp_path / "source" / "deep"
     folder.mkdir(parents=True)
     (folder / "a.bin").write_bytes(b"a")
@@ -16,29 +16,18 @@ def lay_out(tmp_path, layout: str) -> list[str]:
         MountedSource("models", "me/net/keras/b0/1", tmp_path / "source"),
     ]
     root = tmp_path / "input"
-    mount(sources, root, layout)
+    mount(sources, root)
     found = sorted(p.relative_to(root).as_posix() for p in root.rglob("*.bin"))
     walked = sum(len(files) for _, _, files in os.walk(root))
     assert walked == len(found)
-    unmount(root)
-    assert not root.exists()
-    assert (folder / "a.bin").read_bytes() == b"a"
-    return found
-
-
-def test_the_current_layout(tmp_path):
-    assert lay_out(tmp_path, "current") == [
+    assert found == [
         "competitions/flowers/deep/a.bin",
         "datasets/me/weights/deep/a.bin",
         "models/me/net/keras/b0/1/deep/a.bin",
         "notebooks/me/before/deep/a.bin",
     ]
-
-
-def test_the_layout_that_some_machines_still_have(tmp_path):
-    assert lay_out(tmp_path, "legacy") == [
-        "before/deep/a.bin",
-        "flowers/deep/a.bin",
-        "net/deep/a.bin",
-        "weights/deep/a.bin",
-    ]
+    for older in ("flowers", "weights", "before", "net/keras/b0/1"):
+        assert (root / older / "deep" / "a.bin").read_bytes() == b"a"
+    unmount(root)
+    assert not root.exists()
+    assert (folder / "a.bin").read_bytes() == b"a"

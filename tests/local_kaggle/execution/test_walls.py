@@ -59,9 +59,7 @@ def image(tmp_path_factory):
 
 
 def look(box, image, sources, code, *, internet=False):
-    line = box.enclosed(
-        [str(image / "bin/python"), "-c", code], sources, "current", image, internet=internet
-    )
+    line = box.enclosed([str(image / "bin/python"), "-c", code], sources, image, internet=internet)
     environment = box.environment(image, "cpu", internet=internet)
     return subprocess.run(
         line, cwd=box.working, env=environment, capture_output=True, text=True, timeout=60

@@ -63,9 +63,10 @@ def fetch(push: str, **values: Any) -> None:
 )
 @options.unverified
 def submit(result: str, message: str, **values: Any) -> None:
-    """Submit a run's submission.csv and wait for its score.
+    """Submit a run's result and wait for its score.
 
-    The run is a push, the last one by default, or the FOLDER of any run.
+    The run is a push, the last one by default, or the FOLDER of any run. What is submitted is its
+    submission.csv, .parquet, .zip or .tar.gz.
     """
     from kernelkit.pushes.resuming import submit_result
 

@@ -1,0 +1,1 @@
+"""What every competition of this kind shares."""
