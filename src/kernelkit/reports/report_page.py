@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +70,7 @@ def render(
     changed = naming.changed(values, defaults)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     own, sweep = folder.resolve().name, trail.sweep_of(folder)
-    name = title or "Report"
-    if run_folder.is_run(folder):
-        planned = trail.planned(sweep) if sweep else {}
-        name, _ = naming.run_name(folder, planned, lambda: (values, defaults), shown.parameters)
+    name = _name(folder, values, defaults, shown.parameters) or title or "Report"
     place = f"{sweep.name}/{own}" if sweep else own
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     device, texts = run_folder.device_name(metrics), shown.texts(metrics)
@@ -98,6 +95,16 @@ def render(
     )
     data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+
+
+def _name(
+    folder: Path, values: naming.Values, defaults: naming.Values, first: Sequence[str]
+) -> str:
+    """The run's name; "" for a notebook in a folder that is no run's."""
+    sweep = trail.sweep_of(folder)
+    planned = trail.planned(sweep) if sweep else {}
+    is_run = run_folder.is_run(folder)
+    return naming.run_name(folder, planned, lambda: (values, defaults), first)[0] if is_run else ""
 
 
 def _data(metrics: Mapping[str, Any]) -> str:
