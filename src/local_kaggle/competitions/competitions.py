@@ -9,7 +9,7 @@ from kagglesdk.competitions.types.competition_enums import HostSegment
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, file_entry, fill, listing
 from local_kaggle.catalogue import files_below
 from local_kaggle.files.archives import one_or_all
 from local_kaggle.state import ServerState
@@ -33,22 +33,19 @@ def list_competitions(state: ServerState, request: Message, _user: str) -> Messa
         request.group and request.group.name.rpartition("_TAB_")[2] not in TABS
     ):
         names = []
-    shown, following = page(state, request, names)
-    answer = types.ApiListCompetitionsResponse()
-    entries = [_about(state, name) for name in shown]
-    return fill(answer, competitions=entries, next_page_token=following)
+    return listing(state, request, names, lambda message, name: _about(state, message, name))
 
 
 @answers(types.ApiGetCompetitionRequest)
 def get(state: ServerState, request: Message, _user: str) -> Message:
     """One competition."""
     folder_of(state, request.competition_name)
-    return _about(state, request.competition_name)
+    return _about(state, types.ApiCompetition(), request.competition_name)
 
 
-def _about(state: ServerState, name: str) -> Message:
+def _about(state: ServerState, message: Message, name: str) -> Message:
     return fill(
-        types.ApiCompetition(),
+        message,
         ref=f"{state.url}/competitions/{name}",
         title=name,
         url=f"{state.url}/competitions/{name}",
@@ -62,17 +59,7 @@ def _about(state: ServerState, name: str) -> Message:
 def list_files(state: ServerState, request: Message, _user: str) -> Message:
     """Names and sizes in bytes."""
     folder = folder_of(state, request.competition_name)
-    shown, following = page(state, request, files_below(folder))
-    files = [
-        fill(
-            types.ApiDataFile(),
-            name=name,
-            total_bytes=path.stat().st_size,
-            creation_date=moment(path.stat().st_mtime),
-        )
-        for name, path in shown
-    ]
-    return fill(types.ApiListDataFilesResponse(), files=files, next_page_token=following)
+    return listing(state, request, files_below(folder), file_entry)
 
 
 @answers(types.ApiDownloadDataFileRequest)

@@ -12,7 +12,7 @@ from uuid import uuid4
 from kagglesdk.competitions.types import competition_api_service as types
 from starlette.responses import RedirectResponse, Response
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.competitions.competitions import folder_of
 from local_kaggle.competitions.metrics import lower_is_better
 from local_kaggle.competitions.scoring import SubmissionError, read_rules
@@ -33,20 +33,13 @@ HEADER = (
 @answers(types.ApiGetLeaderboardRequest)
 def get(state: ServerState, request: Message, _user: str) -> Message:
     """A page of the best scores, the best first; every user is a team of one."""
-    ranked = _ranked(state, request.competition_name)
-    shown, following = page(state, request, ranked)
-    entries = [
-        fill(
-            types.ApiLeaderboardSubmission(),
-            team_id=team,
-            team_name=row["user"],
-            submission_date=moment(row["created"]),
-            score=row["score"],
-        )
-        for row, team, _ in shown
-    ]
-    answer = types.ApiGetLeaderboardResponse()
-    return fill(answer, submissions=entries, next_page_token=following)
+
+    def entry(message: Message, place: tuple[sqlite3.Row, int, int]) -> Message:
+        row, team, _ = place
+        date, score = moment(row["created"]), row["score"]
+        return fill(message, team_id=team, team_name=row["user"], submission_date=date, score=score)
+
+    return listing(state, request, _ranked(state, request.competition_name), entry)
 
 
 @answers(types.ApiDownloadLeaderboardRequest)

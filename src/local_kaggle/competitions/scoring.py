@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TextIO
 from zipfile import BadZipFile, ZipFile
 
@@ -120,10 +121,9 @@ def score(submission: Path, rules: ScoringRules) -> SubmissionScores:
         ids = [i for i, row in answers.items() if row.get(USAGE, usage) == usage]
         if not ids:
             ids = [i for i, row in answers.items() if row.get(USAGE) != IGNORED]
-        scores = [
+        return fmean(
             metric([truth[i][c] for i in ids], [predicted[i][c] for i in ids]) for c in columns[1:]
-        ]
-        return math.fsum(scores) / len(scores)
+        )
 
     try:
         return SubmissionScores(of("Public"), of("Private"))

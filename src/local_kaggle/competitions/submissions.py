@@ -11,7 +11,7 @@ from kagglesdk.competitions.types import competition_api_service as types
 from kagglesdk.competitions.types.submission_status import SubmissionStatus
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.competitions.competitions import folder_of
 from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
 from local_kaggle.files import uploads
@@ -66,7 +66,7 @@ def get(state: ServerState, request: Message, user: str) -> Message:
     row = state.store.row(query, request.ref, user)
     if row is None:
         raise HTTPException(404, f"Submission {request.ref} not found")
-    return _message(settled(state, row))
+    return _entry(types.ApiSubmission(), settled(state, row))
 
 
 @answers(types.ApiListSubmissionsRequest)
@@ -74,10 +74,7 @@ def list_submissions(state: ServerState, request: Message, user: str) -> Message
     """The user's own, newest first."""
     rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
     states = STATES[request.group.name.rpartition("_")[2]]
-    shown, following = page(state, request, [row for row in rows if row["status"] in states])
-    entries = [_message(row) for row in shown]
-    answer = types.ApiListSubmissionsResponse()
-    return fill(answer, submissions=entries, next_page_token=following)
+    return listing(state, request, [row for row in rows if row["status"] in states], _entry)
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)
@@ -153,9 +150,9 @@ def _copy(state: ServerState, ref: int, name: str) -> Path:
     return state.root / "submissions" / f"{ref}-{Path(name).name}"
 
 
-def _message(row: sqlite3.Row) -> Message:
+def _entry(message: Message, row: sqlite3.Row) -> Message:
     return fill(
-        types.ApiSubmission(),
+        message,
         ref=row["id"],
         file_name=row["name"],
         total_bytes=row["size"],

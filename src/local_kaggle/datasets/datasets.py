@@ -12,7 +12,7 @@ from kagglesdk.datasets.types.dataset_types import DatasetInfo
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, file_entry, fill, listing, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.files.archives import one_or_all
 from local_kaggle.state import ServerState
@@ -83,7 +83,7 @@ def status(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiGetDatasetRequest)
 def get(state: ServerState, request: Message, user: str) -> Message:
     """A dataset's page."""
-    return _entry(_named(state, request, user))
+    return _entry(types.ApiDataset(), _named(state, request, user))
 
 
 @answers(types.ApiListDatasetsRequest)
@@ -94,27 +94,16 @@ def list_datasets(state: ServerState, request: Message, user: str) -> Message:
     names |= set(state.catalogue.references("datasets"))
     datasets = [_look_up(state, name, user) for name in sorted(names)]
     matching = [d for d in datasets if d is not None and _matches(d, request, user)]
-    shown, following = page(state, request, matching)
-    answer = types.ApiListDatasetsResponse()
-    return fill(answer, datasets=[_entry(d) for d in shown], next_page_token=following)
+    return listing(state, request, matching, _entry)
 
 
 @answers(types.ApiListDatasetFilesRequest)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    shown, following = page(state, request, files_below(_folder(state, request, user)))
-    files = [
-        fill(
-            types.ApiDatasetFile(),
-            name=name,
-            ref=name,
-            total_bytes=path.stat().st_size,
-            creation_date=moment(path.stat().st_mtime),
-        )
-        for name, path in shown
-    ]
-    answer = types.ApiListDatasetFilesResponse()
-    return fill(answer, dataset_files=files, next_page_token=following)
+    files = files_below(_folder(state, request, user))
+    return listing(
+        state, request, files, lambda message, file: fill(file_entry(message, file), ref=file[0])
+    )
 
 
 @answers(types.ApiDownloadDatasetRequest)
@@ -203,10 +192,10 @@ def _matches(dataset: Dataset, request: Message, user: str) -> bool:
     )
 
 
-def _entry(dataset: Dataset) -> Message:
+def _entry(message: Message, dataset: Dataset) -> Message:
     newest = dataset.versions[0]
     return fill(
-        types.ApiDataset(),
+        message,
         id=dataset.id,
         ref=dataset.ref,
         title=dataset.title,

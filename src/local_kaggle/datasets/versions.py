@@ -43,15 +43,13 @@ def create(state: ServerState, request: Message, user: str) -> Message:
         if refused:
             return fill(types.ApiCreateDatasetResponse(), status="error", error=refused)
         blobs = list(_blobs(state, request))
-        dataset = state.store.change(
-            "INSERT INTO datasets (owner, slug, title, licence, private) VALUES (?, ?, ?, ?, ?)",
-            owner,
-            slug,
-            request.title or slug,
-            request.license_name,
-            bool(request.is_private),
+        title, private = request.title or slug, bool(request.is_private)
+        values = owner, slug, title, request.license_name, private
+        insert = (
+            "INSERT INTO datasets (owner, slug, title, licence, private) VALUES (?, ?, ?, ?, ?)"
         )
-        return _add_version(state, (dataset, owner, slug), 1, blobs, "Initial release")
+        dataset = Dataset(state.store.change(insert, *values), *values, versions=[])
+        return _add_version(state, dataset, blobs, "Initial release")
 
 
 @answers(types.ApiCreateDatasetVersionRequest)
@@ -66,9 +64,7 @@ def create_version(state: ServerState, request: Message, user: str) -> Message:
     with _changing:
         dataset = _own(state, owner, slug, user)
         blobs = list(_blobs(state, request.body))
-        key = dataset.id, dataset.owner, dataset.slug
-        number = dataset.versions[0].number + 1
-        answer = _add_version(state, key, number, blobs, request.body.version_notes)
+        answer = _add_version(state, dataset, blobs, request.body.version_notes)
         if request.body.delete_old_versions:
             _remove_versions(state, dataset)
     return answer
@@ -118,27 +114,16 @@ def _blobs(state: ServerState, upload: Message, below: str = "") -> Iterator[Blo
 
 
 def _add_version(
-    state: ServerState,
-    dataset: tuple[int, str, str],
-    number: int,
-    blobs: list[Blob],
-    notes: str | None,
+    state: ServerState, dataset: Dataset, blobs: list[Blob], notes: str | None
 ) -> Message:
-    identity, owner, slug = dataset
-    failure = _lay_out(blobs, folder_of(state, owner, slug) / str(number))
+    key = dataset.id, dataset.versions[0].number + 1 if dataset.versions else 1
+    failure = _lay_out(blobs, folder_of(state, dataset.owner, dataset.slug) / str(key[1]))
     for token, _, _ in blobs:
-        insert = "INSERT INTO dataset_blobs VALUES (?, ?, ?)"
-        state.store.change(insert, identity, number, token)
-    state.store.change(
-        "INSERT INTO dataset_versions VALUES (?, ?, ?, ?, ?)",
-        identity,
-        number,
-        notes,
-        time.time(),
-        failure,
-    )
-    url = f"{state.url}/datasets/{owner}/{slug}"
-    return fill(types.ApiCreateDatasetResponse(), ref=f"{owner}/{slug}", url=url, status="ok")
+        state.store.change("INSERT INTO dataset_blobs VALUES (?, ?, ?)", *key, token)
+    insert = "INSERT INTO dataset_versions VALUES (?, ?, ?, ?, ?)"
+    state.store.change(insert, *key, notes, time.time(), failure)
+    url = f"{state.url}/datasets/{dataset.ref}"
+    return fill(types.ApiCreateDatasetResponse(), ref=dataset.ref, url=url, status="ok")
 
 
 def _lay_out(blobs: list[Blob], folder: Path) -> str | None:

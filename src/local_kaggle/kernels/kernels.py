@@ -12,7 +12,7 @@ from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelsListViewType, KernelWorkerStatus
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
@@ -24,13 +24,8 @@ Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 ANY = (None, "", "all")  # the values of a filter that let everything pass
 DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
 # What the catalogue's kernels were pushed with, as far as anybody knows here.
-CATALOGUED = json.dumps(
-    {
-        "language": "python",
-        "kernelType": "script",
-        "text": "# The catalogue has the output alone.\n",
-    }
-)
+CATALOGUED = """{"language": "python", "kernelType": "script",
+"text": "# The catalogue has the output alone.\\n"}"""
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
 # What the metadata repeat of the push.
 AS_SAVED = (
@@ -127,7 +122,7 @@ def get(state: ServerState, request: Message, user: str) -> Message:
         kernel_type=pushed.kernel_type,
         slug=kernel["slug"],
     )
-    metadata = _metadata(kernel, version)
+    metadata = _metadata(types.ApiKernelMetadata(), kernel, version)
     metadata.current_version_number = newest["number"]
     return fill(types.ApiGetKernelResponse(), metadata=metadata, blob=blob)
 
@@ -145,9 +140,7 @@ def list_kernels(state: ServerState, request: Message, user: str) -> Message:
             newest.append((kernel, versions_of(state, kernel)[0]))
     matching = [pair for pair in newest if _matches(*pair, request, user)]
     matching.sort(key=lambda pair: -pair[0]["id"])
-    shown, following = page(state, request, matching)
-    kernels = [_metadata(*pair) for pair in shown]
-    return fill(types.ApiListKernelsResponse(), kernels=kernels, next_page_token=following)
+    return listing(state, request, matching, lambda message, pair: _metadata(message, *pair))
 
 
 @answers(types.ApiDeleteKernelRequest)
@@ -189,10 +182,10 @@ def _matches(kernel: Row, version: Row, request: Message, user: str) -> bool:
     )
 
 
-def _metadata(kernel: Row, version: Row) -> Message:
+def _metadata(message: Message, kernel: Row, version: Row) -> Message:
     pushed = saved(version)
     return fill(
-        types.ApiKernelMetadata(),
+        message,
         id=kernel["id"],
         ref=f"{kernel['owner']}/{kernel['slug']}",
         title=kernel["title"],

@@ -8,7 +8,7 @@ from kagglesdk.kernels.types import kernels_api_service as types
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution.logs import as_array, read_events
 from local_kaggle.execution.running import log_path
@@ -22,31 +22,27 @@ from local_kaggle.state import ServerState
 def session_output(state: ServerState, request: Message, user: str) -> Message:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
     version = _version(state, request, user)
-    shown, following = page(state, request, files_of(version))
-    files = [
-        fill(types.ApiKernelSessionOutputFile(), file_name=name, url=state.link(path))
-        for name, path in shown
-    ]
     log = "" if request.page_token or not _is_over(version) else log_of(state, version)
-    answer = types.ApiListKernelSessionOutputResponse()
-    return fill(answer, files=files, log=log, next_page_token=following)
+    return listing(
+        state,
+        request,
+        files_of(version),
+        lambda message, file: fill(message, file_name=file[0], url=state.link(file[1])),
+        log=log,
+    )
 
 
 @answers(types.ApiListKernelFilesRequest)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes."""
     version = _version(state, request, user)
-    shown, following = page(state, request, files_of(version))
-    files = [
-        fill(
-            types.ApiListKernelFilesItem(),
-            name=name,
-            size=path.stat().st_size,
-            creation_date=f"{moment(path.stat().st_mtime):%Y-%m-%d %H:%M:%S}",
-        )
-        for name, path in shown
-    ]
-    return fill(types.ApiListKernelFilesResponse(), files=files, next_page_token=following)
+
+    def entry(message: Message, file: tuple[str, Path]) -> Message:
+        stat = file[1].stat()
+        written = f"{moment(stat.st_mtime):%Y-%m-%d %H:%M:%S}"
+        return fill(message, name=file[0], size=stat.st_size, creation_date=written)
+
+    return listing(state, request, files_of(version), entry)
 
 
 @answers(types.ApiDownloadKernelOutputRequest)
