@@ -12,9 +12,11 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files
+from kernelkit.errors import of_traceback
 from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.reports.report_page import write_report
 from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders import log as logs
 
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
@@ -47,7 +49,12 @@ def assemble(folder: Path, title: str, pushed_text: str = "", clear: Clear = str
         cells += [new_markdown_cell("## Figures"), *figures]
     if log := _text(kit_folder.path(folder, kit_folder.LOG_TEXT)):
         cells += [new_markdown_cell("## Log"), _showing(new_output("stream", text=log))]
-    if pushed_text := pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED)):
+    pushed_text = pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED))
+    if failure := logs.failure(_text(kit_folder.path(folder, kit_folder.LOG)), pushed_text):
+        name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
+        error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
+        cells += [new_markdown_cell("## What failed"), _showing(new_output("error", **error))]
+    if pushed_text:
         cells += [new_markdown_cell("## What ran"), *_pushed(pushed_text)]
     for number, cell in enumerate(cells):
         cell["id"] = f"run-{number:03d}"

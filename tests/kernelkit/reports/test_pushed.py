@@ -1,12 +1,13 @@
 """The report of what came home, which leaves the run's own files alone."""
 
 import json
+import re
 
 import nbformat
 import pytest
 
 from kernelkit import project
-from kernelkit.reports import pushed
+from kernelkit.reports import index_page, pushed
 from kernelkit.run_folders import kit_folder, run_folder
 
 PIXEL = bytes.fromhex(
@@ -47,6 +48,20 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
         assert part in page
     assert "carried" not in page
     nbformat.validate(nbformat.read(tmp_path / "run.ipynb", as_version=4))
+
+
+def test_a_run_that_failed_says_so_in_its_report_and_on_the_page_of_all_runs(tmp_path):
+    raised = "Traceback (most recent call last):\n  x\nValueError: withered"
+    for name, log in (("failed", raised), ("ended", "epoch 1")):
+        fetched(tmp_path / name)
+        run_folder.keep(tmp_path / name, json.dumps([{"data": log}]), notebook_of("", "look()"))
+        text = report(tmp_path / name, name).read_text()
+        assert ("did not reach its end.</strong> ValueError: withered" in text) is (
+            name == "failed"
+        )
+    page = index_page.write(index_page.runs_under([tmp_path]), tmp_path / "index.html")
+    notes = re.findall('"name": "([a-z]+)".*?"note": "([^"]*)"', page.read_text())
+    assert notes == [("ended", ""), ("failed", "did not reach its end")]
 
 
 def test_figures_come_home_with_their_captions(tmp_path):
