@@ -83,11 +83,11 @@ class LocalKaggle:
             )
         self.root = Path(root).absolute()
         self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
-        self._faults = faults or FaultSchedule()
+        self.faults = faults or FaultSchedule()
         self.limits = limits or ServerLimits()
         self.port = port
-        self._accounts = dict(accounts or {})
-        self._tokens = dict(tokens or {})
+        self.accounts = dict(accounts or {})
+        self.tokens = dict(tokens or {})
         self._serving: tuple[ServerState, Serving] | None = None
         self._claim: FileLock
 
@@ -98,15 +98,7 @@ class LocalKaggle:
             (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
             listener = _listener(self.port)
             self.port = listener.getsockname()[1]
-            state = ServerState(
-                self.root,
-                self.url,
-                self.catalogue,
-                self.limits,
-                self._faults,
-                self._accounts,
-                self._tokens,
-            )
+            state = ServerState(self)
             self._serving = state, Serving(build_app(state), listener).start()
         except BaseException as error:
             self._claim.release()
@@ -138,17 +130,6 @@ class LocalKaggle:
         traceback: TracebackType | None,
     ) -> None:
         self.stop()
-
-    @property
-    def faults(self) -> FaultSchedule:
-        """The schedule in force; it may be replaced while serving."""
-        return self._faults
-
-    @faults.setter
-    def faults(self, schedule: FaultSchedule) -> None:
-        self._faults = schedule
-        if self._serving is not None:
-            self._serving[0].faults = schedule
 
     def rerun(self, submission: int) -> Rerun | None:
         """What a code competition's rerun came to, the truth included; None before its end.

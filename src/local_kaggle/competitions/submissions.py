@@ -102,7 +102,7 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
         rules = read_rules(state.catalogue.scoring_rules(row["competition"]), hidden=bool(rerun))
-        public = f"{score(file, rules).public:.5f}"
+        public = f"{score(file, rules):.5f}"
         status = "COMPLETE"
     except SubmissionError as error:
         failure = str(error)

@@ -43,8 +43,12 @@ def build_image(folder: Path) -> Path:
             link = site / entry.name
             if not (_leads_elsewhere(entry) or entry.name in hidden or link.exists()):
                 link.symlink_to(entry)
-    _write_pip(folder / "bin" / "pip", python)
-    _write_paths(site)
+    pip = folder / "bin" / "pip"
+    pip.write_text(f'#!/bin/sh\nexec "{python}" -m pip "$@"\n')
+    pip.chmod(0o755)
+    # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
+    shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
+    (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
     (site / "_server_errors.pth").write_text(SERVER_ERRORS)
     _link_jupyter(folder / "share" / "jupyter")
     _write_kernelspec(folder / "share" / "jupyter" / "kernels" / "python3", python)
@@ -72,17 +76,6 @@ def _leads_elsewhere(entry: Path) -> bool:
         or entry.name.startswith("__editable__")
         or entry.name in ("sitecustomize.py", "usercustomize.py", "__pycache__")
     )
-
-
-def _write_pip(path: Path, python: Path) -> None:
-    path.write_text(f'#!/bin/sh\nexec "{python}" -m pip "$@"\n')
-    path.chmod(0o755)
-
-
-def _write_paths(site: Path) -> None:
-    # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
-    shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
-    (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
 
 
 def _link_jupyter(share: Path) -> None:

@@ -26,8 +26,7 @@ class Sessions:
         self._root, self._store, self._limits = root, store, limits
         self.closing = False
         self._python: Path | None = None
-        self._stops: dict[int, threading.Event] = {}
-        self._threads: dict[int, threading.Thread] = {}
+        self._running: dict[int, tuple[threading.Event, threading.Thread]] = {}
         self._building = threading.Lock()
         self._store.change(
             "UPDATE sessions SET status = 'ERROR', failure = ?, ended = ? "
@@ -67,18 +66,19 @@ class Sessions:
             plan.limit_seconds,
             time.time(),
         )
-        stop = self._stops[version] = threading.Event()
+        stop = threading.Event()
         thread = threading.Thread(
             target=self._live, args=(version, kind, plan, user, stop), name=f"session-{version}"
         )
-        self._threads[version] = thread
+        self._running[version] = stop, thread
         thread.start()
 
     def stop(self, version: int) -> None:
         """Kill the session of a version, if it is alive, and wait until it is gone."""
-        if version in self._stops:
-            self._stops[version].set()
-            self._threads[version].join()
+        if session := self._running.pop(version, None):
+            stop, thread = session
+            stop.set()
+            thread.join()
 
     def remove(self, version: int) -> None:
         """Stop a session and forget its folders."""
@@ -89,10 +89,10 @@ class Sessions:
     def close(self) -> None:
         """Kill all sessions; they end in ERROR."""
         self.closing = True
-        for stop in list(self._stops.values()):
+        for stop, _ in list(self._running.values()):
             stop.set()
-        for thread in list(self._threads.values()):
-            thread.join()
+        for version in list(self._running):
+            self.stop(version)
 
     def _live(
         self, version: int, kind: Kind, plan: SessionPlan, user: str, stop: threading.Event

@@ -174,11 +174,13 @@ def _matches(kernel: Row, version: Row, request: Message, user: str) -> bool:
         (request.kernel_type, [pushed.kernel_type]),
     )
     endings = DRAWN if request.output_type == "visualization" else ""
-    names = [name for name, _ in files_below(version["outputs"])]
     return (
         all(value in ANY or value.lower() in values for value, values in filters)
         and (request.search or "").lower() in f"{kernel['title']} {kernel['slug']}".lower()
-        and (request.output_type in ANY or any(name.endswith(endings) for name in names))
+        and (
+            request.output_type in ANY
+            or any(name.endswith(endings) for name, _ in files_below(version["outputs"]))
+        )
     )
 
 
