@@ -44,6 +44,7 @@ class FollowOptions(TypedDict, total=False):
     submit_once  whether a push that was submitted before, with another message too, is left at that
     unverified   take what does not prove to be this push's
     quota        the hours left before the push, which the wait shows
+    last         False leaves out what to type next: another push comes
     """
 
     output: Path | None
@@ -51,6 +52,7 @@ class FollowOptions(TypedDict, total=False):
     submit_once: bool
     unverified: bool
     quota: Quota | None
+    last: bool
 
 
 def follow(
@@ -76,7 +78,7 @@ def follow(
         run.judge()
     if (message := options.get("submit")) is not None:
         run.submit(message, once=options.get("submit_once", False))
-    else:
+    elif options.get("last", True):
         commands = context.what_next(run.push)
         context.events("next", "\n".join(commands), commands=commands)
     return run.folder
@@ -221,12 +223,17 @@ class Run:
             earlier = submission.EarlierTry()
         result = submission.Result(push.competition, message, file, push.name, push.version or 0)
         try:
-            submission.submit(self.context, self.kaggle, result, earlier, self.note)
+            score = submission.submit(self.context, self.kaggle, result, earlier, self.note)
         except CapacityError:  # the day's submissions are used up, and tomorrow's are not
             raise
         except (RefusedError, OutputsError):
             self.note(score=push.score or ledgers.NOT_SCORED)
             raise
+        if score:
+            from kernelkit.reports import pushed
+
+            where = f"{push.competition} (rehearsal)" if push.rehearsal else push.competition
+            pushed.keep_score(self.folder, where, score, self.context.events.clear)
 
     @property
     def _version(self) -> str:

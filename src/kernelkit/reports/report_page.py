@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +76,7 @@ def render(
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     device, texts = run_folder.device_name(metrics), shown.texts(metrics)
     names = dict.fromkeys([shown.score, *texts])
-    cards = [texts[name] for name in names if name in texts][:CARDS]
+    cards = [texts[name] for name in names if name in texts][:CARDS] + _submitted(folder)
     body = shell.rendered(
         "report.html.j2",
         name=name,
@@ -105,6 +106,15 @@ def _name(
     planned = trail.planned(sweep) if sweep else {}
     is_run = run_folder.is_run(folder)
     return naming.run_name(folder, planned, lambda: (values, defaults), first)[0] if is_run else ""
+
+
+def _submitted(folder: Path) -> list[tuple[str, str]]:
+    """(label, score) of the submission that was scored, if one was."""
+    try:
+        note = json.loads(kit_folder.path(folder, kit_folder.SCORE).read_text(encoding="utf-8"))
+        return [(f"score in {note['competition']}", str(note["score"]))]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
 
 
 def _data(metrics: Mapping[str, Any]) -> str:
