@@ -13,9 +13,7 @@ from local_kaggle.limits import ServerLimits
 
 @pytest.fixture(scope="module")
 def limits() -> ServerLimits:
-    return ServerLimits(
-        lag_seconds=0, dataset_seconds=5, score_seconds=0, page_size=3, submissions_a_day=5
-    )
+    return ServerLimits(lag_seconds=0, dataset_seconds=5, score_seconds=0, page_size=3)
 
 
 @pytest.fixture(scope="module", autouse=True)
