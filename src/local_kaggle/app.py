@@ -78,7 +78,13 @@ async def call(state: ServerState, request: Request) -> Response:
         refusal = as_json(request, error)
         refusal.headers["Connection"] = "close"
         return refusal
-    answer = functools.partial(_answer, method=method, body=body, user=user)
+
+    async def answer(state: ServerState, _request: Request) -> Response:
+        if method is None:
+            name = "{service}/{method}".format(**request.path_params)
+            raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
+        return await run_in_threadpool(_carry_out, state, method, body, user)
+
     return await answered(state, request.path_params["method"], request, answer)
 
 
@@ -94,15 +100,6 @@ async def _body(request: Request, most: int) -> bytes:
     except TimeoutError:
         raise HTTPException(408, "The request did not come whole in time") from None
     return bytes(body)
-
-
-async def _answer(
-    state: ServerState, request: Request, *, method: Method | None, body: bytes, user: str
-) -> Response:
-    if method is None:
-        name = "{service}/{method}".format(**request.path_params)
-        raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
-    return await run_in_threadpool(_carry_out, state, method, body, user)
 
 
 def _carry_out(state: ServerState, method: Method, body: bytes, user: str) -> Response:

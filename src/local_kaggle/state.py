@@ -34,7 +34,7 @@ class ServerState:
     """Store, sessions, catalogue, signer and accounts of one server."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings  # with the schedule of faults, which may be replaced
         self.root, self.url, self.limits = settings.root, settings.url, settings.limits
         self.store = Store(self.root)
         self.catalogue = Catalogue(settings.catalogue)
@@ -44,11 +44,8 @@ class ServerState:
         self.signer = Signer(self.url, self.store.secret("signature"))
         self.sessions = Sessions(self.root, self.store, self.limits)
         self.reruns = Reruns(self.root, self.sessions.image)
-
-    @property
-    def faults(self) -> FaultSchedule:
-        """The schedule in force, which may be replaced while serving."""
-        return self._settings.faults
+        # The folders that links lead into, by the word that stands for each.
+        self.areas = {"root": self.root, "catalogue": self.catalogue.folder}
 
     @property
     def closing(self) -> bool:
@@ -60,8 +57,3 @@ class ServerState:
         area = "root" if file.is_relative_to(self.root) else "catalogue"
         path = f"/storage/{area}/{file.relative_to(self.areas[area]).as_posix()}"
         return self.signer.link(path, self.limits.link_seconds)
-
-    @property
-    def areas(self) -> dict[str, Path]:
-        """The folders that links lead into, by the word that stands for each."""
-        return {"root": self.root, "catalogue": self.catalogue.folder}

@@ -16,6 +16,7 @@ from local_kaggle.competitions.competitions import folder_of
 from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
 from local_kaggle.files import uploads
 from local_kaggle.kernels import kernels, outputs, saving
+from local_kaggle.rerun.reruns import read
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
@@ -92,12 +93,12 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
     status, public, failure, file = "ERROR", None, None, _copy(state, row["id"], row["name"])
-    rerun = None
-    if state.reruns.folder(row["id"]).is_dir():
-        rerun = state.reruns.ended(row["id"])
-        if rerun is None:
-            return row
+    folder = state.reruns.folder(row["id"])
+    rerun = read(folder)
+    if rerun:
         file = Path(rerun.file)
+    elif folder.is_dir():  # it runs still
+        return row
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)

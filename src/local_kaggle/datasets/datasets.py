@@ -49,9 +49,12 @@ class Dataset:
         return f"{self.owner}/{self.slug}"
 
 
-def find(state: ServerState, owner: str, slug: str, user: str) -> Dataset:
-    """A dataset that `user` may see, uploaded or of the catalogue. Raises HTTPException 404."""
-    dataset = _look_up(state, f"{owner}/{slug}", user)
+def find(state: ServerState, request: Message, user: str) -> Dataset:
+    """The dataset that a request names, uploaded or of the catalogue, if `user` may see it.
+
+    Raises HTTPException 404.
+    """
+    dataset = _look_up(state, f"{request.owner_slug}/{request.dataset_slug}", user)
     if dataset is None:
         raise HTTPException(404, "Dataset not found")
     return dataset
@@ -71,7 +74,7 @@ def mounted(state: ServerState, reference: str, user: str) -> Path | None:
 @answers(types.ApiGetDatasetStatusRequest)
 def status(state: ServerState, request: Message, user: str) -> Message:
     """How the newest version is doing; HTTPException 404 means that the name is free."""
-    newest = _named(state, request, user).versions[0]
+    newest = find(state, request, user).versions[0]
     value = DatabundleVersionStatus.READY
     if newest.failure:
         value = DatabundleVersionStatus.FAILED
@@ -83,7 +86,7 @@ def status(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiGetDatasetRequest)
 def get(state: ServerState, request: Message, user: str) -> Message:
     """A dataset's page."""
-    return _entry(types.ApiDataset(), _named(state, request, user))
+    return _entry(types.ApiDataset(), find(state, request, user))
 
 
 @answers(types.ApiListDatasetsRequest)
@@ -116,7 +119,7 @@ def download(state: ServerState, request: Message, user: str) -> Response:
 @answers(types.ApiGetDatasetMetadataRequest)
 def metadata(state: ServerState, request: Message, user: str) -> Message:
     """What `dataset-metadata.json` is made of."""
-    dataset = _named(state, request, user)
+    dataset = find(state, request, user)
     info = fill(
         DatasetInfo(),
         dataset_id=dataset.id,
@@ -156,14 +159,10 @@ def _look_up(state: ServerState, reference: str, user: str) -> Dataset | None:
     )
 
 
-def _named(state: ServerState, request: Message, user: str) -> Dataset:
-    return find(state, request.owner_slug, request.dataset_slug, user)
-
-
 def _folder(state: ServerState, request: Message, user: str) -> Path:
     """The folder of the version that a request names, or of the newest; else HTTPException 404."""
     number = request.dataset_version_number
-    for version in _named(state, request, user).versions:
+    for version in find(state, request, user).versions:
         if version.ready and number in (None, 0, version.number):
             return version.folder
     raise HTTPException(404, f"Dataset version {number or ''} not found")

@@ -56,13 +56,12 @@ def create(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiCreateDatasetVersionByIdRequest)
 def create_version(state: ServerState, request: Message, user: str) -> Message:
     """Add a version to the dataset of this name or with this id."""
-    if isinstance(request, types.ApiCreateDatasetVersionRequest):
-        owner, slug = request.owner_slug, request.dataset_slug
-    else:
-        query = "SELECT owner, slug FROM datasets WHERE id = ?"
-        owner, slug = state.store.row(query, request.id) or ("", "")
+    if isinstance(request, types.ApiCreateDatasetVersionByIdRequest):
+        query = "SELECT owner AS owner_slug, slug AS dataset_slug FROM datasets WHERE id = ?"
+        names = dict(state.store.row(query, request.id) or ())
+        request = fill(types.ApiCreateDatasetVersionRequest(), body=request.body, **names)
     with _changing:
-        dataset = _own(state, owner, slug, user)
+        dataset = _own(state, request, user)
         blobs = list(_blobs(state, request.body))
         answer = _add_version(state, dataset, blobs, request.body.version_notes)
         if request.body.delete_old_versions:
@@ -74,16 +73,16 @@ def create_version(state: ServerState, request: Message, user: str) -> Message:
 def delete(state: ServerState, request: Message, user: str) -> Message:
     """Delete a dataset with all its versions."""
     with _changing:
-        dataset = _own(state, request.owner_slug, request.dataset_slug, user)
+        dataset = _own(state, request, user)
         _remove_versions(state, dataset)
         state.store.change("DELETE FROM datasets WHERE id = ?", dataset.id)
         shutil.rmtree(folder_of(state, dataset.owner, dataset.slug), ignore_errors=True)
     return types.ApiDeleteDatasetResponse()
 
 
-def _own(state: ServerState, owner: str, slug: str, user: str) -> Dataset:
-    """An uploaded dataset that `user` may change. Raises HTTPException 403 or 404."""
-    dataset = find(state, owner, slug, user)
+def _own(state: ServerState, request: Message, user: str) -> Dataset:
+    """The uploaded dataset of a request, if `user` may change it; else HTTPException 403 or 404."""
+    dataset = find(state, request, user)
     if not dataset.id or dataset.owner != user.lower():
         raise HTTPException(403, "Permission 'datasets.update' was denied")
     return dataset

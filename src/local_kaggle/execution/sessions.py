@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import threading
@@ -56,16 +55,9 @@ class Sessions:
 
     def submit(self, version: int, kind: Kind, plan: SessionPlan, user: str) -> None:
         """Queue a version. `kind` is the machine it counts as, `plan.runs_on` the one it gets."""
-        sources = json.dumps([[s.kind, s.reference] for s in plan.sources])
-        self._store.change(
-            "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 'QUEUED', NULL, ?, NULL, NULL)",
-            version,
-            kind,
-            plan.runs_on,
-            sources,
-            plan.limit_seconds,
-            time.time(),
-        )
+        insert = "INSERT INTO sessions VALUES (?, ?, ?, '', ?, 'QUEUED', NULL, ?, NULL, NULL)"
+        values = version, kind, plan.runs_on, plan.limit_seconds, time.time()
+        self._store.change(insert, *values)
         stop = threading.Event()
         thread = threading.Thread(
             target=self._live, args=(version, kind, plan, user, stop), name=f"session-{version}"

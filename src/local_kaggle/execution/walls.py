@@ -108,11 +108,11 @@ def python_folders(image: Path) -> dict[str, str]:
             folders |= {Path(entry), Path(entry).resolve()}
     share = Path(sys.prefix) / "share"
     folders |= {share} if share.is_dir() else set()
-    return {str(folder): str(folder) for folder in sorted(folders) if not _of_system(folder)}
-
-
-def _of_system(folder: Path) -> bool:
-    return any(folder.is_relative_to(system) for system in SYSTEM)
+    return {
+        str(folder): str(folder)
+        for folder in sorted(folders)
+        if not any(folder.is_relative_to(system) for system in SYSTEM)
+    }
 
 
 def _by_bubblewrap(command: Sequence[str], walls: Walls, cwd: str) -> list[str]:

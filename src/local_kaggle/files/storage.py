@@ -38,8 +38,7 @@ async def upload(state: ServerState, request: Request) -> Response:
     if refusal is not None:
         return refusal
     token = request.path_params["token"]
-    size = uploads.size_of(state, token)
-    start = uploads.start_at(state, token, request.headers.get("content-range"))
+    size, start = uploads.progress(state, token, request.headers.get("content-range"))
     breaks = shows(FaultKind.TRUNCATED) is not None
     path = uploads.path_of(state, token)
     if start is None:
