@@ -104,12 +104,11 @@ def listing(
     request: Message,
     items: Sequence[T],
     entry: Callable[[Message, T], Message],
-    **fields: Any,
 ) -> Message:
     """The answer to a request for a list: the page that it asks for, and the token of the next.
 
-    `entry` fills an empty message for an item; `fields` are the answer's others. A token is an
-    offset. Raises HTTPException 400 for a token that this server did not make.
+    `entry` fills an empty message for an item. A token is an offset. Raises HTTPException 400 for
+    one that this server did not make.
     """
     size = min(request.page_size or state.limits.page_size, state.limits.max_page_size)
     number = getattr(request, "page", None) or 1
@@ -124,7 +123,7 @@ def listing(
     answer = getattr(sys.modules[type(request).__module__], name)()
     column = next(field for field in answer._fields if field.default_value == [])
     entries = [entry(column.field_type(), item) for item in items[start : start + size]]
-    return fill(answer, **{column.field_name: entries}, next_page_token=following, **fields)
+    return fill(answer, **{column.field_name: entries}, next_page_token=following)
 
 
 def file_entry(message: Message, file: tuple[str, Path]) -> Message:

@@ -23,13 +23,13 @@ def session_output(state: ServerState, request: Message, user: str) -> Message:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
     version = _version(state, request, user)
     log = "" if request.page_token or not _is_over(version) else log_of(state, version)
-    return listing(
+    answer = listing(
         state,
         request,
         files_of(version),
         lambda message, file: fill(message, file_name=file[0], url=state.link(file[1])),
-        log=log,
     )
+    return fill(answer, log=log)
 
 
 @answers(types.ApiListKernelFilesRequest)

@@ -21,4 +21,4 @@ def list_models(state: ServerState, request: Message, _user: str) -> Message:
         owner, _, slug = name.partition("/")
         return fill(message, ref=name, slug=slug, title=slug, author=owner)
 
-    return listing(state, request, names, entry, total_results=len(names))
+    return fill(listing(state, request, names, entry), total_results=len(names))
