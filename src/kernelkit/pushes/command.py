@@ -26,7 +26,7 @@ from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import follow
-from kernelkit.pushes.send import look_after_cut_off, prepare, send
+from kernelkit.pushes.send import look_after_cut_off, made_before, prepare, send
 from kernelkit.run_folders import claims
 from kernelkit.terminal import invocation
 from kernelkit.terminal.events import size_of
@@ -44,6 +44,7 @@ class PushOptions(CommandOptions, total=False):
     wait         False leaves the run to Kaggle once it is pushed
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
+    once         take up an identical push that was made before, in place of another
     ignore       the names of checks whose errors are warnings: see `checks.preflight`
     check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
                  `before_push` in [tool.kernelkit.tpu] asks for it at every push
@@ -61,6 +62,7 @@ class PushOptions(CommandOptions, total=False):
     wait: bool
     continues: bool
     force: bool
+    once: bool
     ignore: Sequence[str]
     check_tpu: bool
     submit: str | None
@@ -120,17 +122,23 @@ def push_kernel(
 
 
 def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None:
-    force = options.get("force", False)
+    force, stays = options.get("force", False), options.get("stays", ())
+    once = options.get("once", False) and not force
     with context.connect() as kaggle:
         plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
         if attached:
             wheels.upload(context, kaggle, attached)
         with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
-            submits = options.get("submit") is not None
-            status = account.check_account(context, plan, kaggle, force=force, submits=submits)
-            account.tell(context, plan, status)
-            push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
+            push, quota = made_before(context, plan) if once else None, None
+            if push:
+                words = f"not again: {push.reference} is identical, and {push.state}"
+                context.events("pushed", words, kernel=push.kernel, version=push.version)
+            else:
+                submits = options.get("submit") is not None
+                status = account.check_account(context, plan, kaggle, force=force, submits=submits)
+                account.tell(context, plan, status)
+                push, quota = send(context, plan, kaggle, force=force, stays=stays), status.quota
         if not options.get("wait", True):
             context.events("left", f"not waiting. {context.how_to_resume(push)}")
             return None
@@ -141,7 +149,8 @@ def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None
             plan.bundle.text,
             output=options.get("output"),
             submit=options.get("submit"),
-            quota=status.quota,
+            submit_once=once,
+            quota=quota,
         )
 
 

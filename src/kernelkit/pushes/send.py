@@ -19,6 +19,7 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
+ALIVE = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 LOOK_BACK = 5  # versions among which a push that was cut off is looked for
 
 
@@ -149,12 +150,22 @@ def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
     return arrived
 
 
+def made_before(context: PushContext, plan: Plan) -> Push | None:
+    """The latest push that ran the same, if its run is alive or came to a good end.
+
+    What goes on from the run before it is the same only while it is alive.
+    """
+    states = ALIVE if plan.metadata.continues else (*ALIVE, ledgers.UNFETCHED, ledgers.COMPLETE)
+    pushes = context.ledger.of(str(plan.kernel), rehearsal=context.events.rehearsal)
+    same = [push for push in pushes if push.version and push.content == plan.content]
+    return next((push for push in reversed(same) if push.state in states), None)
+
+
 def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
     """Raise `PreflightError` for an identical earlier push; `again`: this one continues that
     run."""
     earlier = context.ledger.last(rehearsal=push.rehearsal, kernel=push.kernel)
-    alive = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
-    useful = alive if again else (*alive, ledgers.COMPLETE)
+    useful = ALIVE if again else (*ALIVE, ledgers.COMPLETE)
     if earlier and earlier.content == push.content and earlier.state in useful:
         home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
         raise PreflightError(
