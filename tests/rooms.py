@@ -86,12 +86,13 @@ ROOMS = {
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",
             "start": f"{_tools} notebooks kaggle_api",
+            "doctor": f"{_tools} kaggle_api plans workspace",
             "sweep": f"{_tools} notebooks bundle run_folders reports",
             "sweep.workers": f"{_tools} run_folders running sweep",
             "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
             "sweep.workers",
             "commands.options": "terminal",
-            "commands.start": f"{_tools} commands.options start",
+            "commands.start": f"{_tools} commands.options start doctor",
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command",

@@ -242,7 +242,7 @@ def test_a_repeated_job_pushes_nothing_twice(job):
     job.write()
     assert job.run("dispatch") == 0, job.said
     assert (job.output("push"), sessions(job.server)) == ("tester/count-rows/1", 1)
-    assert "not again" in job.said
+    assert "is complete, and nothing changed since" in job.said
 
     assert job.run("dispatch", force="true") == 0, job.said
     assert job.output("push") == "tester/count-rows/2"
@@ -370,6 +370,23 @@ def test_an_input_is_an_argument_and_never_code(fork, command, arguments):
     words = [HOSTILE if word == "X" else word for word in arguments.split()]
     assert (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1] == words
     assert not list(fork.folder.rglob("pwned"))
+
+
+def test_a_switch_is_an_option_of_some_commands(fork):
+    fork.write()
+    inputs = dict.fromkeys(set(ACTION["inputs"]) - {"working-directory"}, "")
+    on = dict.fromkeys(["chain", "force", "kaggle"], "true")
+    seen = {}
+    for command in ("check", "rehearse", "dispatch", "sweep", "queue"):
+        fork.shell("inputs", inputs | on | {"working-directory": ".", "command": command})
+        seen[command] = (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1]
+    assert seen == {
+        "check": ["push", "--dry-run", "--chain"],
+        "rehearse": ["rehearse", "--chain"],
+        "dispatch": ["push", "--no-wait", "--json", "--chain", "--force"],
+        "sweep": ["sweep", "--force", "--kaggle", "--", ""],
+        "queue": ["queue", "add", "--force"],
+    }
 
 
 def test_no_script_holds_an_expression():

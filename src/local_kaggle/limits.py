@@ -56,6 +56,8 @@ class ServerLimits:
     latency_seconds   added to every answer that carries a file
     submissions_a_day submissions per competition and day; on Kaggle as a rule 5 or fewer
     phone_verified    without it `enableInternet` is ignored in silence
+    also_named        another name of the user, whose sources are the user's and are mounted
+                      under it: that of an account at Kaggle which is rehearsed for
     """
 
     sessions: Mapping[Kind, int] = field(default_factory=lambda: {"tpu": 1, "gpu": 2, "cpu": 5})
@@ -80,3 +82,4 @@ class ServerLimits:
     latency_seconds: float = 0.0
     submissions_a_day: int = 100
     phone_verified: bool = True
+    also_named: str = ""

@@ -5,19 +5,18 @@ With the account's name the plan is checked for the account's secrets too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelkit import machines
 from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle_api.answers import Failure, Kernel, Quota
+from kernelkit.kaggle_api.answers import Failure, Kernel, Quota, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation
-from kernelkit.terminal.events import secrets_of_environment
+from kernelkit.terminal.events import from_here, secrets_of_environment
 from kernelkit.workspace.context import PushContext
 
 LOOKED_AT = 5  # versions of an own source, for one that is complete
@@ -51,10 +50,9 @@ def check_account(
 
     With `submits` also for what would refuse its submission, after the run.
 
-    Raises `CredentialsError`, `PreflightError` for another's kernel, one that still runs or an own
-    source that is not there, `CapacityError` for used-up quota or sessions; the last two not with
-    `force`, save that no quota at all always stops. Raises `NetworkError` when Kaggle cannot be
-    asked.
+    Raises `CredentialsError`, `PreflightError` for another's kernel or one that still runs,
+    `CapacityError` for used-up quota or sessions; the last two not with `force`, save that no
+    quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked.
     """
     kernel, machine = plan.kernel, plan.metadata.machine
     if kernel.owner.lower() != kaggle.username.lower():
@@ -67,7 +65,6 @@ def check_account(
     try:
         findings = _active(kaggle, kernel, last.version if last else None, force)
         findings += _competition(kaggle, plan) if submits else []
-        _check_own_sources(kaggle, plan.metadata.sources("kernel"))
         findings += _sessions(kaggle, kernel, machine, force)
         quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
     except Failure as failure:
@@ -124,23 +121,40 @@ def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
     return findings
 
 
-def _check_own_sources(kaggle: Kaggle, sources: Sequence[str]) -> None:
-    """Raise for an own source that left nothing: Kaggle would start the session without it."""
-    for source in sources:
+@as_errors()
+def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, int]:
+    """The version of each kernel source of one's own that a session gets: the last complete one.
+
+    Raises `PreflightError` for one that left nothing, as Kaggle would start the session without it;
+    in a rehearsal its files may be in the catalogue.
+    """
+    versions = {}
+    for source in plan.metadata.sources("kernel"):
         owner, _, slug = source.partition("/")
         if owner.lower() != kaggle.username.lower() or "/" in slug:
             continue
         stored = kaggle.stored(Kernel(owner, slug))
-        if stored is None:
-            raise PreflightError(
-                f"kernel_sources: there is no {source} yet: push it first, or take it out"
-            )
-        statuses = (kaggle.status(Kernel(owner, slug), v) for v in range(stored.version, 0, -1))
-        if stored.version <= LOOKED_AT and not any(s and s.state == "complete" for s in statuses):
+        newest = stored.version if stored else 0
+        looked_at = range(newest, max(0, newest - LOOKED_AT), -1)
+        statuses = ((v, kaggle.status(Kernel(owner, slug), v)) for v in looked_at)
+        version = next((v for v, status in statuses if status and status.state == "complete"), None)
+        if version:
+            versions[source] = version
+            continue
+        place = f"catalogue/kernels/{context.owner or owner}/{slug}"
+        if newest > LOOKED_AT or (context.local and (context.local / place).is_dir()):
+            continue
+        if newest:
             raise PreflightError(
                 f"kernel_sources: no version of {source} is complete, so it has no output to "
                 "attach: wait for its run, or take it out"
             )
+        files = f", put its files into {from_here(context.local / place)}" if context.local else ""
+        raise PreflightError(
+            f"kernel_sources: there is no {source} yet: push it first (--chain does, if it is in "
+            f"this repository){files}, or take it out"
+        )
+    return versions
 
 
 def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> list[Finding]:

@@ -35,8 +35,8 @@ def keys(plan: Plan) -> Iterator[Finding]:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
         elif key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "take it out"
-            yield error(f"Kaggle ignores the unknown key {key!r}: {hint}")
+            ignored = f"Kaggle ignores the unknown key {key!r}"
+            yield error(f"{ignored}: did you mean {near[0]!r}?") if near else warning(ignored)
         elif value is not None and type(value) is not KEYS[key]:
             yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
 

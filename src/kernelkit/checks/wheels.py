@@ -74,7 +74,7 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
 
 
 def python_seen(context: PushContext, kind: Kind | None) -> tuple[int, int] | None:
-    """Python's version in the last session on this kind of machine whose outputs tell it."""
+    """Python of the last session on this kind of machine whose outputs tell it, or the doctor's."""
     for push in reversed(context.ledger.of("", rehearsal=False)):
         folder = context.folder(push)
         versions = [
@@ -84,6 +84,9 @@ def python_seen(context: PushContext, kind: Kind | None) -> tuple[int, int] | No
         for version in versions if push.accelerator == kind else ():
             if parts := re.match(r"(\d+)\.(\d+)", str(version or "")):
                 return int(parts[1]), int(parts[2])
+    facts = _read(context.runs / "doctor" / "doctor.json").get("facts") or {}
+    if parts := re.match(r"(\d+)\.(\d+)", str(facts.get(f"{kind}.python") or "")):
+        return int(parts[1]), int(parts[2])
     return None
 
 

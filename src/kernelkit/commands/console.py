@@ -10,7 +10,7 @@ from kernelkit.commands import options
 
 # Each command's module, by the groups and in the order in which the help shows the commands.
 GROUPS = {
-    "Start": {"init": "start.init", "local": "start.local"},
+    "Start": {"init": "start.init", "local": "start.local", "doctor": "start.doctor"},
     "Run": {
         "run": "run.run",
         "tpu": "run.tpu",

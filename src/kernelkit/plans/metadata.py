@@ -126,12 +126,12 @@ class Metadata:
                 values[f"{kind}_sources"] = [_of(PLACEHOLDERS, username, s) for s in sources]
         return replace(self, values=values)
 
-    def anyones(self) -> Metadata:
-        """The same kernel with placeholders for its owner, in its kernel sources too."""
-        anyone = PLACEHOLDERS[0]
+    def anyones(self, names: Sequence[str]) -> Metadata:
+        """The same kernel with placeholders for its owner, and for these in its kernel sources."""
+        anyone, owners = PLACEHOLDERS[0], [name.upper() for name in names]
         values = {**self.values, "id": f"{anyone}/{self.slug}"}
         if sources := self.sources("kernel"):
-            values["kernel_sources"] = [_of((self.owner.upper(),), anyone, s) for s in sources]
+            values["kernel_sources"] = [_of(owners, anyone, source) for source in sources]
         return replace(self, values=values)
 
     @property

@@ -19,7 +19,7 @@ from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.answers import Kernel
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import parameters_source, read_json, read_script
-from kernelkit.plans import metadata
+from kernelkit.plans import chain, metadata
 from kernelkit.plans.metadata import FILE_NAME, Metadata
 from kernelkit.project import Project
 
@@ -94,10 +94,20 @@ class Plan:
 
         return re.sub(r"\{(\w+)\}", values, self.project.catalogue).strip()
 
+    @property
+    def account(self) -> str:
+        """The account's name as the metadata has it; empty for placeholders."""
+        return next(filter(None, self._own_names), "")
+
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with the placeholder owner filled, or with `anyone` any owner replaced."""
-        kernel = self.metadata.anyones() if anyone else self.metadata
+        kernel = self.metadata.anyones(self._own_names) if anyone else self.metadata
         return replace(self, metadata=kernel.owned_by(username))
+
+    @property
+    def _own_names(self) -> list[str]:
+        kernel = self.metadata
+        return chain.own_names(kernel) if kernel.sources("kernel") else [kernel.owner]
 
     def attaching(self, dataset: str) -> Plan:
         """The same plan with a dataset ("owner/slug") attached."""

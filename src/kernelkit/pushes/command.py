@@ -18,19 +18,25 @@ from kernelkit.errors import (
     CapacityError,
     CredentialsError,
     KernelBusyError,
+    KernelkitError,
     NetworkError,
     ParameterError,
+    PreflightError,
 )
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.plans import chain, metadata
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import follow
-from kernelkit.pushes.send import look_after_cut_off, made_before, prepare, send
+from kernelkit.pushes.resuming import stored_version
+from kernelkit.pushes.send import draft, look_after_cut_off, prepare, repeated, send
 from kernelkit.run_folders import claims
 from kernelkit.terminal import invocation
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import COMPLETE
 
 
 class PushOptions(CommandOptions, total=False):
@@ -42,6 +48,8 @@ class PushOptions(CommandOptions, total=False):
     output       the folder for the outputs; default runs/SLUG-vN
     dry_run      show the checks and what would be sent, and send nothing
     wait         False leaves the run to Kaggle once it is pushed
+    chain        push what its kernel sources in this repository need first, each waited for, with
+                 its own parameters' defaults; what is up to date is not pushed again
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
     once         take up an identical push that was made before, in place of another
@@ -60,6 +68,7 @@ class PushOptions(CommandOptions, total=False):
     output: Path | None
     dry_run: bool
     wait: bool
+    chain: bool
     continues: bool
     force: bool
     once: bool
@@ -85,6 +94,42 @@ def push_kernel(
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
+    if options.get("chain"):
+        _push_needed(options.get("metadata") or plans.locate(notebook or Path.cwd()), options)
+    return _push_kernel(notebook, parameters, options)
+
+
+def _push_needed(file: Path, options: PushOptions) -> None:
+    """Push the kernels of the repository that the one in a metadata file needs, in order."""
+    context = in_project(plans.here(file), options, PushOptions)
+    with context.ending():
+        needed = chain.before(file)
+    for number, kernel in enumerate(needed, 1):
+        context.events("chain", f"{number} of {len(needed) + 1}: {kernel.slug}")
+        own: PushOptions = {
+            **options,
+            "metadata": kernel.path,
+            "accelerator": None,
+            "timeout": None,
+            "output": None,
+            "submit": None,
+            "wait": True,
+            "continues": False,
+            "check_tpu": False,
+            "project": None,
+        }
+        try:
+            _push_kernel(None, (), own)
+        except KernelkitError:
+            context.events("stopped", f"the chain ends with {kernel.slug}")
+            raise
+    context.events("chain", f"and now {metadata.load(file).slug}")
+
+
+def _push_kernel(
+    notebook: Path | None, parameters: Sequence[str] | Mapping[str, Any], options: PushOptions
+) -> Path | None:
+    """Push one notebook, as `push_kernel` does."""
     project = options.get("project")
     here = project or plans.here(options.get("metadata") or notebook)
     context = in_project(here, options, PushOptions)
@@ -113,7 +158,7 @@ def push_kernel(
             tpu.check_tpu(context, plan, findings, compile_now=compile_now)
         _report_bundle(context, plan, findings)
         preflight.check_submission(plan.metadata, options.get("submit"))
-        context = replace(context, catalogue=plan.catalogue)
+        context = replace(context, catalogue=plan.catalogue, owner=plan.account)
         if options.get("dry_run"):
             _dry_run(context, plan, findings, options)
             return None
@@ -122,33 +167,43 @@ def push_kernel(
 
 
 def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None:
-    force, stays = options.get("force", False), options.get("stays", ())
-    once = options.get("once", False) and not force
+    force, submit = options.get("force", False), options.get("submit")
+    output, quota, text, push = options.get("output"), None, plan.bundle.text, None
+    once, chained = options.get("once", False), options.get("chain", False)
     with context.connect() as kaggle:
         plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
         if attached:
             wheels.upload(context, kaggle, attached)
         with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
-            push, quota = made_before(context, plan) if once else None, None
+            if (once or chained) and not force:
+                planned = draft(context, plan, kaggle)
+                push = repeated(context, kaggle, planned, latest=chained)
             if push:
-                words = f"not again: {push.reference} is identical, and {push.state}"
-                context.events("pushed", words, kernel=push.kernel, version=push.version)
+                text = stored_version(kaggle, push).text
             else:
-                submits = options.get("submit") is not None
+                submits = submit is not None
                 status = account.check_account(context, plan, kaggle, force=force, submits=submits)
                 account.tell(context, plan, status)
-                push, quota = send(context, plan, kaggle, force=force, stays=stays), status.quota
-        if not options.get("wait", True):
-            context.events("left", f"not waiting. {context.how_to_resume(push)}")
+                push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
+                quota = status.quota
+        facts, folder = {"kernel": push.kernel, "version": push.version}, context.folder(push)
+        wait = options.get("wait", True)
+        needed = output or submit is not None or (wait and not chained and not folder.is_dir())
+        if push.state == COMPLETE and not needed:
+            words = f"{push.reference} is complete, and nothing changed since"
+            context.events("up to date", words, **facts)
+            return folder
+        if not wait:
+            context.events("left", f"not waiting. {context.how_to_resume(push)}", **facts)
             return None
         return follow(
             context,
             kaggle,
             push,
-            plan.bundle.text,
-            output=options.get("output"),
-            submit=options.get("submit"),
+            text,
+            output=output,
+            submit=submit,
             submit_once=once,
             quota=quota,
         )
@@ -168,6 +223,7 @@ def _dry_run(
             if options.get("continues"):
                 plan = account.continuing(context, plan, kaggle)
             looked = True
+            _dry_own_sources(context, plan, kaggle, chained=options.get("chain", False))
             plan, _ = wheels.attach(context, plan, kaggle.username)
             force, submits = options.get("force", False), options.get("submit") is not None
             status = account.check_account(context, plan, kaggle, force=force, submits=submits)
@@ -182,6 +238,16 @@ def _dry_run(
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
     preflight.stop_on_errors(findings)
+
+
+def _dry_own_sources(context: PushContext, plan: Plan, kaggle: Kaggle, *, chained: bool) -> None:
+    """Look for the kernel's own sources; those that a chain makes first are not there yet."""
+    try:
+        account.own_sources(context, plan, kaggle)
+    except PreflightError as error:
+        if not chained:
+            raise
+        context.events("warning", f"now, before the chain: {error}")
 
 
 def _report_bundle(context: PushContext, plan: Plan, findings: Sequence[Finding]) -> None:

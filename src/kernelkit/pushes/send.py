@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, wheels
 from kernelkit.checks.wheels import AttachedWheels
-from kernelkit.errors import PreflightError, RefusedError
+from kernelkit.errors import KernelkitError, PreflightError, RefusedError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.answers import SOURCES, Failure, FailureKind, Kernel, Saved, Stored
 from kernelkit.kaggle_api.client import Kaggle
@@ -19,7 +20,6 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
-ALIVE = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 LOOK_BACK = 5  # versions among which a push that was cut off is looked for
 
 
@@ -32,6 +32,23 @@ def prepare(
     if continues:
         plan = account.continuing(context, plan, kaggle)
     return wheels.attach(context, plan, kaggle.username) if plan.project.wheels else (plan, None)
+
+
+def draft(context: PushContext, plan: Plan, kaggle: Kaggle) -> Push:
+    """The ledger's line of a push before it is sent; raises what `account.own_sources` raises."""
+    bundle = plan.bundle
+    return Push(
+        kernel=str(plan.kernel),
+        content=plan.content,
+        git=str(bundle.commit),
+        accelerator=plan.metadata.machine.kind,
+        parameters=dict(bundle.parameters),
+        timeout_minutes=plan.timeout_minutes,
+        competition=next(iter(plan.metadata.sources("competition")), None),
+        rehearsal=context.events.rehearsal,
+        bundle=bundle.content,
+        inputs=account.own_sources(context, plan, kaggle),
+    )
 
 
 def send(
@@ -48,39 +65,15 @@ def send(
     The line keeps `queued`, the identity of the queued push that it is made of, and `stays`, the
     patterns of outputs that stay at Kaggle.
     """
-    kernel, bundle = plan.kernel, plan.bundle
-    push = Push(
-        kernel=str(kernel),
-        content=plan.content,
-        git=str(bundle.commit),
-        accelerator=plan.metadata.machine.kind,
-        parameters=dict(bundle.parameters),
-        timeout_minutes=plan.timeout_minutes,
-        competition=next(iter(plan.metadata.sources("competition")), None),
-        rehearsal=context.events.rehearsal,
-        bundle=bundle.content,
-        queued=queued,
-        stays=list(stays),
-    )
+    push = replace(draft(context, plan, kaggle), queued=queued, stays=list(stays))
     if not force:
-        _refuse_identical(context, push, again=plan.metadata.continues)
+        _refuse_identical(context, kaggle, push)
     push = context.ledger.begin(push)
-    fields = plan.save_fields | {"text": build.stamped(bundle.text, push.number)}
+    fields = plan.save_fields | {"text": build.stamped(plan.bundle.text, push.number)}
     try:
-        saved = save_once(kaggle, kernel, fields, context.timing.saving)
+        saved = save_once(kaggle, plan.kernel, fields, context.timing.saving)
     except Failure as failure:
-        unknown = (
-            failure.kind in (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
-            and failure.sent
-        )
-        context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
-        error = failure.error()
-        if unknown:
-            raise type(error)(
-                f"{error}. Whether the push arrived is not known: look at "
-                f"https://www.kaggle.com/code/{kernel} before you push again"
-            ) from None
-        raise error from None
+        raise _not_saved(context, push, failure) from None
     push = context.ledger.update(
         push,
         kernel=saved.ref,
@@ -98,6 +91,20 @@ def send(
     report_twins(context, push, saved.twins)
     _check_saved(context, plan, push, saved)
     return push
+
+
+def _not_saved(context: PushContext, push: Push, failure: Failure) -> KernelkitError:
+    """The error of a push that Kaggle did not confirm, noted in the ledger."""
+    kinds = (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
+    unknown = failure.kind in kinds and failure.sent
+    context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
+    error = failure.error()
+    if not unknown:
+        return error
+    return type(error)(
+        f"{error}. Whether the push arrived is not known: look at "
+        f"https://www.kaggle.com/code/{push.kernel} before you push again"
+    )
 
 
 def report_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:
@@ -150,33 +157,42 @@ def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
     return arrived
 
 
-def made_before(context: PushContext, plan: Plan) -> Push | None:
-    """The latest push that ran the same, if its run is alive or came to a good end.
+@answers.as_errors()
+def repeated(
+    context: PushContext, kaggle: Kaggle, push: Push, *, latest: bool = True
+) -> Push | None:
+    """The kernel's last push, if this one has the same content and inputs and Kaggle still has it.
 
-    What goes on from the run before it is the same only while it is alive.
+    `latest`: whether it must be the last one of all, as its outputs are what others read. Pushes
+    that came to nothing do not count, nor do those of a rehearsal that was cut off, since
+    their sessions ended with it.
     """
-    states = ALIVE if plan.metadata.continues else (*ALIVE, ledgers.UNFETCHED, ledgers.COMPLETE)
-    pushes = context.ledger.of(str(plan.kernel), rehearsal=context.events.rehearsal)
-    same = [push for push in pushes if push.version and push.content == plan.content]
-    return next((push for push in reversed(same) if push.state in states), None)
+    alive = () if context.local else (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
+    pushes = context.ledger.of(push.kernel, rehearsal=push.rehearsal)
+    useful = (*alive, ledgers.UNFETCHED, ledgers.COMPLETE)
+    good = [p for p in reversed(pushes) if p.version and p.state in useful]
+    same = (push.content, push.inputs)
+    last = next((p for p in good[: 1 if latest else None] if (p.content, p.inputs) == same), None)
+    if last is None:
+        return None
+    stored = kaggle.stored(last.name, last.version)
+    return last if stored and build.number_of(stored.text) == last.number else None
 
 
-def _refuse_identical(context: PushContext, push: Push, *, again: bool) -> None:
-    """Raise `PreflightError` for an identical earlier push; `again`: this one continues that
-    run."""
-    earlier = context.ledger.last(rehearsal=push.rehearsal, kernel=push.kernel)
-    useful = ALIVE if again else (*ALIVE, ledgers.COMPLETE)
-    if earlier and earlier.content == push.content and earlier.state in useful:
-        home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
-        raise PreflightError(
-            f"identical to {earlier.reference} ({earlier.state}): {context.resuming(earlier)} "
-            f"fetches that{home}, or push all the same with --force"
-        )
-    if earlier and earlier.content == push.content and earlier.state == ledgers.UNFETCHED:
+def _refuse_identical(context: PushContext, kaggle: Kaggle, push: Push) -> None:
+    """Raise `PreflightError` for a push that repeats another one."""
+    earlier = repeated(context, kaggle, push)
+    if earlier and earlier.state == ledgers.UNFETCHED:
         context.events(
             "warning",
             f"identical to {earlier.reference}, whose outputs did not all come home: "
             f"{context.resuming(earlier)} fetches them without another run",
+        )
+    elif earlier:
+        home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
+        raise PreflightError(
+            f"identical to {earlier.reference} ({earlier.state}): {context.resuming(earlier)} "
+            f"fetches that{home}, or push all the same with --force"
         )
 
 
@@ -205,8 +221,8 @@ def _check_saved(context: PushContext, plan: Plan, push: Push, saved: Saved) -> 
     if context.local is not None:
         raise RefusedError(
             f"this rehearsal's Kaggle does not have {names}: put its files below "
-            f"{from_here(context.local / 'catalogue')}, in competitions/SLUG or "
-            "datasets/OWNER/SLUG, or have a command fill it (catalogue in [tool.kernelkit])"
+            f"{from_here(context.local / 'catalogue')}, in competitions/SLUG, datasets/OWNER/SLUG "
+            "or kernels/OWNER/SLUG, or have a command fill it (catalogue in [tool.kernelkit])"
         )
     raise RefusedError(
         f"Kaggle refused {names} and runs {push.reference} without: correct the sources "

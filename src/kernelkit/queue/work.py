@@ -85,7 +85,8 @@ def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
 
 def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
     """Bring one item to its end, from the state that it is in."""
-    context = replace(context, catalogue=item.plan.catalogue, root=item.plan.project.root)
+    project, catalogue = item.plan.project, item.plan.catalogue
+    context = replace(context, catalogue=catalogue, root=project.root, owner=item.plan.account)
     with context.asking() as kaggle:
         push, quota = item.push_in(context), None
         if push is None or not push.version:

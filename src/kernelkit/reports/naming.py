@@ -1,22 +1,57 @@
-"""Names of runs by what differs between them: a hash is for machines."""
+"""Names of runs by what tells them apart: a hash is for machines.
+
+Every page calls a run by `run_name`, which depends on the run and its sweep's plan alone: no page
+knows the runs that another one shows.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from kernelkit.reports import trail
+
 SEED = "seed"
+MOST_NAMED = 4  # parameters in the name of a run that no person named
 IGNORED = ("output",)  # where a run writes its files changes nothing else
 _MADE_BY_KIT = re.compile(r"[0-9a-f]{12}|.+-\d{4}-\d{6}(-\d+)?")  # a sweep's id, a name with a time
 
 Values = Mapping[str, Any]
 
 
-def is_made_up(folder: str) -> bool:
-    """Whether the kit chose a folder's name, and no person."""
-    return _MADE_BY_KIT.fullmatch(folder) is not None
+def run_name(
+    folder: Path,
+    planned: Mapping[str, Values],
+    read: Callable[[], tuple[Values, Values]],
+    first: Sequence[str],
+) -> tuple[str, str]:
+    """A run's name, and its setting in full, which is what it sets besides the seed.
+
+    A run of a sweep is named by what differs among the sweep's runs (`planned`, by their folders).
+    A name that a person gave a folder stays. Any other run is named by what it changes of its
+    notebook's defaults, those named `first` before the others. `read` is called where these are
+    needed, for all its values and for the defaults. Where nothing tells, it is the folder's name.
+    """
+    own, sweep = folder.resolve().name, trail.sweep_of(folder)
+    if not sweep and not _MADE_BY_KIT.fullmatch(own):
+        return own, own
+    settings = planned.get(own)
+    if settings is None:
+        values, defaults = read()
+        settings = {n: values[n] for n in trail.varying(sweep) if n in values} if sweep else {}
+        if not sweep:
+            settings = changed(values, defaults)
+            settings = dict(sorted(settings.items(), key=lambda item: item[0] not in first))
+    return texts(settings, own, 0 if sweep else MOST_NAMED)
+
+
+def texts(settings: Values, otherwise: str, most: int = 0) -> tuple[str, str]:
+    """A name of at most so many settings, and all of them without the seed, as text."""
+    unseeded = {name: value for name, value in settings.items() if name != SEED}
+    return setting_text(settings, most) or otherwise, setting_text(unseeded) or otherwise
 
 
 def varying(runs: Sequence[Values]) -> list[str]:

@@ -125,6 +125,14 @@ def declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
     return values
 
 
+def reached_end(notebook: nbformat.NotebookNode | None) -> bool:
+    """Whether every cell ran and none failed; cells of which none ran only show what was pushed."""
+    if notebook is None or failure(notebook):
+        return False
+    counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source]
+    return all(counts) or not any(counts)
+
+
 def failure(notebook: nbformat.NotebookNode) -> str:
     """The error that ended the run, as `Name: message`, or nothing."""
     for cell in notebook.cells:

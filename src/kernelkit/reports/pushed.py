@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,9 +13,11 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files
+from kernelkit.errors import NotebookError, of_traceback
 from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.reports.report_page import write_report
 from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders import log as logs
 
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
@@ -40,6 +43,16 @@ def report_or_why(
         return None, f"{type(error).__name__}: {error}"
 
 
+def keep_score(folder: Path, competition: str, score: str, clear: Clear = str) -> None:
+    """Keep the score of a run's submission beside it, and write it into the report that it has."""
+    note = json.dumps({"competition": competition, "score": score})
+    files.write_text(kit_folder.path(folder, kit_folder.SCORE), note + "\n")
+    notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
+    if notebook and page.is_file():
+        with contextlib.suppress(NotebookError):
+            write_report(notebook, page, folder, clear)
+
+
 def assemble(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
     """Write a notebook of the run's figures, its log and the cells that ran; returns its path."""
     cells = [new_markdown_cell(f"# {title}")]
@@ -47,7 +60,12 @@ def assemble(folder: Path, title: str, pushed_text: str = "", clear: Clear = str
         cells += [new_markdown_cell("## Figures"), *figures]
     if log := _text(kit_folder.path(folder, kit_folder.LOG_TEXT)):
         cells += [new_markdown_cell("## Log"), _showing(new_output("stream", text=log))]
-    if pushed_text := pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED)):
+    pushed_text = pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED))
+    if failure := logs.failure(_text(kit_folder.path(folder, kit_folder.LOG)), pushed_text):
+        name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
+        error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
+        cells += [new_markdown_cell("## What failed"), _showing(new_output("error", **error))]
+    if pushed_text:
         cells += [new_markdown_cell("## What ran"), *_pushed(pushed_text)]
     for number, cell in enumerate(cells):
         cell["id"] = f"run-{number:03d}"

@@ -65,12 +65,12 @@ def report(
 
 def _runs_of(path: Path) -> tuple[list[Path], str]:
     """The notebooks and run folders of a path that have a report, and why not all of them."""
-    if path.is_file() or index_page.is_run(path):
+    if path.is_file() or run_folder.is_run(path):
         return [path], ""
     if (path / trail.SWEEP).is_file():
-        runs = sorted(filter(index_page.is_run, path.iterdir()))
+        runs = sorted(filter(run_folder.is_run, path.iterdir()))
         planned = trail.planned(path)
-        ended = sum(index_page.is_run(path / id) for id in planned)
+        ended = sum(run_folder.is_run(path / id) for id in planned)
         if planned and ended == len(planned):
             return runs, ""
         count = f"{ended} of its {len(planned)}" if planned else "none of its"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from kernelkit.terminal import safe_text
 
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
-MOST_NAMED = 6  # parameters in a run's name
 
 
 def write_report(
@@ -67,15 +67,16 @@ def render(
     for number, part in enumerate(matrices):
         part["matrix_at"] = number
     values = notebook_html.parameters_of(notebook)
-    changed = naming.changed(values, notebook_html.declared(notebook, PARAMETERS_TAG))
+    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
+    changed = naming.changed(values, defaults)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     own, sweep = folder.resolve().name, trail.sweep_of(folder)
-    name = _name(sweep, own, changed, shown) or title or "Report"
+    name = _name(folder, values, defaults, shown.parameters) or title or "Report"
     place = f"{sweep.name}/{own}" if sweep else own
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     device, texts = run_folder.device_name(metrics), shown.texts(metrics)
     names = dict.fromkeys([shown.score, *texts])
-    cards = [texts[name] for name in names if name in texts][:CARDS]
+    cards = [texts[name] for name in names if name in texts][:CARDS] + _submitted(folder)
     body = shell.rendered(
         "report.html.j2",
         name=name,
@@ -97,12 +98,23 @@ def render(
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
 
-def _name(sweep: Path | None, folder: str, changed: Mapping[str, Any], shown: Shown) -> str:
-    """The run's name: how it differs from its sweep's other runs, or from the defaults."""
-    if sweep and (own := trail.planned(sweep).get(folder)):
-        return naming.setting_text(own)
-    telling = sorted(changed, key=lambda name: name not in shown.parameters)
-    return naming.setting_text({name: changed[name] for name in telling}, MOST_NAMED)
+def _name(
+    folder: Path, values: naming.Values, defaults: naming.Values, first: Sequence[str]
+) -> str:
+    """The run's name; "" for a notebook in a folder that is no run's."""
+    sweep = trail.sweep_of(folder)
+    planned = trail.planned(sweep) if sweep else {}
+    is_run = run_folder.is_run(folder)
+    return naming.run_name(folder, planned, lambda: (values, defaults), first)[0] if is_run else ""
+
+
+def _submitted(folder: Path) -> list[tuple[str, str]]:
+    """(label, score) of the submission that was scored, if one was."""
+    try:
+        note = json.loads(kit_folder.path(folder, kit_folder.SCORE).read_text(encoding="utf-8"))
+        return [(f"score in {note['competition']}", str(note["score"]))]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
 
 
 def _data(metrics: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import hashlib
 import html
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PAGES = Path(__file__).parent
 CHART = "chart.js"
+_NAME = re.compile("(?<=<title>).*?(?=</title>)|(?<=<h1>).*?(?=</h1>)")  # each at its first place
 _TRAIL, _END = '<header><nav class="trail" aria-label="Way back">', "</nav></header>"
 
 
@@ -96,7 +98,13 @@ def _trail(back: Mapping[str, str]) -> str:
     return f"{_TRAIL}{links}{_END}"
 
 
-def with_way_back(text: str, back: Mapping[str, str]) -> str:
-    """A page's HTML with these links in place of the ones it has; other texts as they are."""
+def with_way_back(text: str, back: Mapping[str, str], name: str = "") -> str:
+    """A page's HTML with these links, and this name if any, in place of its own.
+
+    Other texts stay as they are.
+    """
     begin, trail, rest = text.partition(_TRAIL)
-    return f"{begin}{_trail(back)}{rest.partition(_END)[2]}" if trail else text
+    if not trail:
+        return text
+    text = f"{begin}{_trail(back)}{rest.partition(_END)[2]}"
+    return _NAME.sub(lambda _: html.escape(name), text, count=2) if name else text

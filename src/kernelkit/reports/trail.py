@@ -32,6 +32,14 @@ def planned(sweep: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
+def varying(sweep: Path) -> list[str]:
+    """The parameters that tell the sweep's runs apart, as noted when it began; [] if unknown."""
+    try:
+        return list(json.loads((sweep / SWEEP).read_text(encoding="utf-8"))["varying"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
 def way_back(folder: Path, index: Path | None = None) -> dict[str, str]:
     """{name: address} of the pages above a page in `folder`, that of all runs first.
 
@@ -53,13 +61,14 @@ def link(file: Path, folder: Path) -> str:
     return address(file, folder) if file.is_file() else ""
 
 
-def link_back(page: Path, back: Mapping[str, str]) -> None:
-    """Put these links into a page, if it is there; its time stays, as it is no newer for them."""
+def link_back(page: Path, back: Mapping[str, str], name: str = "") -> None:
+    """Put links, and a name if any, into a page that is there; it keeps its time."""
     if not page.is_file():
         return
     with page.open(encoding="utf-8", errors="replace") as file:
         head = file.read(_HEAD)
-    if shell.with_way_back(head, back) != head:
+    if shell.with_way_back(head, back, name) != head:
         stat = page.stat()
-        files.write_text(page, shell.with_way_back(page.read_text(encoding="utf-8"), back))
+        text = page.read_text(encoding="utf-8")
+        files.write_text(page, shell.with_way_back(text, back, name))
         os.utime(page, ns=(stat.st_atime_ns, stat.st_mtime_ns))

@@ -6,6 +6,7 @@
     .kernelkit/log.json, log.txt    the session's log, as Kaggle keeps it and as people read it
     .kernelkit/manifest.json        what the session wrote down of its files; see `pushes.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
+    .kernelkit/score.json           the score of its submission, and the competition's name
     .kernelkit/parts/               files while they are fetched
     .kernelkit/outputs/             files of the run that bear this very name
 
@@ -25,7 +26,7 @@ from kernelkit import files
 NAME = ".kernelkit"
 MARKER, RECORD, STATE = "push.json", "fetched.jsonl", "run.json"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
-MANIFEST, PUSHED_SCRIPT = "manifest.json", "pushed.py"
+MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
 REPORT = "report.html"
 PARTS, OUTPUTS = "parts", "outputs"
 

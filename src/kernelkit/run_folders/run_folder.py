@@ -17,6 +17,7 @@ from kernelkit.shown import Shown
 
 METRICS = "metrics.json"
 EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the notebook that ran
+LEFT_BY_A_RUN = (METRICS, *EXECUTED)
 OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of a run that is not done
 IN_A_LINE = 4  # measures
 
@@ -39,6 +40,11 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] =
     if pushed_text:
         name = kit_folder.PUSHED if pushed_text.startswith("{") else kit_folder.PUSHED_SCRIPT
         files.write_text(kit_folder.path(folder, name), clear(pushed_text))
+
+
+def is_run(folder: Path) -> bool:
+    """Whether the folder holds what a run leaves."""
+    return any((folder / name).is_file() for name in LEFT_BY_A_RUN)
 
 
 def notebooks_of_run(folder: Path) -> list[Path]:

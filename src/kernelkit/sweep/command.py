@@ -53,7 +53,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             _run(progress, remaining, workers)
         return folder.path
     with folder.locked():
-        folder.claim(name, specification.notebook.name)
+        folder.claim(name, specification.notebook.name, specification.varying)
         remaining = _remaining(folder, specification, options)
         for run in remaining if options.force else ():
             folder.forget(run)

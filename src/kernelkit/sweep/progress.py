@@ -9,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import click
@@ -32,7 +31,7 @@ class SweepProgress:
     """Shows and records each run as it begins and ends; a context manager for its screen.
 
     `runs` are all of the sweep's, `remaining` is how many of them are to run now. A search adds to
-    `runs`, and sets `total`, `varying` (the names that tell its runs apart) and `ended_before`.
+    `runs`, and sets `total` and `ended_before`.
     """
 
     def __init__(
@@ -51,15 +50,9 @@ class SweepProgress:
         self._running: dict[str, tuple[PlannedRun, float]] = {}
         self._live: Any = None
 
-    @cached_property
-    def varying(self) -> list[str]:
-        """The parameters that tell the runs apart."""
-        return naming.varying([run.values for run in self.runs])
-
     def take_up_search(self, ended_before: int) -> None:
         """Show a search, of whose points so many had ended before."""
-        search = self.specification.search
-        self.total, self.varying = search["trials"], list(search["space"])
+        self.total = self.specification.search["trials"]
         self.ended = self.ended_before = ended_before
 
     def __enter__(self) -> SweepProgress:
@@ -103,7 +96,7 @@ class SweepProgress:
 
     def label(self, run: PlannedRun) -> str:
         """What tells this run from the others."""
-        names = self.varying or list(run.given)
+        names = self.specification.varying or list(run.given)
         return naming.setting_text({name: run.values.get(name) for name in names})
 
     def table(self) -> ResultTable:
@@ -144,9 +137,10 @@ class SweepProgress:
             axes = ", ".join(search["space"])
             return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
         rows = [(run, self.folder.record(run)) for run in self.runs]
-        cells = [["run", "state", *self.varying]]
+        varying = self.specification.varying
+        cells = [["run", "state", *varying]]
         for run, record in rows[:PREVIEWED]:
-            cells.append([run.id, record.state, *(str(run.values[name]) for name in self.varying)])
+            cells.append([run.id, record.state, *(str(run.values[name]) for name in varying)])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
         if len(rows) > PREVIEWED:

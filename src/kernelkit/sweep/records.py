@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import statistics
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -129,8 +129,8 @@ class SweepFolder:
         """Remove the checkpoints from which a run that was cut off would go on."""
         shutil.rmtree(self.run_folder(run) / CHECKPOINTS, ignore_errors=True)
 
-    def claim(self, name: str, notebook: str) -> None:
-        """Mark the folder as this sweep's.
+    def claim(self, name: str, notebook: str, varying: Sequence[str] = ()) -> None:
+        """Mark the folder as this sweep's, whose runs differ in the parameters `varying`.
 
         Raises `ParameterError` when it holds another sweep, another version's, or other files.
         """
@@ -147,7 +147,12 @@ class SweepFolder:
             raise ParameterError(
                 f"{self.path} holds other files than a sweep's: choose another folder with --output"
             )
-        facts = {"version": VERSION, "name": name, "notebook": notebook}
+        facts = {
+            "version": VERSION,
+            "name": name,
+            "notebook": notebook,
+            "varying": list(varying),
+        }
         files.write_text(marker, json.dumps(facts) + "\n")
 
     @contextlib.contextmanager

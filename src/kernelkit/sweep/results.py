@@ -42,11 +42,12 @@ class ResultTable:
     score: str
     rows: tuple[Row, ...]
     minimize: bool = False  # whether a lower score is better
+    space: Sequence[str] = ()  # the parameters that a search chooses
 
     @cached_property
     def varying(self) -> list[str]:
-        """The parameters in which the runs differ, in the notebook's order."""
-        return naming.varying([row.run.values for row in self.rows])
+        """The parameters that tell the runs apart, in the search's or the notebook's order."""
+        return list(self.space) or naming.varying([row.run.values for row in self.rows])
 
     def values(self, row: Row) -> dict[str, Any]:
         """A run's values of the parameters in which the runs differ."""
@@ -91,7 +92,8 @@ def gather(
     measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
     score = specification.score or next(filter(None, measures), "")
     rows = tuple(_row(folder, run, score) for run in runs)
-    return ResultTable(specification.name, score, rows, specification.minimize)
+    space = tuple(specification.search.get("space", ()))
+    return ResultTable(specification.name, score, rows, specification.minimize, space)
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
@@ -128,11 +130,11 @@ def write_page(path: Path, table: ResultTable) -> Path:
 
 def _shown_run(row: Row, values: Mapping[str, Any]) -> ShownRun:
     id, record = row.run.id, row.record
-    setting = {name: value for name, value in values.items() if name != SEED}
+    name, setting = naming.texts(values, id)
     return ShownRun(
         id=id,
-        name=naming.setting_text(values) or id,
-        setting=naming.setting_text(setting) or id,
+        name=name,
+        setting=setting,
         parameters=values,
         metrics=row.metrics,
         state=record.state,

@@ -25,6 +25,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,13 @@ class Specification:
     warm: tuple[str, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
     keep_best: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def varying(self) -> list[str]:
+        """The parameters that tell its runs apart, in the search's or the notebook's order."""
+        of_runs = {n: {repr(run.values.get(n)) for run in self.runs} for n in self.declared}
+        varying = (name for name, values in of_runs.items() if len(values) > 1)
+        return list(self.search.get("space", varying))
 
     def run(self, given: Mapping[str, Any]) -> PlannedRun:
         """A run of these values on top of the base; raises `ParameterError` if they do not fit.

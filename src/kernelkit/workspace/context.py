@@ -35,7 +35,8 @@ REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
 class PushContext:
     """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
 
-    `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`.
+    `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`, and
+    `owner` the account's name at Kaggle, where the metadata has it.
     """
 
     runs: Path
@@ -44,12 +45,15 @@ class PushContext:
     local: Path | None = None
     catalogue: str = ""
     root: Path | None = None
+    owner: str = ""
 
     def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
         retries = replace(self.timing.retries, tell=self._tell_pause)
         timing = replace(self.timing, retries=retries)
-        return connect(self.local, timing, self.catalogue, self.root, self._tell_filling)
+        return connect(
+            self.local, timing, self.catalogue, self.root, self._tell_filling, self.owner
+        )
 
     @contextlib.contextmanager
     def asking(self, reference: str = "") -> Iterator[Kaggle]:
@@ -228,13 +232,16 @@ def connect(
     catalogue: str = "",
     root: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
+    owner: str = "",
 ) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
 
     `catalogue` is a command that fills the rehearsal's inputs, run in `root`, once for each
     content of the scripts that the command names; `tell` gets each line that it writes. The command
-    has this process's environment, so that it finds what an earlier one kept under HOME. Raises
-    `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
+    has this process's environment, so that it finds what an earlier one kept under HOME. A session
+    finds the account's own inputs under the name `owner`.
+
+    Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
     rather than let a rehearsal leave this machine.
     """
     if local is None:
@@ -247,8 +254,10 @@ def connect(
             raise
         raise NoLocalKaggleError from None
 
+    kaggle = LocalKaggle(local)
+    kaggle.limits = replace(kaggle.limits, also_named=owner)
     # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
-    with unwinding(), LocalKaggle(local) as server:
+    with unwinding(), kaggle as server:
         filled = server.catalogue / FILLED
         earlier = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())

@@ -59,6 +59,7 @@ class Push:
     submissions_before: list[int] | None = None  # those with numbers when the entering began
     message: str = ""  # of the submission
     resent_after: int | None = None  # the version before a push that was sent more than once
+    inputs: dict[str, int] = field(default_factory=dict)  # versions of its own kernel sources
     stays: list[str] = field(default_factory=list)  # patterns of outputs that are left at Kaggle
 
     @property

@@ -111,11 +111,11 @@ class Sandbox:
         writable |= {walls.HOME: str(self.home), "/tmp": str(self.scratch / "tmp")}  # noqa: S108
         writable[str(fonts(image))] = str(fonts(image))
         read_only = walls.python_folders(image) | bound(sources, self.input)
-        if not self.peer:
-            around = walls.Walls(read_only, writable, internet)
-        else:
+        hosts = ""
+        if self.peer:
             (writable if self.peer.writes else read_only)[SHARED] = str(self.peer.shared)
-            around = walls.Walls(read_only, writable, internet=True, hosts=str(self.peer.hosts))
+            hosts, internet = str(self.peer.hosts), True
+        around = walls.Walls(read_only, writable, internet, str(self.scratch / "root"), hosts)
         return walls.enclosed(command, around, "/kaggle/working", self.builder)
 
     def environment(self, image: Path, runs_on: Kind, *, internet: bool) -> dict[str, str]:

@@ -48,6 +48,7 @@ class Walls:
     read_only: Mapping[str, str]
     writable: Mapping[str, str]
     internet: bool
+    root: str  # a folder that is not there yet, on which the session's own root is mounted
     hosts: str = ""  # the file that is /etc/hosts inside, when it is not the desk's
     devices: tuple[str, ...] = field(default_factory=lambda: gpu_devices())
 
@@ -63,8 +64,11 @@ def builder() -> str:
     if sys.platform != "linux":
         return ""
     with tempfile.TemporaryDirectory(prefix="walls-") as folder:
-        trial = Walls({}, {"/kaggle/working": folder}, internet=False, devices=())
+        working = Path(folder, "working")
+        working.mkdir()
         for name in ("bubblewrap", "unshare"):
+            root = f"{folder}/{name}"
+            trial = Walls({}, {"/kaggle/working": str(working)}, False, root, devices=())
             command = enclosed(["/bin/sh", "-c", "echo > trial"], trial, "/kaggle/working", name)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
@@ -141,7 +145,8 @@ def _ordered(
 
 def _enter(spec: Mapping[str, Any]) -> None:
     """Mount a root of its own and replace this process by the session's command."""
-    root = Path(tempfile.mkdtemp(prefix="root-"))
+    root = Path(spec["root"])
+    root.mkdir()
     _mount("--make-rprivate", "/")
     _mount("-t", "tmpfs", "tmpfs", str(root))
     for folder in SYSTEM:

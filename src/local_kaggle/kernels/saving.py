@@ -111,12 +111,21 @@ def _sources(
     invalid: dict[str, list[str]] = {}
     for field, kind in SOURCES.items():
         for name in getattr(request, f"{field}_data_sources"):
-            folder = None if name.startswith(PREFIXES) else _source(state, kind, name, user)
-            if folder is None:
-                invalid.setdefault(f"invalid_{field}_sources", []).append(name)
+            names = [] if name.startswith(PREFIXES) else _names(state, name, user)
+            folders = [f for each in names if (f := _source(state, kind, each, user))]
+            if folders:
+                sources.append(MountedSource(kind, names[-1], folders[0]))
             else:
-                sources.append(MountedSource(kind, name, folder))
+                invalid.setdefault(f"invalid_{field}_sources", []).append(name)
     return sources, invalid
+
+
+def _names(state: ServerState, name: str, user: str) -> list[str]:
+    """The names under which a source is looked for; it is mounted under the last."""
+    own = [user, state.limits.also_named] if state.limits.also_named else [user]
+    owner, slash, rest = name.partition("/")
+    is_own = slash and owner.lower() in (each.lower() for each in own)
+    return [f"{each}/{rest}" for each in own] if is_own else [name]
 
 
 def _kernel(state: ServerState, request: Message, user: str) -> sqlite3.Row:

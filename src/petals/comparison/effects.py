@@ -38,20 +38,32 @@ class Effect:
     """One axis: `groups` of runs alike in all else, each {setting: [macro F1 of its runs]}.
 
     Where no two runs differ in this axis alone, `fair` is False and the one group holds all.
+    `numbers`: {setting: its value} of an axis that is one number; else empty.
     """
 
     axis: str
     fair: bool
     groups: tuple[dict[str, list[float]], ...]
+    numbers: dict[str, float]
 
     @property
     def settings(self) -> list[str]:
-        """The axis's settings, in order of their mean score, lowest first."""
+        """The axis's settings: numbers in their order, others by their mean score, lowest first."""
+        means = self._means
+        return sorted(means, key=lambda setting: self.numbers.get(setting, means[setting]))
+
+    @property
+    def best(self) -> str:
+        """The setting with the highest mean score."""
+        return max(self._means, key=self._means.__getitem__)
+
+    @property
+    def _means(self) -> dict[str, float]:
         scores: dict[str, list[float]] = defaultdict(list)
         for group in self.groups:
             for setting, values in group.items():
                 scores[setting] += values
-        return sorted(scores, key=lambda setting: fmean(scores[setting]))
+        return {setting: fmean(values) for setting, values in scores.items()}
 
     @property
     def largest_difference(self) -> float:
@@ -67,12 +79,16 @@ def effect(runs: Sequence[FinishedRun], axis: str) -> Effect | None:
         return None
     alike: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     everything: dict[str, list[float]] = defaultdict(list)
+    numbers: dict[str, float] = {}
     for run in runs:
         setting = ", ".join(_message(name, run.parameter(name)) for name in names)
         alike[_all_else(run, axis)][setting].append(run.macro_f1)
         everything[setting].append(run.macro_f1)
+        if len(names) == 1 and type(value := run.parameter(names[0])) in (int, float):
+            numbers[setting] = value
+    numbers = numbers if numbers.keys() == everything.keys() else {}
     fair = [dict(group) for group in alike.values() if len(group) > 1]
-    return Effect(axis, bool(fair), tuple(fair) or (dict(everything),))
+    return Effect(axis, bool(fair), tuple(fair) or (dict(everything),), numbers)
 
 
 def _all_else(run: FinishedRun, axis: str) -> str:
@@ -125,6 +141,6 @@ def verdict(effect: Effect) -> dict[str, str]:
     return {
         "axis": effect.axis,
         "largest difference": f"{effect.largest_difference:.3f}",
-        "best": effect.settings[-1],
+        "best": effect.best,
         "what follows": follows,
     }

@@ -99,13 +99,14 @@ def curves(runs: Sequence[FinishedRun]) -> Figure:
 
 
 def effects(shown: Sequence[Effect]) -> Figure:
-    """A panel for each axis: a dot a run, a line through the means of runs alike in all else.
+    """A panel for each axis: a dot a run, a dash for the mean of runs alike in all else.
 
-    All panels have one scale, and a band shows how far repeats of one recipe lie apart.
+    A line joins the means of numbers, and none those of categories. All panels have one scale, and
+    a band shows how far repeats of one recipe lie apart.
     """
     rows, columns = math.ceil(len(shown) / 2), min(2, len(shown))
     figure, grid = new_figure(
-        "A dot for each run; a line joins the means of runs that are alike in all else.",
+        "A dot for each run, a dash for the mean of those that are alike in all else.",
         height=3.0 * rows,
         nrows=rows,
         ncols=columns,
@@ -126,7 +127,8 @@ def _effect(axes: Axes, effect: Effect) -> None:
         means = [fmean(group[settings[i]]) for i in places]
         axes.axhspan(max(means) - NOISE, max(means) + NOISE, color=FAINT, alpha=0.45, linewidth=0)
         if effect.fair:
-            axes.plot(places, means, color=ACCENT, linewidth=1.3, alpha=0.6)
+            width = 1.3 if effect.numbers else 0
+            axes.plot(places, means, "_-", markersize=14, color=ACCENT, linewidth=width, alpha=0.6)
         for i in places:
             values = group[settings[i]]
             face = ACCENT if effect.fair else "white"

@@ -51,7 +51,7 @@ class Training:
         """Append a row to the history, record it and return it.
 
         Its columns: phase, epoch, loss, accuracy (`before`), the scores of the validation split,
-        learning_rate, seconds, images_per_second (`after`).
+        learning_rate, seconds, images_per_second (`after`), None where no images were read.
         """
         scores = {f"val_{name}": getattr(val, name) for name in ("loss", "accuracy", "macro_f1")}
         self.history.append({**before, **scores, **after})
@@ -61,12 +61,16 @@ class Training:
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase of training: its epochs, the steps of an epoch, and the images of a step."""
+    """A phase of training: its epochs, the steps of an epoch, and the images of a step.
+
+    `reads`: what a step takes a batch of, images or their stored features.
+    """
 
     name: str
     epochs: int
     steps: int
     batch_size: int
+    reads: str = "images"
 
 
 class Epochs(keras.callbacks.Callback):
@@ -140,16 +144,18 @@ class Epochs(keras.callbacks.Callback):
         scores = Scores.of(self.labels, self.predict())
         rate = self.model.optimizer.learning_rate
         rate = rate(self.model.optimizer.iterations) if callable(rate) else rate
+        speed = self._done * self.phase.batch_size / max(trained, 1e-9)
         row = self.training.add_epoch(
             {"phase": self.phase.name, "epoch": epoch + 1, **self._means(logs)},
             scores,
             learning_rate=float(rate.numpy() if hasattr(rate, "numpy") else rate),
             seconds=_now() - self._epoch_begun,
-            images_per_second=self._done * self.phase.batch_size / max(trained, 1e-9),
+            images_per_second=speed if self.phase.reads == "images" else None,
         )
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self._best = scores.macro_f1, self.model.get_weights()
-        self._lines.end(row, row["seconds"] - trained, epoch + 1 - self.begin // self.phase.steps)
+        here = epoch + 1 - self.begin // self.phase.steps
+        self._lines.end(row, speed, row["seconds"] - trained, here)
         self._partial = {}
         if self._before + self._done < self.phase.steps:
             return  # the epoch was cut short: its checkpoint was saved at that step
@@ -215,10 +221,11 @@ class _Lines:
         if seconds := now - self._first_ended:  # without the first step, which includes compiling
             rate = (done - self._first) / seconds
             remaining = (steps * (epochs - epoch) - step) / rate + (epochs - epoch) * self._scoring
-            line += f"  {rate * self.phase.batch_size:,.0f} images/s  {time_left(remaining)}"
+            rate *= self.phase.batch_size
+            line += f"  {rate:,.0f} {self.phase.reads}/s  {time_left(remaining)}"
         self._move(line)
 
-    def end(self, row: Mapping[str, Any], scoring: float, epochs_here: int) -> None:
+    def end(self, row: Mapping[str, Any], speed: float, scoring: float, epochs_here: int) -> None:
         """Print an epoch's scores; `epochs_here`: how many epochs this process has trained."""
         self._scoring = scoring
         done, epochs = row["epoch"], self.phase.epochs
@@ -228,7 +235,7 @@ class _Lines:
         self.stay(
             f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
-            f"{row['images_per_second']:,.0f} images/s  {time_left(remaining)}"
+            f"{speed:,.0f} {self.phase.reads}/s  {time_left(remaining)}"
         )
 
 

@@ -115,7 +115,7 @@ def train_head(
         steps_per_execution=steps,
     )
     watch = Epochs(
-        Phase(PHASE, recipe.epochs, steps, batch),
+        Phase(PHASE, recipe.epochs, steps, batch, "features"),
         replace(training, checkpoints=None),  # it takes seconds: the finished head is kept
         val.labels,
         lambda: apply_weights(head.get_weights(), val),

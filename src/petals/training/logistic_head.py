@@ -69,7 +69,7 @@ def fit_head(
         scores,
         learning_rate=0.0,
         seconds=seconds,
-        images_per_second=train.values[..., 0].size * max(iterations, 1) / seconds,
+        images_per_second=None,  # a solver's iterations read no images
     )
     say = training.say or print
     tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in losses.items()) or "not measured"

@@ -28,11 +28,16 @@ def test_a_sound_kernel_passes_without_a_word(repository):
     assert findings(repository) == ()
 
 
+def test_a_key_of_another_tool_is_a_warning(repository):
+    repository.describe(qwertz=1)
+    assert findings(repository)[0].text == "Kaggle ignores the unknown key 'qwertz'"
+    assert not errors_of(repository)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"enable_tpus": True}, "did you mean 'enable_tpu'"),
-        ({"qwertz": 1}, "unknown key 'qwertz'"),
         ({"session_timeout": 3600}, "--timeout MINUTES"),
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"id": None}, "no id"),

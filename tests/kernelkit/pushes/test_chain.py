@@ -2,11 +2,17 @@
 
 import io
 import json
+import shutil
 import subprocess
 
 import pytest
 
+from kernelkit.commands.console import main
+from kernelkit.datasets.dataset import push_dataset
+from kernelkit.errors import PreflightError, RunFailedError
 from kernelkit.pushes.command import push_kernel
+from kernelkit.workspace.ledger import Ledger
+from local_kaggle import LocalKaggle, ServerLimits
 
 READ = """\
 import os, pathlib
@@ -53,9 +59,9 @@ class Kernels:
         metadata = self.root / letter / "kernel-metadata.json"
         try:
             folder = push_kernel(
-                metadata=metadata, local=True, timing=self._timing, stream=stream, **options
+                metadata=metadata, timing=self._timing, stream=stream, **{"local": True} | options
             )
-            return (folder / "out.txt").read_text()
+            return (folder / "out.txt").read_text() if folder else ""
         finally:
             self.message = stream.getvalue()
 
@@ -83,3 +89,157 @@ def test_folders_that_are_projects_of_their_own_share_the_repositorys_kaggle(ker
     assert (kernels.root / "b/runs/rehearsal-letter-b-v1/out.txt").read_text() == "ab"
     asked = ["git", "status", "--porcelain", "--untracked-files=all", "runs"]
     assert subprocess.check_output(asked, cwd=kernels.root) == b""  # it holds keys, and data
+
+
+@pytest.mark.parametrize("owners", [("gardener", "gardener"), ("INSERT_USERNAME", "gardener")])
+def test_an_own_source_is_found_and_mounted_under_the_accounts_own_name(kernels, owners):
+    of_a, of_b = owners
+    kernels.write("a", owner=of_a)
+    kernels.write("b", "gardener/letter-a", owner=of_b)
+    kernels.write("c", "gardener/letter-a")
+    kernels.rehearse("a")
+    assert kernels.rehearse("b") == "ab"
+    assert kernels.rehearse("c") == "ac"
+
+
+def test_outputs_of_kernels_elsewhere_come_from_the_catalogue(kernels):
+    kernels.write("b", "gardener/letter-z", "someone/letter-y", owner="gardener")
+    with pytest.raises(
+        PreflightError, match="runs/local_kaggle/catalogue/kernels/gardener/letter-z"
+    ):
+        kernels.rehearse("b")
+    for name in ("gardener/letter-z", "someone/letter-y"):
+        folder = kernels.root / "runs/local_kaggle/catalogue/kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "out.txt").write_text(name[-1])
+    assert kernels.rehearse("b", chain=True) == "zyb"
+
+
+@pytest.fixture
+def chained(kernels):
+    """Kernels of which c needs b and b needs a."""
+    kernels.write("a")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    kernels.write("c", "INSERT_USERNAME/letter-b")
+    return kernels
+
+
+def pushes(kernels):
+    """The references of all that was rehearsed, and how it ended."""
+    ledger = Ledger(kernels.root / "runs/pushes.jsonl").pushes()
+    return [f"{push.reference.removeprefix('tester/letter-')} {push.state}" for push in ledger]
+
+
+def test_a_chain_runs_what_a_kernel_needs_first_and_skips_what_is_up_to_date(chained):
+    assert chained.rehearse("c", chain=True) == "abc"
+    assert pushes(chained) == ["a/1 complete", "b/1 complete", "c/1 complete"]
+
+    assert chained.rehearse("c", chain=True) == "abc"
+    assert len(pushes(chained)) == 3
+
+    chained.write("b", "INSERT_USERNAME/letter-a", code="print('changed')")
+    assert chained.rehearse("c", chain=True) == "abc"
+    assert pushes(chained)[3:] == ["b/2 complete", "c/2 complete"]
+
+    assert chained.rehearse("b", chain=True, force=True) == "ab"
+    assert pushes(chained)[5:] == ["a/2 complete", "b/3 complete"]
+
+
+def test_a_push_is_not_identical_once_its_source_has_another_version(chained):
+    chained.rehearse("b", chain=True)
+    with pytest.raises(PreflightError, match="identical to tester/letter-b/1"):
+        chained.rehearse("b")
+    chained.write("a", code="print('changed')")
+    chained.rehearse("a")
+    assert chained.rehearse("b") == "ab"
+
+
+def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained):
+    chained.rehearse("c", chain=True)
+    chained.write("a", code="raise MemoryError('too small')")
+    with pytest.raises(RunFailedError, match="too small"):
+        chained.rehearse("c", chain=True)
+    assert pushes(chained)[3:] == ["a/2 failed"]
+    assert "the chain ends with letter-a" in chained.message
+
+    chained.write("a")
+    assert chained.rehearse("c", chain=True) == "abc"
+    assert len(pushes(chained)) == 4  # what it had left before still holds
+
+
+def test_a_chain_begun_anew_runs_again(chained):
+    chained.rehearse("b", chain=True)
+    shutil.rmtree(chained.root / "runs/local_kaggle")
+    assert chained.rehearse("b", chain=True) == "ab"
+    assert len(pushes(chained)) == 4
+
+
+def test_kernels_that_need_each_other_are_refused_in_one_line(chained):
+    chained.write("a", "INSERT_USERNAME/letter-c")
+    with pytest.raises(PreflightError) as caught:
+        chained.rehearse("c", chain=True)
+    assert str(caught.value) == (
+        "[rehearsal] letter-c needs letter-b needs letter-a needs letter-c: take one out of "
+        "kernel_sources"
+    )
+
+
+def test_a_chain_refused_from_the_command_line_ends_with_its_code(chained, monkeypatch, capsys):
+    chained.write("a", "INSERT_USERNAME/letter-c")
+    monkeypatch.chdir(chained.root / "c")
+    with pytest.raises(SystemExit) as caught:
+        main(["rehearse", "--chain"])
+    assert caught.value.code == 3
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_two_kernels_of_one_name_are_refused_where_one_is_needed(chained):
+    shutil.copytree(chained.root / "a", chained.root / "copies/a")
+    with pytest.raises(
+        PreflightError, match=r"letter-b needs .*letter-a, which is in .*: keep one"
+    ):
+        chained.rehearse("c", chain=True)
+
+
+def test_a_chain_waits_for_what_it_finds_running(chained, tmp_path):
+    limits = ServerLimits(queue_seconds=1.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        chained.rehearse("a", local=False, wait=False)
+        assert chained.rehearse("b", local=False, chain=True) == "ab"
+        assert pushes(chained) == ["a/1 complete", "b/1 complete"]
+
+
+def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp_path):
+    chained.rehearse("a")
+    assert chained.rehearse("a", chain=True, output=tmp_path / "chosen") == "a"
+    assert (tmp_path / "chosen/out.txt").is_file()
+    assert len(pushes(chained)) == 1
+
+
+def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained):
+    push_kernel(
+        metadata=chained.root / "c/kernel-metadata.json",
+        local=True,
+        chain=True,
+        dry_run=True,
+        stream=(stream := io.StringIO()),
+    )
+    requests = [line for line in stream.getvalue().splitlines() if "slug = " in line]
+    assert [line.rpartition("/")[2] for line in requests] == ["letter-a'", "letter-b'", "letter-c'"]
+    assert not (chained.root / "runs/pushes.jsonl").exists()
+
+
+SEEDS = """\
+import os, pathlib
+seeds = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"], "datasets/gardener/seed-list")
+assert (seeds / "x.txt").read_text() == "x"
+"""
+
+
+def test_a_dataset_of_ones_own_is_found_under_the_accounts_own_name(kernels):
+    kernels.write("a", owner="gardener", code=SEEDS, dataset_sources=["gardener/seed-list"])
+    (kernels.root / "seeds").mkdir()
+    (kernels.root / "seeds/x.txt").write_text("x")
+    runs = kernels.root / "runs"
+    push_dataset(kernels.root / "seeds", "seed-list", local=True, runs=runs, stream=io.StringIO())
+    assert kernels.rehearse("a") == "a"

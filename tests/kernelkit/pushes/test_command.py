@@ -115,7 +115,7 @@ def test_an_identical_push_can_be_taken_up(repository, kaggle):
     folder = repository.push("files=1", once=True)  # while its session is alive
     repository.push("files=2")
     assert repository.push("files=1", once=True) == folder
-    assert "not again: tester/blossom-train/1 is identical, and complete" in repository.message
+    assert "tester/blossom-train/1 is complete, and nothing changed since" in repository.message
 
     ledger = Ledger(repository.runs / "pushes.jsonl")
     ledger.update(ledger.pushes()[0], state="not fetched")
@@ -692,6 +692,8 @@ def test_a_submission_gets_its_score(repository, kaggle, open_competition):
     (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
     assert float(push.score) == 1.0
     assert "1.0" in repository.message
+    note = json.loads((Path(push.folder) / ".kernelkit" / "score.json").read_text())
+    assert note == {"competition": "garden (rehearsal)", "score": push.score}  # for the report
 
 
 def test_json_gives_one_object_a_line(repository, kaggle):

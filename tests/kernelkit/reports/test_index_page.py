@@ -8,9 +8,11 @@ import re
 import shutil
 import subprocess
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from kernelkit.reports import index_page, shell, trail
+from kernelkit.reports import index_page, report, shell, trail
 from kernelkit.shown import duration
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -112,13 +114,55 @@ def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
 
 def test_a_name_that_the_kit_made_up_gives_way_to_what_differs(runs):
     for name, dropout in (("02_train-1122-031200", 0.25), ("02_train-1122-041200-2", 0.5)):
-        (runs / name).mkdir()
-        metrics = {"parameters": {"backbone": "VGG16", "dropout": dropout, "output": name}}
-        (runs / name / "metrics.json").write_text(json.dumps(metrics))
+        executed(runs / name, f"dropout = {dropout}")
     page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
     names = {run["folder"]: run["name"] for run in data_of(page)["runs"]}
     assert names["02_train-1122-031200"] == "dropout=0.25"
+    assert names["02_train-1122-041200-2"] == "02_train-1122-041200-2"  # all at its defaults
     assert names["a"] == "a"
+
+
+def executed(folder, given="", outputs=(), count=1):
+    """A run's folder with its notebook, whose second cell has these outputs; without metrics."""
+    folder.mkdir(parents=True)
+    tagged = {"tags": ["parameters"]}, {"tags": ["injected-parameters"]}
+    notebook = new_notebook(
+        cells=[
+            new_code_cell("dropout = 0.5  # a share", metadata=tagged[0], execution_count=1),
+            new_code_cell(given, metadata=tagged[1], execution_count=2 if given else None),
+            new_code_cell("look()", outputs=list(outputs), execution_count=count and 3),
+        ]
+    )
+    nbformat.write(notebook, folder / "run.ipynb")
+
+
+def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
+    """As notebooks do that explore, or compare runs."""
+    error = new_output("error", ename="ValueError", evalue="withered", traceback=["x"])
+    executed(runs / "explored")
+    executed(runs / "failed", outputs=[error])
+    executed(runs / "cut-off", count=0)
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    notes = {run["name"]: run["note"] for run in data_of(page)["runs"]}
+    assert notes["explored"] == ""
+    assert notes["failed"] == notes["cut-off"] == "did not reach its end"
+
+
+def test_a_report_has_the_name_that_the_index_has(runs):
+    executed(runs / "02_train-1122-031200", "dropout = 0.25")
+    executed(runs / "mine", "dropout = 0.25")
+    named = [runs / "02_train-1122-031200", runs / "mine"]
+    for folder in named:
+        report.report([folder])
+    page = report.report([runs], index=True)[0]
+    for folder, name in zip(named, ("dropout=0.25", "mine"), strict=True):
+        assert name in [run["name"] for run in data_of(page)["runs"]]
+        assert f"<h1>{name}</h1>" in (folder / "report.html").read_text()
+    (runs / "mine").rename(runs / "renamed <b>")
+    report.report([runs], index=True)
+    text = (runs / "renamed <b>" / "report.html").read_text()
+    assert "<h1>renamed &lt;b&gt;</h1>" in text
+    assert "<title>renamed &lt;b&gt;</title>" in text
 
 
 def test_sweeps_and_reports_lead_back(runs, sweep):

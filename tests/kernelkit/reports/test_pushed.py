@@ -1,12 +1,13 @@
 """The report of what came home, which leaves the run's own files alone."""
 
 import json
+import re
 
 import nbformat
 import pytest
 
 from kernelkit import project
-from kernelkit.reports import pushed
+from kernelkit.reports import index_page, pushed
 from kernelkit.run_folders import kit_folder, run_folder
 
 PIXEL = bytes.fromhex(
@@ -47,6 +48,29 @@ def test_the_report_is_put_together_from_what_came_home(tmp_path):
         assert part in page
     assert "carried" not in page
     nbformat.validate(nbformat.read(tmp_path / "run.ipynb", as_version=4))
+
+
+def test_a_run_that_failed_says_so_in_its_report_and_on_the_page_of_all_runs(tmp_path):
+    raised = "Traceback (most recent call last):\n  x\nValueError: withered"
+    for name, log in (("failed", raised), ("ended", "epoch 1")):
+        fetched(tmp_path / name)
+        run_folder.keep(tmp_path / name, json.dumps([{"data": log}]), notebook_of("", "look()"))
+        text = report(tmp_path / name, name).read_text()
+        assert ("did not reach its end.</strong> ValueError: withered" in text) is (
+            name == "failed"
+        )
+    page = index_page.write(index_page.runs_under([tmp_path]), tmp_path / "index.html")
+    notes = re.findall('"name": "([a-z]+)".*?"note": "([^"]*)"', page.read_text())
+    assert notes == [("ended", ""), ("failed", "did not reach its end")]
+
+
+def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
+    page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
+    assert "garden" not in page.read_text()
+    pushed.keep_score(tmp_path, "garden (rehearsal)", "0.94321")
+    card = "<b>0.94321</b><span>score in garden (rehearsal)</span>"
+    assert card in page.read_text()
+    assert card in report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
 
 
 def test_figures_come_home_with_their_captions(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.reports import report
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.workers import launchers
@@ -42,6 +43,23 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert re.search("12 runs, 8 done, 4 to run: about [0-9.]+ s with 2 at a time", sweeps.message)
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plan", ["grid: {a: [1, 2]}", "search: {trials: 2, space: {a: [1, 2]}}"])
+def test_a_run_has_one_name_in_its_report_and_on_the_pages(sweeps, plan):
+    """The first report is written before the sweep's table is, and before a search goes on."""
+    sweeps.run(f"base: {{kind: y}}\nscore: macro_f1\n{plan}", report=True, workers=1)
+    index = sweeps.folder / "index.html"
+    for page in (sweeps.runs / "index.html", index):
+        if page == index:
+            report.report([sweeps.folder], index=True)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+        assert {run["name"] for run in data["runs"]} == {"a=1", "a=2"}
+        for run in data["runs"]:
+            text = (page.parent / run["report"]).read_text()
+            assert f"<h1>{run['name']}</h1>" in text
+            assert "<li>kind=y</li>" in text.partition("<main")[0]
 
 
 def test_from_a_subfolder_a_sweep_lies_in_the_projects_runs(sweeps, monkeypatch):

@@ -22,6 +22,27 @@ def test_runs_that_differ_in_one_axis_are_compared(write_run, read):
     compare.effects([effect]).canvas.draw()
 
 
+def lines_of(effect):
+    return [line.get_linewidth() > 0 for line in compare.effects([effect]).axes[0].lines]
+
+
+def test_numbers_are_in_their_order_and_joined_by_a_line(write_run, read):
+    for rate, skill in ((0.01, 0.7), (0.003, 0.98), (0.001, 0.5)):
+        write_run(f"rate-{rate}", skill, learning_rate=rate)
+    effect = effects.effect(read(), "learning rate")
+    assert effect.settings == [f"learning_rate {rate}" for rate in (0.001, 0.003, 0.01)]
+    assert effects.verdict(effect)["best"] == "learning_rate 0.003"
+    assert lines_of(effect) == [True]
+
+
+def test_categories_are_in_the_order_of_their_scores_and_not_joined(write_run, read):
+    for level, skill in (("light", 0.98), ("strong", 0.5), ("none", 0.7)):
+        write_run(level, skill, augment=level)
+    effect = effects.effect(read(), "augmentation")
+    assert effect.settings == ["augment strong", "augment none", "augment light"]
+    assert lines_of(effect) == [False]
+
+
 def test_how_a_run_was_cut_up_is_no_difference_and_long_numbers_are_shortened(write_run, read):
     write_run("a", 0.6, dropout=0.123456789, resume="auto", time_limit=5.0)
     write_run("b", 0.9, dropout=0.5, resume="never", time_limit=1.0)

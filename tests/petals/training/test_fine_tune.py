@@ -195,6 +195,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     assert from_features.dtype == np.float32
     assert np.allclose(from_features, probabilities, atol=1e-4)
     assert [row["epoch"] for row in watch.training.history] == list(range(1, 16))
+    assert {row["images_per_second"] for row in watch.training.history} == {None}  # features
 
 
 @pytest.mark.long

@@ -106,6 +106,12 @@ def test_a_handful_of_photos_is_enough():
     assert strength in logistic_head.STRENGTHS
 
 
+def test_the_iterations_of_a_solver_are_no_rate_of_images():
+    history = []
+    fitted(clouds(), history=history)
+    assert [row["images_per_second"] for row in history] == [None]
+
+
 def test_past_the_deadline_no_strength_is_tried():
     message = []
     head, (_, losses) = fitted(clouds(), deadline=time.monotonic() - 1, say=message.append)

@@ -20,6 +20,11 @@ from kernelkit.terminal.cli import exits_with_code
 @click.option(
     "--dry-run", is_flag=True, help="Check everything and show what would be sent; send nothing."
 )
+@click.option(
+    "--chain",
+    is_flag=True,
+    help="Push first the kernels of this repository that it reads, unless they are up to date.",
+)
 @click.option("--no-wait", is_flag=True, help="Return after the push; `resume` reconnects later.")
 @options.ignore
 @options.once

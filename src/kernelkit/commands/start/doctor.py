@@ -1,0 +1,23 @@
+"""Try at Kaggle what the kit assumes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kernelkit.commands import options
+
+
+@options.command("doctor", ("", "--run --tpu"), local=True)
+@click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
+@click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
+def doctor(**values: Any) -> None:
+    """Check your account, and compare Kaggle with what the kit assumes of it.
+
+    The result is a table: as assumed, other, or not tried. Without options only a few requests are
+    made; the command says beforehand what it spends and which private kernels it leaves.
+    """
+    from kernelkit.doctor.examination import examine
+
+    examine(**values)

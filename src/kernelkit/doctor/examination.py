@@ -1,0 +1,263 @@
+"""The doctor: look at the account, ask a few requests, run a small notebook, write the table.
+
+Kaggle cannot be tried without an account, so nobody has tried what the kit assumes of it. Each
+probe is made to tell one thing; one that fails is a line of its own and stops no other.
+"""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Unpack
+
+import nbformat.v4
+from slugify import slugify
+
+from kernelkit import files, machines
+from kernelkit.doctor import session
+from kernelkit.doctor.assumptions import OTHER, UNTRIED, Row, judged, markdown
+from kernelkit.errors import KernelkitError, NetworkError, PreflightError
+from kernelkit.kaggle_api.answers import SOURCES, Kernel, Stored, as_errors
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.plans import metadata, plan
+from kernelkit.terminal.events import from_here
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+
+KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
+TITLED = "kernelkit doctor names"  # the title of the kernel that is saved under another slug
+MINUTES = {"cpu": 5, "tpu": 10}
+PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "notebooks"}
+TABLE, FACTS = "doctor.md", "doctor.json"
+
+
+def examine(
+    *, run: bool = False, tpu: bool = False, **options: Unpack[CommandOptions]
+) -> list[Row]:
+    """Compare Kaggle with what the kit assumes of it; returns the table.
+
+    run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
+    tpu  run it on a TPU too, for at most ten minutes of the week's hours
+
+    The table is written to runs/doctor.md, and what was seen to runs/doctor.json, from where the
+    kit takes it. Raises `CredentialsError` without a token that works, `NetworkError` where Kaggle
+    does not answer.
+    """
+    context = in_project(plan.here(None), options)
+    facts: dict[str, str] = {}
+    with context.ending(), context.asking() as kaggle:
+        context.events("account", f"the credentials are {kaggle.username}'s")
+        probes = [_account, *([_save] if run else [])]
+        probes += [_Session("cpu")] if run else []
+        probes += [_Session("tpu")] if tpu else []
+        context.events("spends", _costs(kaggle, run=run, tpu=tpu))
+        for probe in probes:
+            try:
+                with as_errors():
+                    probe(context, kaggle, facts)
+            except KernelkitError as error:
+                if isinstance(error, NetworkError) and probe is _account:
+                    raise
+                context.events("warning", f"a probe did not come to its end: {error}")
+    rows = judged(facts, rehearsal=context.events.rehearsal)
+    _write(context, facts, rows)
+    return rows
+
+
+def _costs(kaggle: Kaggle, *, run: bool, tpu: bool) -> str:
+    names = [KERNELS["cpu"], slugify(TITLED)] * run + [KERNELS["tpu"]] * tpu
+    kernels = " and ".join(f"{kaggle.username}/{name}" for name in names)
+    hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
+    left = f"; leaves the private kernels {kernels}" if names else "; leaves nothing behind"
+    return f"{'about 40' if names else 'five'} requests, {hours}{left}"
+
+
+def _account(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
+    """Quota, entry in the project's competition, the answer about a kernel that is not there."""
+    for kind in ("tpu", "gpu"):
+        if quota := kaggle.quota(kind):
+            facts[f"quota.{kind}"] = f"{quota.allowed:g}"
+            left = f"{quota.left:.1f} of {quota.allowed:.0f} hours are left this week"
+            context.events("quota", f"{kind.upper()}: {left}")
+    missing = kaggle.stored(Kernel(kaggle.username, "kernelkit-doctor-is-not-there"))
+    facts["missing"] = "refused or not found" if missing is None else "shown"
+    for slug in _sources(context).get("competition", ()):
+        about = kaggle.repeated("GetCompetition", "competitions", competition_name=slug)
+        facts["competition.entered"] = "yes" if about.user_has_entered else "no"
+        if not about.user_has_entered:
+            rules = f"https://www.kaggle.com/competitions/{slug}/rules"
+            context.events("next", f"accept the rules of {slug}: {rules}")
+
+
+def _save(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
+    """Save a kernel twice without running it, and read back what Kaggle made of it."""
+    from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
+
+    kernel = Kernel(kaggle.username, slugify(TITLED))
+    before = kaggle.stored(kernel)
+    text = _notebook("pass")
+    fields = _fields(context, kaggle, text, "kernelkit-doctor-slug", TITLED)
+    fields |= {"enable_internet": True, "kernel_execution_type": KernelExecutionType.QUICK_SAVE}
+    if before:
+        fields["slug"] = str(kernel)
+    first = kaggle.save(fields)
+    facts["save.slug"] = "the title's" if first.ref.endswith(f"/{kernel.slug}") else first.ref
+    refused = first.refused_sources
+    facts["save.sources"] = f"refused: {', '.join(refused)}" if refused else "all taken"
+    second = kaggle.save(fields | {"slug": str(kernel)})
+    more = second.version - first.version
+    facts["save.version"] = "one more" if more == 1 else f"{more} more"
+    stored = kaggle.stored(kernel, second.version)
+    if stored:
+        facts["save.text"] = "as saved" if _same(stored, text) else "changed"
+        facts["save.internet"] = "kept" if stored.internet else "switched off"
+        if not stored.internet:
+            context.events("next", "verify your phone: https://www.kaggle.com/settings")
+    status = kaggle.status(kernel, second.version)
+    alive = status is not None and status.alive
+    facts["save.session"] = "starts a session" if alive else "starts no session"
+
+
+class _Session:
+    """A notebook that looks around on one kind of machine, and its lists before and after."""
+
+    def __init__(self, kind: machines.Kind) -> None:
+        self.kind: machines.Kind = kind
+
+    def __call__(self, context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
+        name = KERNELS[self.kind]
+        kernel = Kernel(kaggle.username, name)
+        if (now := kaggle.status(kernel, None)) and now.alive:
+            raise PreflightError(f"{kernel} is still {now.state}: wait for it")
+        stays = 2.5 * context.timing.patience.poll  # so that the desk sees it running
+        text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
+        fields = _fields(context, kaggle, text, name, name.replace("-", " "))
+        fields |= {"enable_internet": False, "session_timeout_seconds": 60 * MINUTES[self.kind]}
+        fields |= {"enable_tpu": self.kind == "tpu"}
+        fields |= {"machine_shape": machines.TODAY[self.kind]} if self.kind == "tpu" else {}
+        version = kaggle.save(fields).version
+        context.events("runs", f"{kernel} version {version}, private")
+        self._wait(context, kaggle, kernel, version, facts)
+        seen = _facts_of(kaggle, kernel, version, facts)
+        packages = seen.get("packages", {})
+        plain = ("folder", "run_type", "internet", "python", "memory", "cores", "devices")
+        shown = {key: seen[key] for key in plain if key in seen}
+        shown |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
+        facts |= {f"{self.kind}.{key}": str(value) for key, value in shown.items()}
+        facts[f"packages.{self.kind}"] = json.dumps(packages)
+        if self.kind == "cpu":
+            facts |= _mounts(_sources(context), set(seen.get("inputs", ())))
+
+    @staticmethod
+    def _wait(
+        context: PushContext, kaggle: Kaggle, kernel: Kernel, version: int, facts: dict[str, str]
+    ) -> None:
+        timing = context.timing
+        end = timing.clock.now() + timing.patience.queue
+        looked = False
+        while (status := kaggle.status(kernel, version)) is None or status.alive:
+            if timing.clock.now() > end:
+                raise NetworkError(f"{kernel} is in the queue still: run the doctor again later")
+            state = status.state if status else "unknown"
+            context.events("progress", f"{kernel}: {state}")
+            if state == "running" and not looked:
+                outputs, looked = kaggle.outputs(kernel, version), True
+                facts["running.log"] = "not empty" if outputs.log.strip("[] \n") else "empty"
+                facts["running.files"] = "some" if outputs.files else "none"
+            timing.clock.sleep(timing.patience.poll)
+        facts["ended.state"] = status.state
+        facts["ended.label"] = "of that version" if status.state == "complete" else "unclear"
+
+
+def _facts_of(
+    kaggle: Kaggle, kernel: Kernel, version: int, facts: dict[str, str]
+) -> dict[str, Any]:
+    """What the session printed, out of the log that Kaggle lists."""
+    outputs = kaggle.outputs(kernel, version)
+    try:
+        entries = json.loads(outputs.log)
+        facts["ended.log"] = "a JSON array" if isinstance(entries, list) else "JSON of another kind"
+        text = "".join(str(entry["data"]) for entry in entries)
+    except (ValueError, TypeError, KeyError):
+        facts["ended.log"], text = "something else" if outputs.log else "empty", outputs.log
+    sizes = kaggle.sizes(kernel, version)
+    listed = [file.name for file in outputs.files]
+    facts["ended.files"] = "listed" if all(name in sizes for name in listed) else "without sizes"
+    lines = [line for line in text.splitlines() if line.startswith(session.MARK)]
+    if not lines:
+        raise NetworkError(f"the log of {kernel} version {version} does not hold what it printed")
+    seen = json.loads(lines[-1].removeprefix(session.MARK))
+    return seen if isinstance(seen, dict) else {}
+
+
+def _mounts(sources: dict[str, tuple[str, ...]], inputs: set[str]) -> dict[str, str]:
+    """Where the inputs were found, below /kaggle/input; nothing where the project has none."""
+    pairs = [(PLACES[kind], name) for kind, names in sources.items() for name in names]
+    if not pairs:
+        return {}
+    now = all(f"{place}/{name}" in inputs for place, name in pairs)
+    older = all(name.rpartition("/")[2] in inputs for _, name in pairs)
+    places = ", ".join(sorted(inputs)[:8]) or "nowhere"
+    return {
+        "inputs.now": "competitions/, datasets/ …" if now else places,
+        "inputs.older": "there too" if older else "not there",
+    }
+
+
+def _sources(context: PushContext) -> dict[str, tuple[str, ...]]:
+    """The inputs of the project's kernel-metadata.json by kind, models left out."""
+    try:
+        project = metadata.load(plan.locate(context.root or Path.cwd()))
+    except KernelkitError:
+        return {}
+    return {kind: tuple(project.sources(kind)) for kind in SOURCES if kind in PLACES}
+
+
+def _fields(
+    context: PushContext, kaggle: Kaggle, text: str, slug: str, title: str
+) -> dict[str, Any]:
+    sources = {f"{kind}_data_sources": list(of) for kind, of in _sources(context).items()}
+    return {
+        "slug": f"{kaggle.username}/{slug}",
+        "new_title": title,
+        "text": text,
+        "language": "python",
+        "kernel_type": "notebook",
+        "is_private": True,
+        **sources,
+    }
+
+
+def _notebook(code: str) -> str:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code, id="look")])
+    names = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook.metadata["kernelspec"] = names
+    return json.dumps(notebook)
+
+
+def _same(stored: Stored, text: str) -> bool:
+    try:
+        cells = [json.loads(each)["cells"] for each in (stored.text, text)]
+        sources = [["".join(cell["source"]) for cell in of] for of in cells]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return sources[0] == sources[1]
+
+
+def _write(context: PushContext, facts: dict[str, str], rows: list[Row]) -> None:
+    folder = context.runs / ("doctor-rehearsal" if context.events.rehearsal else "doctor")
+    folder.mkdir(parents=True, exist_ok=True)
+    made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    content = {"made": made, "facts": facts, "rows": [asdict(row) for row in rows]}
+    files.write_text(folder / FACTS, context.events.clear(json.dumps(content, indent=2)))
+    path = files.write_text(folder / TABLE, context.events.clear(f"{made}\n\n{markdown(rows)}"))
+    for row in rows:
+        if row.verdict == OTHER:
+            assumed = " or ".join(row.assumption.assumed)
+            context.events("other", f"{row.assumption.about}: {row.seen}, assumed {assumed}")
+    tried = [row for row in rows if row.verdict != UNTRIED]
+    other = sum(row.verdict == OTHER for row in tried)
+    counts = f"{len(tried) - other} as assumed, {other} other, {len(rows) - len(tried)} not tried"
+    context.events("table", f"{counts}: {from_here(path)}", other=other, tried=len(tried))

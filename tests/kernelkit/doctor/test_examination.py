@@ -1,0 +1,109 @@
+"""The doctor against the local Kaggle, and against one that differs from what is assumed."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.checks import wheels
+from kernelkit.doctor.assumptions import ASSUMPTIONS, OTHER, SAME, UNTRIED, judged, markdown
+from kernelkit.doctor.examination import examine
+from kernelkit.project import find_project
+from kernelkit.workspace.context import in_project
+from local_kaggle import ServerLimits, server
+from local_kaggle.execution.mounts import MountedSource
+
+
+@pytest.fixture
+def doctor(repository, quick_sessions, timing, monkeypatch):
+    catalogue = repository.runs / "local_kaggle" / "catalogue" / "competitions" / "garden"
+    catalogue.mkdir(parents=True)
+    (catalogue / "test.csv").write_text("id\n")
+    repository.describe(competition_sources=["garden"])
+    monkeypatch.chdir(repository.root)
+
+    def doctor(limits=None, **options):
+        monkeypatch.setattr(server, "ServerLimits", lambda: limits or ServerLimits())
+        stream = io.StringIO()
+        rows = examine(local=True, stream=stream, timing=timing, **options)
+        doctor.told = stream.getvalue()
+        return {row.assumption.key: (row.verdict, row.seen) for row in rows}
+
+    return doctor
+
+
+def others(rows):
+    return {key: seen for key, (verdict, seen) in rows.items() if verdict == OTHER}
+
+
+def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
+    rows = doctor(run=True)
+    assert not others(rows)
+    untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
+    assert untried == {a.key for a in ASSUMPTIONS if a.hardware or a.key == "submission"}
+    assert "leaves the private kernels tester/kernelkit-doctor and tester/" in doctor.told
+    table = repository.runs / "doctor-rehearsal" / "doctor.md"
+    assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
+        table.read_text()
+    )
+    assert not others(doctor(run=True)), "its kernels are there already"
+
+
+def test_without_options_it_saves_nothing(doctor):
+    rows = doctor()
+    assert rows["quota.tpu"] == (SAME, "20")
+    assert rows["save.slug"] == (UNTRIED, "")
+    assert "leaves nothing behind" in doctor.told
+
+
+def test_an_account_without_a_verified_phone_and_with_fewer_hours_is_told_so(doctor):
+    limits = ServerLimits(phone_verified=False, weekly_seconds={"tpu": 9 * 3600, "gpu": 1.8e4})
+    rows = doctor(limits, run=True)
+    assert others(rows) == {
+        "quota.tpu": "9",
+        "quota.gpu": "5",
+        "save.internet": "switched off",
+    }
+    assert "verify your phone: https://www.kaggle.com/settings" in doctor.told
+
+
+def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
+    monkeypatch.setattr(MountedSource, "lead_from_older_place", lambda *_: None)
+    assert others(doctor(run=True)) == {"inputs.older": "not there"}
+    monkeypatch.setattr(MountedSource, "place", property(lambda source: source.reference))
+    assert others(doctor(run=True)) == {"inputs.now": "garden"}
+
+
+def test_a_probe_that_fails_stops_no_other(doctor):
+    full = ServerLimits(sessions={"tpu": 1, "gpu": 2, "cpu": 0})
+    rows = doctor(full, run=True)
+    assert rows["save.slug"][0] == SAME
+    assert rows["cpu.folder"] == (UNTRIED, "")
+    assert "a probe did not come to its end: SaveKernel: Maximum batch CPU session" in doctor.told
+
+
+@pytest.mark.parametrize("assumption", ASSUMPTIONS, ids=lambda assumption: assumption.key)
+def test_each_assumption_is_judged_by_its_own_fact(assumption):
+    facts = {each.key: (*each.assumed, "unknown")[0] for each in ASSUMPTIONS if each.assumed}
+    facts[assumption.key] = "something | else"
+    rows = judged(facts)
+    assert [row.assumption.key for row in rows if row.verdict == OTHER] == [assumption.key]
+    assert "something \\| else | other |" in markdown(rows)
+
+
+def test_without_credentials_it_says_how_to_get_them(repository, timing, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    with pytest.raises(errors.CredentialsError):
+        examine(stream=io.StringIO(), timing=timing)
+
+
+def test_wheels_are_chosen_by_the_python_that_it_saw(repository, doctor):
+    context = in_project(find_project(repository.root), {})
+    assert wheels.python_seen(context, "tpu") is None
+    (context.runs / "doctor").mkdir(parents=True)
+    facts = {"facts": {"tpu.python": "3.13"}}
+    (context.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
+    assert wheels.python_seen(context, "tpu") == (3, 13)
