@@ -154,19 +154,6 @@ def test_without_json_an_error_of_the_preflight_comes_once(kernel):
     assert (done.stdout + done.stderr).count("past the 12 hours") == 1
 
 
-def test_the_help_names_every_exit_code():
-    from kernelkit import errors
-
-    message = run("--help").stdout
-    listed = {
-        int(line.split("|")[1])
-        for line in (errors.__doc__ or "").splitlines()
-        if line.startswith("| ") and line.split("|")[1].strip().isdigit()
-    }
-    for code in listed - {1}:
-        assert f" {code} " in message.replace("\n", " "), code
-
-
 def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, hearing_ctrl_c):
     from local_kaggle.limits import ServerLimits
     from local_kaggle.server import LocalKaggle

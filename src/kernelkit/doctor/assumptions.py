@@ -25,7 +25,7 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class Row:
+class Judgement:
     """One line of the table: the assumption, what was seen (empty: nothing), and the verdict."""
 
     assumption: Assumption
@@ -69,17 +69,17 @@ ASSUMPTIONS = (
 )
 
 
-def judged(facts: Mapping[str, str], *, rehearsal: bool = False) -> list[Row]:
+def judged(facts: Mapping[str, str], *, rehearsal: bool = False) -> list[Judgement]:
     """The table: each assumption with the fact of its key; no fact means that it was not tried."""
     rows = []
     for assumption in ASSUMPTIONS:
         seen = "" if rehearsal and assumption.hardware else facts.get(assumption.key, "")
         verdict = UNTRIED if not seen else SAME if seen in assumption.assumed else OTHER
-        rows.append(Row(assumption, seen, verdict))
+        rows.append(Judgement(assumption, seen, verdict))
     return rows
 
 
-def markdown(rows: list[Row]) -> str:
+def markdown(rows: list[Judgement]) -> str:
     """The table, one line for each assumption."""
     lines = ["| What | Assumed | Seen | |", "|---|---|---|---|"]
     for row in rows:

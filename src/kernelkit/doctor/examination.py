@@ -18,7 +18,7 @@ from slugify import slugify
 
 from kernelkit import files, machines
 from kernelkit.doctor import session
-from kernelkit.doctor.assumptions import OTHER, UNTRIED, Row, judged, markdown
+from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
 from kernelkit.kaggle_api.answers import SOURCES, Kernel, Stored, as_errors
 from kernelkit.kaggle_api.client import Kaggle
@@ -35,7 +35,7 @@ TABLE, FACTS = "doctor.md", "doctor.json"
 
 def examine(
     *, run: bool = False, tpu: bool = False, **options: Unpack[CommandOptions]
-) -> list[Row]:
+) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes of it; returns the table.
 
     run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
@@ -246,7 +246,7 @@ def _same(stored: Stored, text: str) -> bool:
     return sources[0] == sources[1]
 
 
-def _write(context: PushContext, facts: dict[str, str], rows: list[Row]) -> None:
+def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -> None:
     folder = context.runs / ("doctor-rehearsal" if context.events.rehearsal else "doctor")
     folder.mkdir(parents=True, exist_ok=True)
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.checks import account, preflight, tpu, wheels
@@ -24,17 +24,17 @@ from kernelkit.errors import (
     PreflightError,
 )
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans import chain, metadata
+from kernelkit.plans import chain
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
-from kernelkit.pushes.follow import follow
+from kernelkit.pushes.follow import FollowOptions, follow
 from kernelkit.pushes.resuming import stored_version
 from kernelkit.pushes.send import draft, look_after_cut_off, prepare, repeated, send
 from kernelkit.run_folders import claims
 from kernelkit.terminal import invocation
-from kernelkit.terminal.events import size_of
+from kernelkit.terminal.events import from_here, size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import COMPLETE
 
@@ -95,41 +95,46 @@ def push_kernel(
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
     if options.get("chain"):
-        _push_needed(options.get("metadata") or plans.locate(notebook or Path.cwd()), options)
+        _push_needed(notebook, parameters, options)
     return _push_kernel(notebook, parameters, options)
 
 
-def _push_needed(file: Path, options: PushOptions) -> None:
-    """Push the kernels of the repository that the one in a metadata file needs, in order."""
+def _push_needed(
+    notebook: Path | None, parameters: Sequence[str] | Mapping[str, Any], options: PushOptions
+) -> None:
+    """Push the kernels of this repository that a kernel needs, in order, each to its end."""
+    file = options.get("metadata") or plans.locate(notebook or Path.cwd())
     context = in_project(plans.here(file), options, PushOptions)
+    machine, minutes = options.get("accelerator"), options.get("timeout")
     with context.ending():
         needed = chain.before(file)
-    for number, kernel in enumerate(needed, 1):
-        context.events("chain", f"{number} of {len(needed) + 1}: {kernel.slug}")
-        own: PushOptions = {
-            **options,
-            "metadata": kernel.path,
-            "accelerator": None,
-            "timeout": None,
-            "output": None,
-            "submit": None,
-            "wait": True,
-            "continues": False,
-            "check_tpu": False,
-            "project": None,
-        }
+        planned = [plans.make(None, (), kernel.path, None, None) for kernel in needed]
+        planned.append(plans.make(notebook, parameters, options.get("metadata"), machine, minutes))
+        preflight.check_submission(planned[-1].metadata, options.get("submit"))
+        for plan in planned:  # before the first one runs, maybe for hours
+            context.events("chain", f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
+            preflight.stop_on_errors(preflight.run_checks(plan, options.get("ignore", ())))
+    of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore")
+    settings = {name: value for name, value in options.items() if name in of_all}
+    for kernel in needed:
+        context.events("chain", kernel.slug)
+        own = cast("PushOptions", settings | {"metadata": kernel.path})
         try:
-            _push_kernel(None, (), own)
+            _push_kernel(None, (), own, last=False)
         except KernelkitError:
             context.events("stopped", f"the chain ends with {kernel.slug}")
             raise
-    context.events("chain", f"and now {metadata.load(file).slug}")
+    context.events("chain", planned[-1].metadata.slug)
 
 
 def _push_kernel(
-    notebook: Path | None, parameters: Sequence[str] | Mapping[str, Any], options: PushOptions
+    notebook: Path | None,
+    parameters: Sequence[str] | Mapping[str, Any],
+    options: PushOptions,
+    *,
+    last: bool = True,
 ) -> Path | None:
-    """Push one notebook, as `push_kernel` does."""
+    """Push one notebook, as `push_kernel` does; `last`: no other of its chain comes after it."""
     project = options.get("project")
     here = project or plans.here(options.get("metadata") or notebook)
     context = in_project(here, options, PushOptions)
@@ -158,15 +163,16 @@ def _push_kernel(
             tpu.check_tpu(context, plan, findings, compile_now=compile_now)
         _report_bundle(context, plan, findings)
         preflight.check_submission(plan.metadata, options.get("submit"))
-        context = replace(context, catalogue=plan.catalogue, owner=plan.account)
+        chained = options.get("chain", False)
+        context = replace(context, catalogue=plan.catalogue, owner=plan.account, chained=chained)
         if options.get("dry_run"):
             _dry_run(context, plan, findings, options)
             return None
         preflight.stop_on_errors(findings)
-        return _push(context, plan, options)
+        return _push(context, plan, options, last=last)
 
 
-def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None:
+def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool) -> Path | None:
     force, submit = options.get("force", False), options.get("submit")
     output, quota, text, push = options.get("output"), None, plan.bundle.text, None
     once, chained = options.get("once", False), options.get("chain", False)
@@ -192,21 +198,13 @@ def _push(context: PushContext, plan: Plan, options: PushOptions) -> Path | None
         needed = output or submit is not None or (wait and not chained and not folder.is_dir())
         if push.state == COMPLETE and not needed:
             words = f"{push.reference} is complete, and nothing changed since"
-            context.events("up to date", words, **facts)
+            context.events("skipped", words, **facts)
             return folder
         if not wait:
             context.events("left", f"not waiting. {context.how_to_resume(push)}", **facts)
             return None
-        return follow(
-            context,
-            kaggle,
-            push,
-            text,
-            output=output,
-            submit=submit,
-            submit_once=once,
-            quota=quota,
-        )
+        follows = FollowOptions(output=output, submit=submit, quota=quota, last=last)
+        return follow(context, kaggle, push, text, **follows | {"submit_once": once})
 
 
 def _dry_run(
@@ -223,8 +221,8 @@ def _dry_run(
             if options.get("continues"):
                 plan = account.continuing(context, plan, kaggle)
             looked = True
-            _dry_own_sources(context, plan, kaggle, chained=options.get("chain", False))
             plan, _ = wheels.attach(context, plan, kaggle.username)
+            _look_back(context, plan, kaggle)
             force, submits = options.get("force", False), options.get("submit") is not None
             status = account.check_account(context, plan, kaggle, force=force, submits=submits)
             account.tell(context, plan, status)
@@ -240,14 +238,15 @@ def _dry_run(
     preflight.stop_on_errors(findings)
 
 
-def _dry_own_sources(context: PushContext, plan: Plan, kaggle: Kaggle, *, chained: bool) -> None:
-    """Look for the kernel's own sources; those that a chain makes first are not there yet."""
+def _look_back(context: PushContext, plan: Plan, kaggle: Kaggle) -> None:
+    """Tell of an identical push; raise for own sources that are missing, save before a chain."""
     try:
-        account.own_sources(context, plan, kaggle)
+        if earlier := repeated(context, kaggle, draft(context, plan, kaggle)):
+            context.events("identical", f"to {earlier.reference} ({earlier.state})")
     except PreflightError as error:
-        if not chained:
+        if not context.chained:
             raise
-        context.events("warning", f"now, before the chain: {error}")
+        context.events("warning", f"for now, before the chain has run: {error}")
 
 
 def _report_bundle(context: PushContext, plan: Plan, findings: Sequence[Finding]) -> None:

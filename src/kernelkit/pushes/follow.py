@@ -44,6 +44,7 @@ class FollowOptions(TypedDict, total=False):
     submit_once  whether a push that was submitted before, with another message too, is left at that
     unverified   take what does not prove to be this push's
     quota        the hours left before the push, which the wait shows
+    last         False leaves out what to type next: another push comes
     """
 
     output: Path | None
@@ -51,6 +52,7 @@ class FollowOptions(TypedDict, total=False):
     submit_once: bool
     unverified: bool
     quota: Quota | None
+    last: bool
 
 
 def follow(
@@ -76,7 +78,7 @@ def follow(
         run.judge()
     if (message := options.get("submit")) is not None:
         run.submit(message, once=options.get("submit_once", False))
-    else:
+    elif options.get("last", True):
         commands = context.what_next(run.push)
         context.events("next", "\n".join(commands), commands=commands)
     return run.folder

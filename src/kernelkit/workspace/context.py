@@ -36,7 +36,8 @@ class PushContext:
     """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
 
     `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`, and
-    `owner` the account's name at Kaggle, where the metadata has it.
+    `owner` the account's name at Kaggle, where the metadata has it. `chained`: what a kernel needs
+    is pushed first.
     """
 
     runs: Path
@@ -46,6 +47,7 @@ class PushContext:
     catalogue: str = ""
     root: Path | None = None
     owner: str = ""
+    chained: bool = False
 
     def connect(self) -> AbstractContextManager[Kaggle]:
         """Kaggle, or the local one, connected for the length of a block."""
@@ -147,7 +149,8 @@ class PushContext:
     def what_next(self, push: Push) -> list[str]:
         """The commands that a user types after a complete run."""
         if push.rehearsal:
-            commands = [f"{invocation.command('push')}  # on Kaggle, with ~/.kaggle/access_token"]
+            push_it = f"{invocation.command('push')}{' --chain' * self.chained}"
+            commands = [f"{push_it}  # on Kaggle, with ~/.kaggle/access_token"]
         elif push.competition:
             commands = [f"{invocation.command('submit')} {push.reference} --message MESSAGE"]
         else:

@@ -167,6 +167,19 @@ def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained):
     assert len(pushes(chained)) == 4  # what it had left before still holds
 
 
+def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained):
+    chained.write("b", "INSERT_USERNAME/letter-a", priority=1)
+    with pytest.raises(PreflightError, match="ignores the key 'priority'"):
+        chained.rehearse("c", chain=True)
+    assert pushes(chained) == []
+    assert chained.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
+
+
+def test_what_to_type_next_is_told_once(chained):
+    chained.rehearse("c", chain=True)
+    assert chained.message.count("kernelkit push --chain  # on Kaggle") == 1
+
+
 def test_a_chain_begun_anew_runs_again(chained):
     chained.rehearse("b", chain=True)
     shutil.rmtree(chained.root / "runs/local_kaggle")
@@ -217,16 +230,13 @@ def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp
 
 
 def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained):
-    push_kernel(
-        metadata=chained.root / "c/kernel-metadata.json",
-        local=True,
-        chain=True,
-        dry_run=True,
-        stream=(stream := io.StringIO()),
-    )
-    requests = [line for line in stream.getvalue().splitlines() if "slug = " in line]
-    assert [line.rpartition("/")[2] for line in requests] == ["letter-a'", "letter-b'", "letter-c'"]
-    assert not (chained.root / "runs/pushes.jsonl").exists()
+    chained.rehearse("a")
+    chained.rehearse("c", chain=True, dry_run=True)
+    lines = chained.message.splitlines()
+    requests = [line.rpartition("/")[2] for line in lines if "slug = " in line]
+    assert requests == ["letter-a'", "letter-b'", "letter-c'"]
+    assert [line for line in lines if "identical to tester/letter-a/1 (complete)" in line]
+    assert pushes(chained) == ["a/1 complete"]
 
 
 SEEDS = """\

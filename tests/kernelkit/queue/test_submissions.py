@@ -9,6 +9,9 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.commands.kaggle.queue import queue
 from kernelkit.workspace.ledger import Ledger
+from local_kaggle import ServerLimits
+
+A_DAY = ServerLimits().submissions_a_day
 
 
 def scores(repository):
@@ -29,7 +32,7 @@ def test_results_are_entered_in_turn(server, queue, repository, meadow):
 
 def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repository, meadow):
     now = time.time()
-    for _ in range(5):
+    for _ in range(A_DAY):
         store.run(
             "INSERT INTO submissions (competition, user, description, name, size, created, status,"
             " score) VALUES ('meadow', 'tester', 'earlier', 'a.csv', 1, ?, 'COMPLETE', '0.5')",
@@ -42,7 +45,7 @@ def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repo
     store.run("UPDATE submissions SET created = created - 86400")
     queue.run()
     assert queue.states() == ["complete"]
-    assert meadow.submissions() == ["earlier"] * 5 + ["one"]
+    assert meadow.submissions() == ["earlier"] * A_DAY + ["one"]
     assert store.files() == [1]
 
 

@@ -99,5 +99,5 @@ def test_a_gathered_batch_and_float32_are_findings():
 
 def test_machines_are_found_by_both_names():
     assert machine_named("TpuV6E8") is machine_named("v6e-8")
-    with pytest.raises(ParameterError, match="v5e-8, v6e-8, v3-8"):
+    with pytest.raises(ParameterError, match="v5e-8, v6e-8 or v3-8"):
         machine_named("v4-8")
