@@ -117,10 +117,9 @@ def write_page(path: Path, table: ResultTable) -> Path:
     page = RunsPage(
         table.name,
         [_shown_run(row, table.values(row)) for row in table.rows],
-        replace(shown, score=table.score, measures=labels),
+        replace(shown, score=table.score, measures=labels, minimize=table.minimize),
         columns=table.varying,
         axes=table.varying,
-        minimize=table.minimize,
         base=given,
         defaults=shared,
         curve=next((row.curve_of for row in table.rows if row.curve), ""),

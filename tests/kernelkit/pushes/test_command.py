@@ -827,6 +827,12 @@ def test_a_script_that_fails_says_where_and_proves_what_it_left(script, kaggle):
     assert proof.is_verified(script.runs / "rehearsal-blossom-train-v1", "1.txt")
 
 
+def test_a_script_that_ends_without_an_exception_names_its_log(script, kaggle):
+    (script.root / "train.py").write_text("import sys\nprint('so far')\nsys.exit(3)\n")
+    with pytest.raises(errors.RunFailedError, match=r"no exception is in its log: .*log\.txt"):
+        script.push()
+
+
 def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):
     repository.describe(kernel_type="script")
     with pytest.raises(errors.NotebookError, match=r"train\.ipynb is none: name a \.py"):
