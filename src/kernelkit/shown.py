@@ -67,6 +67,7 @@ class Shown:
     """What a project wants shown of its runs first.
 
     score       the measure of `metrics.json` that runs are ranked by; "" where none is named
+    minimize    whether a lower score is better
     parameters  those that tell runs apart in a table
     measures    {name in `metrics.json`: what people call it}, the most telling first
     sections    what a report shows of the run's files, in this order
@@ -76,6 +77,7 @@ class Shown:
     parameters: tuple[str, ...] = ()
     measures: Mapping[str, str] = field(default_factory=dict)
     sections: tuple[Section, ...] = ()
+    minimize: bool = False
 
     @classmethod
     def read(cls, settings: Mapping[str, Any]) -> Shown:
@@ -88,6 +90,7 @@ class Shown:
             parameters=tuple(settings.get("parameters", ())),
             measures=dict(settings.get("measures", {})),
             sections=tuple(Section(**section) for section in settings.get("sections", ())),
+            minimize=bool(settings.get("minimize")),
         )
 
     def as_json(self) -> str:

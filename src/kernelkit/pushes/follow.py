@@ -176,17 +176,19 @@ class Run:
         failure = logs.failure(outputs.log, self.text)
         kind: type[KernelkitError] = RunFailedError
         message = ""
-        why = ended.message or "it left no log, as when it runs too long"
+        log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
+        why = f"no exception is in its log: {log}"
+        if not outputs.log:
+            why = "it left no log, as when it runs too long"
         if failure:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events("failure", str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
-            why = ended.message or f"{message.partition(chr(10))[0]}\nIts log: {log}"
+            why = f"{message.partition(chr(10))[0]}\nIts log: {log}"
         self._report()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
-        raise RunFailedError(f"{self._version} ended in {ended.state}: {why}")
+        raise RunFailedError(f"{self._version} ended in {ended.state}: {ended.message or why}")
 
     def judge(self) -> None:
         """Show the measures, write the report, and compare the machine with the one asked for."""

@@ -57,7 +57,6 @@ class RunsPage:
     shown: Shown
     columns: Sequence[str]
     axes: Sequence[str] = ()
-    minimize: bool = False
     base: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     sweeps: Sequence[Mapping[str, Any]] = ()
@@ -72,7 +71,7 @@ class RunsPage:
             "score": shown.score,
             "labels": {name: text for name, text in shown.measures.items() if name},
             "measures": [name for name in first if name not in (shown.score, "seconds")],
-            "minimize": self.minimize,
+            "minimize": shown.minimize,
             "columns": list(self.columns),
             "axes": [name for name in self.axes if name != naming.SEED],
             "base": dict(self.base or {}),

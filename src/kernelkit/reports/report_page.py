@@ -92,7 +92,7 @@ def render(
         tables=_tables(metrics, shown),
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=bool(failure) or not (curves or metrics),  # of what is no training it is the result
+        open=bool(failure) or not (curves or parts),  # of what is no training it is the result
     )
     data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
@@ -138,7 +138,8 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
         series = [{"label": "validation", "values": validation}]
         series += [{"label": "training", "values": training}] if training else []
         if finite := [value for value in validation if not math.isnan(value)]:
-            word, best = ("lowest", min(finite)) if "loss" in name else ("highest", max(finite))
+            low = shown.minimize if name == shown.score else "loss" in name
+            word, best = ("lowest", min(finite)) if low else ("highest", max(finite))
             epoch = validation.index(best) + 1
             title = f"{label[:1].upper()}{label[1:]}: {word} {best:.4f}, epoch {epoch}"
             charts.append({"label": title, "series": series, "phases": phases})

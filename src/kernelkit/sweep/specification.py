@@ -11,7 +11,7 @@ workers: 2                          # runs at a time
 time_limit: 10                      # minutes a run may take; 0 = any
 memory: 4                           # GB a run may take; 0 = what the machine has
 score: accuracy                     # the measure of metrics.json that runs are ranked by
-minimize: false                     # whether a lower score is better
+minimize: false                     # whether a lower score is better; default the project's
 keep_best: {model.h5: 3}            # files that only the best so many runs keep
 warm: [tensorflow]                  # imported once, before runs are forked off
 kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session
@@ -150,6 +150,8 @@ def _checked(
     notebook = (path.parent / content["notebook"]).resolve()
     source, home = document.read(notebook), project.find_project(notebook)
     declared = parameters.declared(document.parameters_cell(source).source, home)
+    shown, score = project.shown(notebook), content.get("score")
+    minimize = shown.minimize if score in (None, shown.score) else False
     given = (content.get(key) for key in ("runs", "search", "seeds"))
     if "grid" not in content and all(value in (None, {}) for value in given):
         raise ParameterError("nothing to run: give grid, runs, seeds or search")
@@ -164,8 +166,8 @@ def _checked(
         workers=_not_negative(content, "workers"),
         time_limit=_not_negative(content, "time_limit"),
         memory=_not_negative(content, "memory"),
-        score=content.get("score") or project.shown(notebook).score,
-        minimize=bool(content.get("minimize")),
+        score=score or shown.score,
+        minimize=minimize if content.get("minimize") is None else content["minimize"],
         warm=_modules(content.get("warm") or []),
         search=search,
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),

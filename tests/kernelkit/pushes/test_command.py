@@ -110,6 +110,24 @@ def test_an_identical_push_stops_unless_forced(repository, kaggle):
     assert folder.name.endswith("-v2")
 
 
+def test_an_identical_push_can_be_taken_up(repository, kaggle):
+    assert repository.push("files=1", once=True, wait=False) is None
+    folder = repository.push("files=1", once=True)  # while its session is alive
+    repository.push("files=2")
+    assert repository.push("files=1", once=True) == folder
+    assert "tester/blossom-train/1 is complete, and nothing changed since" in repository.message
+
+    ledger = Ledger(repository.runs / "pushes.jsonl")
+    ledger.update(ledger.pushes()[0], state="not fetched")
+    shutil.rmtree(folder)
+    assert (repository.push("files=1", once=True) / "0.bin").is_file()
+    assert kaggle.faults.calls["SaveKernel"] == 2
+
+    ledger.update(ledger.pushes()[0], state="failed")
+    assert repository.push("files=1", once=True).name.endswith("-v3")
+    assert repository.push("files=1", once=True, force=True).name.endswith("-v4")
+
+
 def test_the_second_push_is_read_as_the_second(repository, kaggle):
     repository.push("files=1")
 
@@ -807,6 +825,12 @@ def test_a_script_that_fails_says_where_and_proves_what_it_left(script, kaggle):
     with pytest.raises(errors.RunFailedError):
         script.push("files=2", "fail=True")
     assert proof.is_verified(script.runs / "rehearsal-blossom-train-v1", "1.txt")
+
+
+def test_a_script_that_ends_without_an_exception_names_its_log(script, kaggle):
+    (script.root / "train.py").write_text("import sys\nprint('so far')\nsys.exit(3)\n")
+    with pytest.raises(errors.RunFailedError, match=r"no exception is in its log: .*log\.txt"):
+        script.push()
 
 
 def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from kernelkit import project
 from kernelkit.reports import index_page, report, shell, trail
 from kernelkit.shown import duration
 
@@ -238,6 +239,17 @@ def test_the_best_is_marked_once_among_those_on_the_same_data(
     index_page.write(index_page.runs_under([runs]), page)
     steps = "document.title = [...document.querySelectorAll('tr.best a')].map(a => a.text[0]);"
     assert in_browser(page, steps, tmp_path) == best
+
+
+def test_the_lowest_score_is_the_best_where_the_project_says_so(runs, tmp_path, monkeypatch):
+    monkeypatch.delenv(project.SHOWN)
+    settings = '[tool.kernelkit.shown]\nscore = "macro_f1"\nminimize = true\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    steps = """sort("macro_f1");
+      document.title = order() + document.querySelector("tr.best").cells[1].textContent[0]
+        + byId("better").textContent;"""
+    assert in_browser(page, ORDER + steps, tmp_path) == "abcaDown"
 
 
 def test_of_several_data_the_best_is_that_of_the_most_runs(runs, tmp_path):

@@ -2,7 +2,9 @@
 
 import pytest
 
+from kernelkit import project
 from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.shown import Shown
 from kernelkit.sweep import specification
 
 
@@ -116,3 +118,12 @@ def test_an_id_follows_code_packages_and_parameters(sweeps):
     assert second != first
     sweeps.notebook.write_text(sweeps.notebook.read_text() + "\nprint()\n")
     assert id_of() not in (first, second)
+
+
+@pytest.mark.parametrize(
+    ("text", "minimize"),
+    [("", True), ("minimize: false", False), ("score: f1", False), ("score: rmse", True)],
+)
+def test_whether_the_lowest_is_the_best_is_the_projects(sweeps, monkeypatch, text, minimize):
+    monkeypatch.setenv(project.SHOWN, Shown("rmse", minimize=True).as_json())
+    assert specification.read(sweeps.write(f"grid: {{a: [1]}}\n{text}")).minimize is minimize
