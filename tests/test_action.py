@@ -236,7 +236,8 @@ def test_a_repeated_job_pushes_nothing_twice(job):
     for _ in range(2):  # the second one while the first one's session is alive
         job.write()
         assert job.run("dispatch") == 0, job.said
-        assert job.output("push") == "tester/count-rows/1"
+        assert (job.output("push"), job.output("state")) == ("tester/count-rows/1", "")
+    assert "nothing changed since" in job.said
     job.write()
     assert until_complete(job, "collect") == 0, job.said
     job.write()
@@ -359,7 +360,7 @@ PUSHED = "-p X --accelerator X --timeout X"
         ("dispatch", f"push --no-wait --json {PUSHED} --ignore X --once -- X"),
         ("collect", "--output X -- X"),
         ("submit", "submit --message X -- X"),
-        ("sweep", f"sweep {PUSHED} -- X"),
+        ("sweep", f"sweep {PUSHED} --retry-failed -- X"),
         ("queue", f"queue add {PUSHED} --ignore X --submit X --once -- X"),
     ],
 )
@@ -384,7 +385,7 @@ def test_a_switch_is_an_option_of_some_commands(fork):
         "check": ["push", "--dry-run", "--chain"],
         "rehearse": ["rehearse", "--chain"],
         "dispatch": ["push", "--no-wait", "--json", "--chain", "--force"],
-        "sweep": ["sweep", "--force", "--kaggle", "--", ""],
+        "sweep": ["sweep", "--force", "--kaggle", "--retry-failed", "--", ""],
         "queue": ["queue", "add", "--force"],
     }
 
