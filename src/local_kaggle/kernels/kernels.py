@@ -129,15 +129,13 @@ def list_kernels(state: ServerState, request: Message, user: str) -> Message:
     """One's own kernels, or everyone's that one may see."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
-    mine = request.group == KernelsListViewType.PROFILE
-    whose, matching = (user if mine else request.user or "").lower(), []
+    newest = []
     for name in sorted(names | set(state.catalogue.references("kernels"))):
         owner, _, slug = name.partition("/")
         with suppress(HTTPException):  # it may not be seen, or has no version
             kernel = find(state, owner, slug, user)
-            words = f"{kernel['title']} {kernel['slug']}".lower()
-            if whose in ("", kernel["owner"]) and (request.search or "").lower() in words:
-                matching.append((kernel, versions_of(state, kernel)[0]))
+            newest.append((kernel, versions_of(state, kernel)[0]))
+    matching = [pair for pair in newest if _matches(pair[0], request, user)]
     matching.sort(key=lambda pair: -pair[0]["id"])
     return listing(state, request, matching, lambda message, pair: _metadata(message, *pair))
 
@@ -158,6 +156,14 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
 def saved(version: Row) -> Message:
     """The request that saved a version."""
     return types.ApiSaveKernelRequest.from_dict(json.loads(version["request"]))
+
+
+def _matches(kernel: Row, request: Message, user: str) -> bool:
+    owner = user if request.group == KernelsListViewType.PROFILE else request.user
+    words = f"{kernel['title']} {kernel['slug']}".lower()
+    return (not owner or owner.lower() == kernel["owner"]) and (
+        request.search or ""
+    ).lower() in words
 
 
 def _metadata(message: Message, kernel: Row, version: Row) -> Message:

@@ -108,11 +108,13 @@ import os, pathlib
 root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
 print((root / "models/me/net/tensorflow2/b0/1/a.txt").read_text())
 """
-    models = ["me/net/TensorFlow2/b0/1", "me/net/tensorflw2/b0/1"]
+    models = ["me/net/tensorFlow2/b0/1", "me/net/tensorflw2/b0/1"]
     answer = push(api, tmp_path / "model", "takes-a-model", text, model_sources=models)
     assert answer.invalid_model_sources == ["me/net/tensorflw2/b0/1"]
     assert context.finish("takes-a-model") == "COMPLETE"
-    assert "weights\n" in context.log("takes-a-model")
+    log = context.log("takes-a-model")
+    assert "rehearsal: there is no model me/net/tensorflw2/b0/1" in log
+    assert "weights\n" in log
 
 
 def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles(api, context, tmp_path):
