@@ -28,6 +28,7 @@ from kernelkit.workspace.ledger import Ledger
 DOCTOR = Path("doctor", "doctor.json")  # below the folder of runs: what `kernelkit doctor` saw
 
 OUTPUT = "output"  # where a run writes
+OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 
@@ -119,6 +120,22 @@ def paths(plan: Plan) -> Iterator[Finding]:
                 f"({invocation.command('dataset')} FOLDER) and name it as the notebook finds it "
                 "there"
             )
+
+
+def mounts(plan: Plan) -> Iterator[Finding]:
+    """Inputs that the code looks for only where Kaggle mounted them before."""
+    code = [*plan.bundle.code, *_modules(plan)]
+    for kind in ("competition", "dataset", "model"):
+        for source in plan.metadata.sources(kind):
+            parts = source.split("/")[:2]
+            place = next((p for p, text in code if parts[-1] in OLD_MOUNT.findall(text)), None)
+            knows = re.compile(rf"\b{kind}s[/'\"]").search
+            if place and not any(knows(text) for _, text in code):  # else it may try both
+                today = "/".join(["/kaggle/input", f"{kind}s", *parts])
+                yield warning(
+                    f"{place} reads /kaggle/input/{parts[-1]}, an older mount that some machines "
+                    f"no longer have: Kaggle mounts it at {today}"
+                )
 
 
 def _is_here(path: str) -> bool:

@@ -78,7 +78,8 @@ def code(plan: Plan) -> Iterator[Finding]:
     language = metadata.values.get("language")
     kind = metadata.values.get("kernel_type")
     if language != "python":
-        yield error(f'language is {language!r}: kernelkit pushes "python"')
+        name = metadata.code_file.name
+        yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')
     if kind not in ("notebook", "script"):
         yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
     if not metadata.values.get("code_file"):
@@ -175,6 +176,7 @@ CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
     "parameters": contents.parameters,
     "needs": contents.needs,
     "paths": contents.paths,
+    "mounts": contents.mounts,
     "bundle": contents.bundle,
     "size": contents.size,
     "modules": contents.modules,

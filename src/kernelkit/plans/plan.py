@@ -23,6 +23,7 @@ from kernelkit.plans import chain, metadata
 from kernelkit.plans.metadata import FILE_NAME, Metadata
 from kernelkit.project import Project
 
+R = frozenset(("r", ".r", ".rmd"))  # the language, and the endings of its files
 ACCELERATOR = "accelerator"  # the parameter through which a notebook checks its machine
 
 
@@ -146,7 +147,9 @@ def make(
     _check_code_file(kernel, file)
     here = project_here or project.find_project(kernel.path)
     read = read_script if kernel.is_script else read_json
-    source = parameters_source(read(kernel.code_file))
+    content = read(kernel.code_file)
+    _refuse_r(kernel.code_file, content)
+    source = parameters_source(content)
     declared = parameters.declared(source, here) if source else {}
     values = parameters.resolve(declared, given)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -172,10 +175,22 @@ def _check_code_file(kernel: Metadata, file: Path) -> None:
         if near := written and metadata.meant(kernel.code_file):
             instead = f'write "code_file": "{Path(written).with_name(near).as_posix()}"'
         raise NotebookError(f"no notebook at {kernel.code_file}: {instead} in {file}")
+    _refuse_r(kernel.code_file)
     if kernel.is_script and kernel.code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, and {kernel.code_file.name} is none: name a .py as code_file, "
             "or write notebook"
+        )
+
+
+def _refuse_r(code_file: Path, notebook: Mapping[str, Any] | None = None) -> None:
+    """Raise `NotebookError` for R, by the file's ending or what a notebook states of itself."""
+    about = (notebook or {}).get("metadata") or {}
+    spec, language = (about.get(name) or {} for name in ("kernelspec", "language_info"))
+    names = [code_file.suffix, spec.get("language"), language.get("name")]
+    if R.intersection(str(name).lower() for name in names):
+        raise NotebookError(
+            f"{code_file.name} is R, and kernelkit pushes Python: `kaggle kernels push` takes it"
         )
 
 

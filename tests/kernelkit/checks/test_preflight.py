@@ -48,7 +48,7 @@ def test_a_key_of_another_tool_is_a_warning(repository):
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
         ({"title": "abc"}, "title 'abc' is shorter"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
-        ({"language": "r"}, 'kernelkit pushes "python"'),
+        ({"language": "r"}, 'train.ipynb is Python: write "language": "python"'),
         ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"dataset_sources": ["data"]}, "'data' is not owner/slug"),
         ({"model_sources": ["google/efficientnet"]}, "owner/model/framework"),
@@ -392,6 +392,67 @@ def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
     for other in ("/kaggle/input/w.h5", "a/" * 3000, "~nobody-of-this-name/w.h5", "a/\0"):
         assert not errors_of(repository, f"weights={other}")
     assert not errors_of(repository, f"output={repository.root}")
+
+
+@pytest.mark.parametrize(
+    ("code_file", "kernel_type", "notebook"),
+    [
+        ("train.R", "notebook", {}),
+        ("train.r", "script", {}),
+        ("train.Rmd", "script", {}),
+        ("train.ipynb", "notebook", {"kernelspec": {"name": "ir", "language": "R"}}),
+        ("train.ipynb", "notebook", {"language_info": {"name": "R"}}),
+    ],
+)
+def test_r_is_refused_by_what_the_file_is(
+    repository, notebook_code, code_file, kernel_type, notebook
+):
+    repository.cells(notebook_code("x <- 1"), **notebook)
+    (repository.notebook.parent / code_file).touch()
+    repository.describe(code_file=f"notebooks/{code_file}", kernel_type=kernel_type)
+    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes Python"):
+        findings(repository)
+
+
+SOURCES = {
+    "competition_sources": ["leaves"],
+    "dataset_sources": ["anna/seeds/3"],
+    "model_sources": ["anna/oak/Keras/base/1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "today"),
+    [
+        ("/kaggle/input/leaves/train.csv", "competitions/leaves"),
+        ("../input/leaves", "competitions/leaves"),
+        ("/kaggle/input/seeds", "datasets/anna/seeds"),
+        ("/kaggle/input/oak/keras/base/1", "models/anna/oak"),
+    ],
+)
+def test_an_input_at_its_older_place_is_named(repository, notebook_code, path, today):
+    repository.describe(**SOURCES)
+    repository.cells(notebook_code(f"a = 1\nopen(f'{path}')"))
+    (text,) = warnings_of(repository)
+    assert text.startswith("notebooks/train.ipynb[cell 1] reads /kaggle/input/")
+    assert text.endswith(f"Kaggle mounts it at /kaggle/input/{today}")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('/kaggle/input/competitions/leaves/train.csv')",
+        "root = '/kaggle/input'",
+        "open('/kaggle/input/another/train.csv')",
+        "# open('/kaggle/input/leaves/train.csv')",
+        "for p in ('/kaggle/input/competitions/leaves', '/kaggle/input/leaves'): print(p)",
+        "root = Path('/kaggle/input') / 'competitions' or '/kaggle/input/leaves'",
+    ],
+)
+def test_code_that_knows_todays_places_is_left_in_peace(repository, notebook_code, code):
+    repository.describe(**SOURCES)
+    repository.cells(notebook_code(code))
+    assert warnings_of(repository) == []
 
 
 def test_metadata_of_a_pulled_notebook_is_left_behind_with_a_word(repository, notebook_code):
