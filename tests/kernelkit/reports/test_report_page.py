@@ -134,9 +134,10 @@ def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder)
     notebook.cells[-1].outputs = [output]
     (folder / "log.txt").write_text("what it said")
     page = report_page.render(notebook, {}, SHOWN, folder, 0.0, {})
-    assert '<a href="log.txt">' in page.partition('<p class="failure">')[0]
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
+    assert '<a href="log.txt">' in banner
+    assert page.count('<a href="log.txt">') == 1
     assert 'href="#failed"' in banner
     assert 'id="failed"' in page
     assert "<details open>" in page
