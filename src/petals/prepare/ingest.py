@@ -85,15 +85,13 @@ def make_tfrecords(
     size, on every machine, and however many photos come or go beside it. Existing shards with the
     same photos are kept, so an interrupted call goes on where it was.
 
-    Raises `DataError` for a folder that holds nothing to use and, before anything is written, for
-    bad lines of the CSV; `SettingError`, and `StorageError` when the output cannot be written.
+    Raises `SettingError`, `StorageError` when the output cannot be written, and `DataError` for a
+    folder that holds nothing to use and, before anything is written, for bad lines of the CSV.
     """
     folder, output, made = Path(folder), Path(output), IngestSettings(**settings)
     unlabelled = None if test_photos is None else Path(test_photos)
     if made.test and unlabelled:
-        raise SettingError(
-            f"test {made.test}: the test photos are the whole test split, leave test out"
-        )
+        raise SettingError(f"test {made.test}: the test photos are the whole split, leave test out")
     if made.test is None:
         made = replace(made, test=0.0 if unlabelled else TEST_SHARE)
     say = progress or (lambda what, done, total: None)

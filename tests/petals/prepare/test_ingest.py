@@ -55,7 +55,7 @@ def test_a_photo_never_changes_sides(photos, tmp_path):
 def test_each_class_is_divided_by_the_shares(tmp_path):
     digests = [f"{i:032x}" for i in range(0, 2**128, 2**128 // 997)]
     members = [photos.Photo(tmp_path, i % 2, d[::-1]) for i, d in enumerate(digests)]
-    splits = ingest._split(members, 0.2, 0.1)
+    splits = ingest._split(members, ingest.IngestSettings(val=0.2, test=0.1))
     for label in (0, 1):
         shares = [sum(p.label == label for p in splits[s]) for s in ("train", "val", "test")]
         assert np.allclose(np.array(shares) / sum(shares), (0.7, 0.2, 0.1), atol=0.05)
