@@ -1,8 +1,11 @@
-"""action.yml dispatches and collects in separate processes, and its logs hold no secret."""
+"""action.yml checks, rehearses, pushes and collects in separate jobs; its logs hold no secret."""
 
+import contextlib
 import json
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,24 +19,31 @@ from local_kaggle.server import LocalKaggle
 
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+STEPS = ACTION["runs"]["steps"]
 TOKEN = "KGAT_0123456789abcdef0123456789abcdef"
+EXPRESSION = re.compile(r"(inputs)\.([\w-]+)|steps\.(\w+)\.outputs\.(\w+)")
 NOTEBOOK = """\
 import json, os, pathlib, time
 time.sleep({seconds})
+pathlib.Path("submission.csv").write_text("id,label\\na,0\\nb,1\\n")
+print(f"made {{time.time()}}", "with a token" if "KAGGLE_API_TOKEN" in os.environ else "")
 pathlib.Path("metrics.json").write_text(json.dumps({{"rmse": {rmse}, "rows": 1200}}))
 """
+MARK = re.compile(r"made [\d.]+.*")
+SWEEP = "notebook: count.ipynb\ngrid: {trees: [5, 6]}\n"
 
 
-class Job:
-    """A repository in a checkout of a CI job, and the action's steps run as a runner runs them."""
+class Runner:
+    """A runner of jobs: a checkout for each, the steps of the action in order, and one cache."""
 
-    def __init__(self, server, folder):
+    def __init__(self, folder, server=None):
         self.server, self.folder = server, folder
         self.said = ""
-        self.summary, self.outputs = folder / "summary.md", folder / "outputs"
+        self.summary, self.outputs = folder / "summary.md", {}
+        self.caches = []  # (key, paths, folder), oldest first
 
-    def write(self, *, rmse=0.25, seconds=3):
-        """The repository in a new checkout: nothing but the two files that are committed."""
+    def write(self, *, rmse=0.25, seconds=3, **metadata):
+        """The repository in a new checkout: nothing but the files that are committed."""
         cell = {
             "cell_type": "code",
             "id": "a",
@@ -65,93 +75,350 @@ class Job:
         self.checkout.mkdir()
         (self.checkout / "pyproject.toml").write_text("[tool.kernelkit]\n")
         (self.checkout / "count.ipynb").write_text(json.dumps(notebook))
-        (self.checkout / "kernel-metadata.json").write_text(json.dumps(values))
+        (self.checkout / "trees.yaml").write_text(SWEEP)
+        (self.checkout / "kernel-metadata.json").write_text(json.dumps(values | metadata))
 
-    def step(self, command, **given):
-        """Run the step of this command; returns its exit code."""
+    def run(self, command, **given):
+        """Run the action with this command, without its installation; returns the exit code."""
         inputs = {name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()}
-        inputs |= {"command": command, "token": TOKEN} | given
+        inputs |= {"command": command, "token": TOKEN if self.server else ""} | given
         assert set(inputs) == set(ACTION["inputs"])
-        (step,) = [s for s in ACTION["runs"]["steps"] if s.get("id") == command]
-        assert step["if"] == f"inputs.command == '{command}'"
-        environment = self.server.client_environment()
-        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+        self.outputs, code = {}, 0
+        for step in STEPS[1:]:
+            condition = self._fill(step.get("if", "True"), inputs, "{!r}")
+            words = {"always()": "True", "||": "or", "&&": "and"}
+            for word, python in words.items():
+                condition = condition.replace(word, python)
+            if (code and "always()" not in step.get("if", "")) or not eval(condition):
+                continue
+            if "uses" in step:
+                filled = {name: self._values(text, inputs) for name, text in step["with"].items()}
+                getattr(self, step["uses"].split("/")[2].partition("@")[0])(**filled)
+            else:
+                code = self.shell(step["id"], inputs)
+        return code
+
+    def output(self, name):
+        """What a later step of the job reads."""
+        return self._values(ACTION["outputs"][name]["value"], {})
+
+    def restore(self, *, path, key, **prefixes):
+        assert not [cache for cache in self.caches if cache[0] == key]
+        names = [c for c in self.caches if c[0].startswith(prefixes["restore-keys"])]
+        for _, paths, folder in names[-1:]:
+            assert paths == path  # other paths are another cache
+            shutil.copytree(folder, self.checkout, dirs_exist_ok=True)
+
+    def save(self, *, path, key):
+        folder = self.folder / f"cache-{time.monotonic_ns()}"
+        wanted, barred = [], []
+        for pattern in path.splitlines():
+            hits = self.checkout.glob(pattern.removeprefix("!"))
+            (barred if pattern.startswith("!") else wanted).extend(hits)
+        assert wanted
+        for source in set(wanted) - set(barred):
+            target = folder / source.relative_to(self.checkout)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
+        self.caches.append((key, path, folder))
+
+    def _fill(self, text, inputs, form="{}"):
+        def value(match):
+            if match[1]:
+                return form.format(inputs[match[2]])
+            return form.format(self.outputs.get(match[3], {}).get(match[4], ""))
+
+        return EXPRESSION.sub(value, text)
+
+    def _values(self, text, inputs):
+        whole = re.sub(r"\$\{\{ (.*?) \}\}", lambda m: self._fill(m[1], inputs), text)
+        assert "${{" not in whole
+        return whole
+
+    def shell(self, step, inputs):
+        """Run one step of the action; returns its exit code."""
+        (step,) = [each for each in STEPS if each["id"] == step]
+        environment = dict(os.environ)
+        if self.server:
+            environment = self.server.client_environment()
+        outputs = self.folder / "outputs"
+        outputs.write_text("")
         environment |= {
-            "GITHUB_OUTPUT": str(self.outputs),
-            "PYTHONWARNINGS": "ignore",
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}",
+            "GITHUB_OUTPUT": str(outputs),
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_RUN_ID": "77",
             "GITHUB_STEP_SUMMARY": str(self.summary),
+            "GITHUB_WORKSPACE": str(self.checkout),
+            "PYTHONWARNINGS": "ignore",
+            "RUNNER_TEMP": str(self.folder),
         }
-        for name, value in step["env"].items():
-            filled = re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda f: inputs[f[1]], value)
-            assert "${{" not in filled
-            environment[name] = filled
+        environment |= {n: self._values(text, inputs) for n, text in step.get("env", {}).items()}
         done = subprocess.run(
-            ["bash", "-c", step["run"]],
-            cwd=self.checkout,
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.checkout / self._values(step["working-directory"], inputs),
             env=environment,
             capture_output=True,
             text=True,
             timeout=120,
         )
         self.said += done.stdout + done.stderr
+        self.outputs[step["id"]] = _outputs(outputs.read_text())
         return done.returncode
 
-    def output(self, name):
-        lines = [line for line in self.outputs.read_text().splitlines() if line.startswith(name)]
-        return lines[-1].partition("=")[2]
+
+def _outputs(text):
+    """What a step wrote, by name: NAME=VALUE, or NAME<<END and lines until END."""
+    outputs, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, sign, value = re.split(r"(=|<<)", line, maxsplit=1)
+        if sign == "<<":
+            value = "\n".join(iter(lambda end=value: (n := next(lines)) != end and n, False))
+        outputs[name] = value
+    return outputs
+
+
+def sessions(server):
+    """How many sessions were started."""
+    with contextlib.closing(sqlite3.connect(server.root / "kaggle.sqlite", timeout=20)) as store:
+        return store.execute("SELECT count(*) FROM sessions").fetchone()[0]
 
 
 @pytest.fixture
-def job(tmp_path, monkeypatch):
+def job(tmp_path):
     limits = ServerLimits(lag_seconds=0)
     kaggle = LocalKaggle(tmp_path / "kaggle", limits=limits, tokens={TOKEN: "tester"})
     with kaggle as server:
-        yield Job(server, tmp_path)
+        yield Runner(tmp_path, server)
+
+
+@pytest.fixture
+def fork(tmp_path):
+    """A pull request's job: no secrets, and nobody to ask."""
+    return Runner(tmp_path)
+
+
+def until_complete(job, command, **given):
+    """Run a command until what it looks after is over; returns the last exit code."""
+    end = time.monotonic() + 100
+    code = job.run(command, **given)
+    while not code and job.output("state") == "running":
+        assert time.monotonic() < end, job.said
+        time.sleep(1)
+        code = job.run(command, **given)
+    return code
 
 
 @pytest.mark.long
 def test_dispatch_now_and_collect_later_on_another_machine(job):
     job.write()
-    assert job.step("dispatch", parameters="trees=7\n", accelerator="cpu") == 0, job.said
+    assert job.run("dispatch", parameters="trees=7\n", accelerator="cpu") == 0, job.said
     push = job.output("push")
     assert push == "tester/count-rows/1"
     assert f"`{push}`" in job.summary.read_text()
 
-    job.write()  # without the ledger
-    assert job.step("collect", push=push) == 0, job.said
+    job.write()
+    job.caches.clear()  # without the ledger
+    assert job.run("collect", push=push) == 0, job.said
     assert job.output("state") == "running"
-    until = time.monotonic() + 100
-    while job.output("state") == "running":
-        assert time.monotonic() < until, job.said
-        time.sleep(1)
-        assert job.step("collect", push=push, output="home") == 0, job.said
+    assert until_complete(job, "collect", push=push, output="home") == 0, job.said
 
-    assert job.output("state") == "complete"
     assert "| rmse | 0.25 |" in job.summary.read_text()
     assert json.loads((job.checkout / "home" / "metrics.json").read_text())["rows"] == 1200
     kept = [p.read_text() for p in job.checkout.rglob("*") if p.suffix in (".jsonl", ".txt")]
-    for text in (job.said, job.summary.read_text(), job.outputs.read_text(), *kept):
+    for text in (job.said, job.summary.read_text(), *kept):
         assert TOKEN not in text
         assert job.server.key() not in text
 
 
 @pytest.mark.long
-def test_a_run_that_fails_fails_the_job_and_says_why(job):
+def test_a_repeated_job_pushes_nothing_twice(job):
+    for _ in range(2):  # the second one while the first one's session is alive
+        job.write()
+        assert job.run("dispatch") == 0, job.said
+        assert job.output("push") == "tester/count-rows/1"
+    job.write()
+    assert until_complete(job, "collect") == 0, job.said
+    job.write()
+    assert job.run("dispatch") == 0, job.said
+    assert (job.output("push"), sessions(job.server)) == ("tester/count-rows/1", 1)
+    assert "is complete, and nothing changed since" in job.said
+
+    assert job.run("dispatch", force="true") == 0, job.said
+    assert job.output("push") == "tester/count-rows/2"
+
+
+@pytest.mark.long
+def test_a_run_that_fails_fails_the_job_and_says_why_and_is_pushed_again(job):
     job.write(rmse="1 / 0", seconds=0)
-    assert job.step("dispatch") == 0, job.said
-    code = 0
-    job.outputs.write_text("")
-    while code == 0:
-        time.sleep(1)
-        code = job.step("collect", push="last")
-    assert code == 6, job.said
+    assert job.run("dispatch") == 0, job.said
+    job.write(rmse="1 / 0", seconds=0)
+    assert until_complete(job, "collect", push="last") == 6, job.said
     assert "ended in error" in job.summary.read_text()
     assert "ZeroDivisionError" in job.said
 
+    job.write(rmse="1 / 0", seconds=0)
+    assert job.run("dispatch") == 0, job.said
+    assert job.output("push") == "tester/count-rows/2"
 
-def test_the_action_installs_this_checkout_and_takes_what_it_says():
-    install, *_ = ACTION["runs"]["steps"]
-    assert '"$GITHUB_ACTION_PATH"' in install["run"]
+
+@pytest.mark.long
+def test_a_repeated_submission_is_entered_once(job):
+    _open_competition(job.server)
+    for _ in range(2):
+        job.write(seconds=0, competition_sources=["meadow"])
+        assert job.run("dispatch") == 0, job.said
+        assert job.run("submit", message="a 'first' $(try)") == 0, job.said
+        assert job.output("state") == "complete"
+        assert "1.00000" in job.summary.read_text()
+    with contextlib.closing(sqlite3.connect(job.server.root / "kaggle.sqlite")) as store:
+        entered = store.execute("SELECT description FROM submissions").fetchall()
+    assert (entered, sessions(job.server)) == ([("a 'first' $(try)",)], 1)
+
+
+@pytest.mark.long
+def test_a_submission_is_waited_for_as_long_as_is_said(job):
+    job.write(seconds=60)
+    assert job.run("dispatch") == 0, job.said
+    assert job.run("submit", timeout="0.05") == 0, job.said
+    assert job.output("state") == "running"
+
+
+def _open_competition(server):
+    folder, solutions = server.catalogue / "competitions" / "meadow", server.catalogue / "solutions"
+    folder.mkdir(parents=True)
+    (folder / "train.csv").write_text("id,label\nc,0\n")
+    solutions.mkdir()
+    (solutions / "meadow.csv").write_text("id,label\na,0\nb,1\n")
+    (solutions / "meadow.toml").write_text('metric = "accuracy"\n')
+
+
+@pytest.mark.long
+def test_a_queue_that_is_written_down_in_the_workflow_is_pushed_once(job):
+    job.write()
+    assert job.run("queue", parameters="trees=7", timeout="30") == 0, job.said
+    assert job.output("state") == "running"
+    while job.output("state") == "running":
+        job.write()  # the next job of a schedule
+        assert job.run("queue", parameters="trees=7", timeout="30") == 0, job.said
+        time.sleep(1)
+    job.write()
+    assert job.run("queue", parameters="trees=7", timeout="30") == 0, job.said
+    assert (job.output("state"), sessions(job.server)) == ("complete", 1)
+    assert "complete  tester/count-rows/1" in job.summary.read_text()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kaggle", ["false", "true"])
+def test_a_repeated_sweep_repeats_no_run(job, kaggle):
+    printed = []
+    for _ in range(2):
+        job.write(seconds=0)
+        assert job.run("sweep", sweep="trees.yaml", kaggle=kaggle) == 0, job.said
+        (results,) = job.checkout.glob("runs/*/results.json")
+        notebooks = results.parent.glob("*/run.ipynb")
+        printed.append(sorted(MARK.search(path.read_text())[0] for path in notebooks))
+    first, second = printed
+    assert (len(first), first) == (2, second)
+    assert not any("token" in line for line in first)
+    assert sessions(job.server) == (kaggle == "true")
+
+
+def test_a_check_needs_no_token_and_finds_what_is_wrong(fork):
+    fork.write()
+    assert fork.run("check", parameters="trees=7") == 0, fork.said
+    assert "nothing was sent" in fork.said
+    assert fork.run("check", parameters="bees=7") == 2
+
+    fork.write(machine_shape="TpuV99")
+    assert fork.run("check") == 3
+    assert fork.run("check", ignore="machine") == 0, fork.said
+    assert fork.run("dispatch", ignore="machine") == 4  # no token
+    assert fork.caches
+
+
+@pytest.mark.long
+def test_a_rehearsal_needs_no_token(fork):
+    fork.write(seconds=0)
+    assert fork.run("rehearse", parameters="trees=7", output="home") == 0, fork.said
+    assert json.loads((fork.checkout / "home" / "metrics.json").read_text())["rows"] == 1200
+    fork.write(rmse="1 / 0", seconds=0)
+    assert fork.run("rehearse") == 6
+    assert fork.caches == []
+
+
+HOSTILE = "'\"`$(touch pwned)` --force;"
+PUSHED = "-p X --accelerator X --timeout X"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("check", f"push --dry-run {PUSHED} --ignore X -- X"),
+        ("rehearse", f"rehearse {PUSHED} --ignore X --submit X --output X -- X"),
+        ("dispatch", f"push --no-wait --json {PUSHED} --ignore X --once -- X"),
+        ("collect", "--output X -- X"),
+        ("submit", "submit --message X -- X"),
+        ("sweep", f"sweep {PUSHED} -- X"),
+        ("queue", f"queue add {PUSHED} --ignore X --submit X --once -- X"),
+    ],
+)
+def test_an_input_is_an_argument_and_never_code(fork, command, arguments):
+    fork.write()
+    hostile = dict.fromkeys(set(ACTION["inputs"]) - {"working-directory"}, HOSTILE)
+    fork.shell("inputs", hostile | {"working-directory": ".", "command": command})
+    words = [HOSTILE if word == "X" else word for word in arguments.split()]
+    assert (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1] == words
+    assert not list(fork.folder.rglob("pwned"))
+
+
+def test_a_switch_is_an_option_of_some_commands(fork):
+    fork.write()
+    inputs = dict.fromkeys(set(ACTION["inputs"]) - {"working-directory"}, "")
+    on = dict.fromkeys(["chain", "force", "kaggle"], "true")
+    seen = {}
+    for command in ("check", "rehearse", "dispatch", "sweep", "queue"):
+        fork.shell("inputs", inputs | on | {"working-directory": ".", "command": command})
+        seen[command] = (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1]
+    assert seen == {
+        "check": ["push", "--dry-run", "--chain"],
+        "rehearse": ["rehearse", "--chain"],
+        "dispatch": ["push", "--no-wait", "--json", "--chain", "--force"],
+        "sweep": ["sweep", "--force", "--kaggle", "--", ""],
+        "queue": ["queue", "add", "--force"],
+    }
+
+
+def test_no_script_holds_an_expression():
+    scripts = [step["run"] for step in STEPS if "run" in step]
+    assert not [script for script in scripts if "${{" in script]
+
+
+@pytest.mark.parametrize(
+    ("command", "packages"),
+    [
+        ("check", ["/the/action"]),
+        ("rehearse", ["/the/action[rehearse]", "/the/action/src/local_kaggle"]),
+        ("sweep", ["/the/action[sweep]"]),
+        ("frobnicate", None),
+    ],
+)
+def test_the_action_installs_this_checkout(tmp_path, command, packages):
+    arguments = tmp_path / "arguments"
+    (tmp_path / "python").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {arguments}\n')
+    (tmp_path / "python").chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "COMMAND": command, "GITHUB_ACTION_PATH": "/the/action"}
+    install = ["bash", "-c", STEPS[0]["run"]]
+    done = subprocess.run(install, env=environment, capture_output=True, text=True)
+    if packages is None:
+        assert (done.returncode, "command takes check" in done.stderr) == (2, True)
+    else:
+        assert done.returncode == 0, done.stderr
+        assert arguments.read_text().splitlines()[-len(packages) :] == packages
+
+
+def test_the_action_uses_what_it_says():
     assert all(entry["description"] for entry in ACTION["inputs"].values())
     used = re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text())
     assert set(used) == set(ACTION["inputs"])

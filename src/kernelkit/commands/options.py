@@ -29,7 +29,14 @@ check_tpu = click.option(
 continues = click.option(
     "--continue", "continues", is_flag=True, help="Continue training from the last run's files."
 )
+ignore = click.option(
+    "--ignore",
+    metavar="CHECK",
+    multiple=True,
+    help="Push even if this check fails; may be repeated.",
+)
 metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
+once = click.option("--once", is_flag=True, help="If the same push was made before, take it up.")
 output = click.option(
     "--output",
     type=FILE,

@@ -52,6 +52,7 @@ class PushOptions(CommandOptions, total=False):
                  its own parameters' defaults; what is up to date is not pushed again
     continues    attach what the kernel's last version left, for the notebook to go on from
     force        push though nothing changed, or though a run is active
+    once         take up an identical push that was made before, in place of another
     ignore       the names of checks whose errors are warnings: see `checks.preflight`
     check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
                  `before_push` in [tool.kernelkit.tpu] asks for it at every push
@@ -70,6 +71,7 @@ class PushOptions(CommandOptions, total=False):
     chain: bool
     continues: bool
     force: bool
+    once: bool
     ignore: Sequence[str]
     check_tpu: bool
     submit: str | None
@@ -173,14 +175,16 @@ def _push_kernel(
 def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool) -> Path | None:
     force, submit = options.get("force", False), options.get("submit")
     output, quota, text, push = options.get("output"), None, plan.bundle.text, None
+    once, chained = options.get("once", False), options.get("chain", False)
     with context.connect() as kaggle:
         plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
         if attached:
             wheels.upload(context, kaggle, attached)
         with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
-            if options.get("chain") and not force:
-                push = repeated(context, kaggle, draft(context, plan, kaggle))
+            if (once or chained) and not force:
+                planned = draft(context, plan, kaggle)
+                push = repeated(context, kaggle, planned, latest=chained)
             if push:
                 text = stored_version(kaggle, push).text
             else:
@@ -189,14 +193,18 @@ def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool)
                 account.tell(context, plan, status)
                 push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
                 quota = status.quota
-        if push.state == COMPLETE and output is None and submit is None:
-            context.events("skipped", f"{push.reference} is complete, and nothing changed since")
-            return context.folder(push)
-        if not options.get("wait", True):
-            context.events("left", f"not waiting. {context.how_to_resume(push)}")
+        facts, folder = {"kernel": push.kernel, "version": push.version}, context.folder(push)
+        wait = options.get("wait", True)
+        needed = output or submit is not None or (wait and not chained and not folder.is_dir())
+        if push.state == COMPLETE and not needed:
+            words = f"{push.reference} is complete, and nothing changed since"
+            context.events("skipped", words, **facts)
+            return folder
+        if not wait:
+            context.events("left", f"not waiting. {context.how_to_resume(push)}", **facts)
             return None
         follows = FollowOptions(output=output, submit=submit, quota=quota, last=last)
-        return follow(context, kaggle, push, text, **follows)
+        return follow(context, kaggle, push, text, **follows | {"submit_once": once})
 
 
 def _dry_run(

@@ -57,6 +57,7 @@ def rerun(
     metadata_file: Path | None = None,
     hidden: Path | None = None,
     rows: int | None = None,
+    ignore: Sequence[str] = (),
     **options: Unpack[CommandOptions],
 ) -> RerunResult:
     """Run a notebook as a code competition does: on the public data, then on hidden data.
@@ -66,6 +67,7 @@ def rerun(
     hidden      the folder that takes the place of the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     rows        of the real hidden test set: the time that it would take is projected
+    ignore      the names of checks that may fail
 
     Raises `ParameterError` without a competition or hidden data, `RefusedError` where Kaggle would
     give no score, and what `push_kernel` raises of the first run.
@@ -81,7 +83,15 @@ def rerun(
         _link(hidden, catalogue / "hidden" / slug)
     refusal = ""
     try:
-        push_kernel(notebook, parameters, metadata=file, submit=MESSAGE, force=True, **options)
+        push_kernel(
+            notebook,
+            parameters,
+            metadata=file,
+            submit=MESSAGE,
+            force=True,
+            ignore=ignore,
+            **options,
+        )
     except RefusedError as error:
         refusal = str(error)
     return _second_run(context, catalogue, slug, refusal, rows)

@@ -158,17 +158,22 @@ def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
 
 
 @answers.as_errors()
-def repeated(context: PushContext, kaggle: Kaggle, push: Push) -> Push | None:
+def repeated(
+    context: PushContext, kaggle: Kaggle, push: Push, *, latest: bool = True
+) -> Push | None:
     """The kernel's last push, if this one has the same content and inputs and Kaggle still has it.
 
-    Pushes that came to nothing do not count, nor do those of a rehearsal that was cut off, since
+    `latest`: whether it must be the last one of all, as its outputs are what others read. Pushes
+    that came to nothing do not count, nor do those of a rehearsal that was cut off, since
     their sessions ended with it.
     """
     alive = () if context.local else (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
     pushes = context.ledger.of(push.kernel, rehearsal=push.rehearsal)
     useful = (*alive, ledgers.UNFETCHED, ledgers.COMPLETE)
-    last = next((p for p in reversed(pushes) if p.version and p.state in useful), None)
-    if last is None or (last.content, last.inputs) != (push.content, push.inputs):
+    good = [p for p in reversed(pushes) if p.version and p.state in useful]
+    same = (push.content, push.inputs)
+    last = next((p for p in good[: 1 if latest else None] if (p.content, p.inputs) == same), None)
+    if last is None:
         return None
     stored = kaggle.stored(last.name, last.version)
     return last if stored and build.number_of(stored.text) == last.number else None

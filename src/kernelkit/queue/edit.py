@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,7 +21,8 @@ REMOVABLE = (WAITING, UNSUBMITTED, *OVER)
 class QueueOptions(CommandOptions, total=False):
     """The keyword arguments of `add`: those of `push_kernel` that say what is pushed.
 
-    `force` queues once more what waits already, or was complete before.
+    `force` queues once more what waits already, or was complete before; `once` leaves the queue as
+    it is where the same push is in it, waiting or over.
     """
 
     metadata: Path | None
@@ -29,6 +31,8 @@ class QueueOptions(CommandOptions, total=False):
     output: Path | None
     continues: bool
     force: bool
+    once: bool
+    ignore: Sequence[str]
     submit: str | None
 
 
@@ -49,7 +53,10 @@ def add(
     plan = plans.make(
         notebook, parameters, metadata, options.get("accelerator"), options.get("timeout")
     )
-    findings = preflight.run_checks(plan)
+    ignored = options.get("ignore", ())
+    findings = preflight.run_checks(plan, ignored)
+    if "machine" in ignored:
+        plan = replace(plan, metadata=replace(plan.metadata, any_machine=True))
     for finding in findings:
         if finding.level != "error":
             context.events(finding.level, finding.text)
@@ -58,8 +65,14 @@ def add(
     wheels.find(context, plan)  # now, and not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
-        same = item.plan.content == plan.content
-        if same and not force and item.state_in(context) == WAITING:
+        if force or item.plan.content != plan.content:
+            continue
+        state = item.state_in(context)
+        if options.get("once"):
+            words = f"{item.number}: not again, it is {state}"
+            context.events("queued", words, number=item.number)
+            return item.number
+        if state == WAITING:
             raise PreflightError(
                 f"identical to the queued push {item.number}: add it all the same with --force"
             )

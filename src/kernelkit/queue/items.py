@@ -130,8 +130,9 @@ def _read(item: dict[str, Any]) -> QueuedPush:
     plan, output = item["plan"], item["output"]
     project = {name: plan["project"][name] for name in ("catalogue", "title")}
     wheels = tuple(plan["project"]["wheels"])
+    metadata = plan["metadata"]
     plan = Plan(
-        Metadata(Path(plan["metadata"]["path"]), plan["metadata"]["values"]),
+        Metadata(**metadata | {"path": Path(metadata["path"])}),
         Bundle(**plan["bundle"] | {"commit": Commit(**plan["bundle"]["commit"])}),
         Project(Path(plan["project"]["root"]), wheels=wheels, **project),
         plan["parameters"],

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat.v4 import new_notebook
@@ -77,26 +76,19 @@ def _executed(folder: Path) -> nbformat.NotebookNode | None:
 
 def render(names: Mapping[Path, tuple[str, str]], base: Path, shown: Shown) -> str:
     """The page's HTML; `names`: {run folder: its name, its setting}; links start from `base`."""
-    metrics = {folder: run_folder.metrics(folder) for folder in names}
-    given = {folder: run_folder.part(metrics[folder] or {}, "parameters") for folder in names}
-    columns = dict.fromkeys([*shown.parameters, *naming.varying([*filter(None, given.values())])])
     runs, curve = [], ""
-    for folder in names:
-        run = _run(folder, base, metrics[folder], names[folder])
-        values = {name: given[folder][name] for name in columns if name in given[folder]}
+    for folder, names_of_run in names.items():
         column, points = history.curve(folder, shown.score)
         curve = curve or column
-        runs.append(replace(run, parameters=values, curve=points))
+        runs.append(replace(_run(folder, base, names_of_run), curve=points))
     counts = Counter((run.group, run.sweep) for run in runs if run.group)
     sweeps = [{"name": name, "href": page, "count": n} for (name, page), n in counts.items()]
     page = RunsPage("Runs", runs, shown, columns=shown.parameters, curve=curve, sweeps=sweeps)
     return page.html()
 
 
-def _run(
-    folder: Path, base: Path, metrics: Mapping[str, Any] | None, names: tuple[str, str]
-) -> ShownRun:
-    note = ""
+def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
+    note, metrics = "", run_folder.metrics(folder)
     if metrics is None:
         damaged = (folder / run_folder.METRICS).is_file()
         reached = "" if notebook_html.reached_end(_executed(folder)) else "did not reach its end"
@@ -106,13 +98,14 @@ def _run(
     where = trail.address(folder, base)
     paths = [folder / name for name in run_folder.LEFT_BY_A_RUN if (folder / name).is_file()]
     written = max((path.stat().st_mtime for path in paths), default=0.0)
+    given = run_folder.part(metrics, "parameters").items()
     images = run_folder.part(metrics, "data").get("val")
     source = run_folder.data_name(metrics)
     return ShownRun(
         id=where,
         name=names[0],
         setting=names[1],
-        parameters={},
+        parameters={name: value for name, value in given if name not in naming.IGNORED},
         metrics=run_folder.numbers(metrics),
         when=run_folder.ended(metrics, written),
         note=note,

@@ -6,7 +6,6 @@ knows the runs that another one shows.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -52,13 +51,6 @@ def texts(settings: Values, otherwise: str, most: int = 0) -> tuple[str, str]:
     """A name of at most so many settings, and all of them without the seed, as text."""
     unseeded = {name: value for name, value in settings.items() if name != SEED}
     return setting_text(settings, most) or otherwise, setting_text(unseeded) or otherwise
-
-
-def varying(runs: Sequence[Values]) -> list[str]:
-    """The parameters in which runs differ, in the order in which the runs have them."""
-    names = dict.fromkeys(name for run in runs for name in run)
-    values = {name: {json.dumps(run.get(name), default=str) for run in runs} for name in names}
-    return [name for name in names if name not in IGNORED and len(values[name]) > 1]
 
 
 def changed(values: Values, defaults: Values) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +40,11 @@ class ResultTable:
     name: str
     score: str
     rows: tuple[Row, ...]
+    varying: Sequence[str]  # the parameters that tell the runs apart
     minimize: bool = False  # whether a lower score is better
-    space: Sequence[str] = ()  # the parameters that a search chooses
-
-    @cached_property
-    def varying(self) -> list[str]:
-        """The parameters that tell the runs apart, in the search's or the notebook's order."""
-        return list(self.space) or naming.varying([row.run.values for row in self.rows])
 
     def values(self, row: Row) -> dict[str, Any]:
-        """A run's values of the parameters in which the runs differ."""
+        """A run's values of these parameters."""
         return {name: row.run.values.get(name) for name in self.varying}
 
     @property
@@ -92,8 +86,8 @@ def gather(
     measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
     score = specification.score or next(filter(None, measures), "")
     rows = tuple(_row(folder, run, score) for run in runs)
-    space = tuple(specification.search.get("space", ()))
-    return ResultTable(specification.name, score, rows, specification.minimize, space)
+    varying, minimize = specification.varying, specification.minimize
+    return ResultTable(specification.name, score, rows, varying, minimize)
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:

@@ -224,7 +224,7 @@ def test_a_dry_sweep_as_an_event(tmp_path):
 def test_a_rehearsal_has_the_options_of_a_push_but_those_of_another_place():
     push, rehearse = commands()["push"], commands()["rehearse"]
     names = {p.name for p in push.params} - {p.name for p in rehearse.params}
-    assert names == {"local", "no_wait"}
+    assert names == {"local", "no_wait", "once"}
 
 
 def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):

@@ -110,6 +110,24 @@ def test_an_identical_push_stops_unless_forced(repository, kaggle):
     assert folder.name.endswith("-v2")
 
 
+def test_an_identical_push_can_be_taken_up(repository, kaggle):
+    assert repository.push("files=1", once=True, wait=False) is None
+    folder = repository.push("files=1", once=True)  # while its session is alive
+    repository.push("files=2")
+    assert repository.push("files=1", once=True) == folder
+    assert "tester/blossom-train/1 is complete, and nothing changed since" in repository.message
+
+    ledger = Ledger(repository.runs / "pushes.jsonl")
+    ledger.update(ledger.pushes()[0], state="not fetched")
+    shutil.rmtree(folder)
+    assert (repository.push("files=1", once=True) / "0.bin").is_file()
+    assert kaggle.faults.calls["SaveKernel"] == 2
+
+    ledger.update(ledger.pushes()[0], state="failed")
+    assert repository.push("files=1", once=True).name.endswith("-v3")
+    assert repository.push("files=1", once=True, force=True).name.endswith("-v4")
+
+
 def test_the_second_push_is_read_as_the_second(repository, kaggle):
     repository.push("files=1")
 

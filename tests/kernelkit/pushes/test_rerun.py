@@ -130,6 +130,13 @@ def test_a_notebook_with_internet_is_refused_before_it_is_pushed(run_again, repo
         run_again("pass")
 
 
+def test_a_check_can_be_overruled(run_again, repository):
+    repository.describe(priority=1)
+    with pytest.raises(errors.PreflightError, match="--ignore keys"):
+        run_again("")
+    assert float(run_again("", ignore=["keys"]).score) == 1.0
+
+
 def test_hidden_answers_that_are_not_there_cost_the_score_alone(run_again, code_competition):
     (code_competition / "solutions" / "garden.hidden.csv").unlink()
     result = run_again("pass")

@@ -52,6 +52,21 @@ def test_the_same_is_queued_twice_on_purpose_only(repository):
     assert len(Queue(repository.runs).items()) == 2
 
 
+def test_the_same_is_queued_once_whatever_became_of_it(repository):
+    assert invoke("add", "--once").exit_code == 0
+    assert [event["number"] for event in events("add", "--once")][-1] == 1
+    assert events("add", "-p", "files=2", "--once")[-1]["number"] == 2
+    assert events("add", "--once", "--force")[-1]["number"] == 3
+
+
+def test_a_check_that_is_overruled_stays_so_in_the_queue(repository):
+    repository.describe(machine_shape="TpuV99")
+    assert invoke("add").exit_code == 3
+    assert invoke("add", "--ignore", "machine").exit_code == 0
+    (item,) = Queue(repository.runs).items()
+    assert item.plan.metadata.machine.shape == "TpuV99"
+
+
 def test_a_waiting_push_can_be_removed(repository):
     for files in range(3):
         invoke("add", "-p", f"files={files}")

@@ -35,10 +35,7 @@ def test_a_run_that_nothing_tells_apart_has_its_folders_name(tmp_path):
     assert naming.run_name(folder, {}, lambda: ({}, {}), []) == (folder.name, folder.name)
 
 
-def test_varying_and_changed_parameters():
-    runs = [{"a": 1, "b": [1], "output": "x"}, {"a": 1, "b": [2], "output": "y", "c": None}]
-    assert naming.varying(runs) == ["b"]
-    assert naming.varying([]) == []
+def test_changed_parameters():
     assert naming.changed({"a": 2, "b": 1, "new": 3}, {"a": 1, "b": 1}) == {"a": 2}
 
 

@@ -32,7 +32,10 @@ def written(sweeps, tmp_path):
         record = Record(FAILED, error="</script><b>odd & bad") if bad else Record(DONE, seconds=9.0)
         metrics = {} if bad else {"macro_f1": score, "seconds": 5.0, "loss": float("nan")}
         rows.append(Row(run, record, metrics, (0.1, 0.2, score), f"{run.id}/report.html"))
-    return write_page(tmp_path / "index.html", ResultTable("tiny <sweep>", "macro_f1", tuple(rows)))
+    return write_page(
+        tmp_path / "index.html",
+        ResultTable("tiny <sweep>", "macro_f1", tuple(rows), ["a", "kind", "seed"]),
+    )
 
 
 def data_of(page):
@@ -42,8 +45,11 @@ def data_of(page):
 
 def page_of(folder, runs, score=lambda a: a / 1000, name="macro_f1", **options):
     """The page of runs that are done, each with a score that follows from its a."""
+    varying = [n for n in ("a", "kind") if len({run.values[n] for run in runs}) > 1]
     rows = [Row(run, Record(DONE, seconds=9.0), {name: score(run.values["a"])}) for run in runs]
-    return write_page(folder / "index.html", ResultTable("tiny", name, tuple(rows), **options))
+    return write_page(
+        folder / "index.html", ResultTable("tiny", name, tuple(rows), varying, **options)
+    )
 
 
 def seen(path, tmp_path, **view):

@@ -26,12 +26,8 @@ from kernelkit.terminal.cli import exits_with_code
     help="Push first the kernels of this repository that it reads, unless they are up to date.",
 )
 @click.option("--no-wait", is_flag=True, help="Return after the push; `resume` reconnects later.")
-@click.option(
-    "--ignore",
-    metavar="CHECK",
-    multiple=True,
-    help="Push even if this check fails; may be repeated.",
-)
+@options.ignore
+@options.once
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
 def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
@@ -44,7 +40,7 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     push_kernel(notebook, wait=not no_wait, **values)
 
 
-NOT_IN_REHEARSALS = ("local", "no_wait")
+NOT_IN_REHEARSALS = ("local", "no_wait", "once")
 
 
 @exits_with_code

@@ -21,6 +21,8 @@ def queue() -> None:
 
 @options.command("add", ("notebooks/train.ipynb", "-p epochs=12 --continue"), group=queue)
 @options.of_a_push
+@options.ignore
+@options.once
 @click.option("--force", is_flag=True, help="Queue it even if the same push is queued or was made.")
 def add(notebook: Path | None, **values: Any) -> None:
     """Check a push and put it at the end of the queue.

@@ -13,6 +13,7 @@ from kernelkit.commands import options
 @options.command("rerun", ("notebooks/submit.ipynb", "--hidden hidden/leaves --rows 20000"))
 @click.argument("notebook", type=options.FILE, required=False)
 @options.parameters
+@options.ignore
 @click.option(
     "--metadata", "metadata_file", type=options.FILE, help="Use this kernel-metadata.json."
 )
