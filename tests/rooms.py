@@ -120,8 +120,8 @@ ROOMS = {
             "files": "api catalogue faults faults.schedule state",
             "datasets": "api catalogue files state",
             "models": "api state",
-            "kernels": "api catalogue datasets execution faults faults.schedule limits serving "
-            "state",
+            "kernels": "api catalogue datasets execution faults faults.schedule files limits "
+            "serving state",
             "competitions": "api catalogue files kernels rerun state",
             "app": "api competitions datasets faults files kernels models state",
             "server": "app errors limits faults.schedule rerun serving state",

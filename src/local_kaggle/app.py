@@ -6,10 +6,10 @@ import asyncio
 import functools
 import logging
 import re
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,30 +18,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local_kaggle.api import accounts
 from local_kaggle.api.wire import METHODS, Method, decode, encode, key
-from local_kaggle.competitions import competitions, leaderboards, submissions
-from local_kaggle.datasets import datasets, versions
+from local_kaggle.competitions import competitions, leaderboards, submissions  # noqa: F401
+from local_kaggle.datasets import datasets, versions  # noqa: F401 - so that they are in `METHODS`
 from local_kaggle.faults.responses import answered, as_json
-from local_kaggle.files import storage, uploads
-from local_kaggle.kernels import kernels, outputs, quota, saving
+from local_kaggle.files import storage, uploads  # noqa: F401
+from local_kaggle.kernels import kernels, outputs, quota, saving  # noqa: F401
 from local_kaggle.kernels.log_stream import log_stream
-from local_kaggle.models import models
+from local_kaggle.models import models  # noqa: F401
 from local_kaggle.state import ServerState
-
-SERVICES = (
-    accounts,
-    competitions,
-    datasets,
-    kernels,
-    leaderboards,
-    models,
-    outputs,
-    quota,
-    saving,
-    submissions,
-    uploads,
-    versions,
-)
-"""The modules whose functions are in `METHODS` once they are imported."""
 
 LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive
@@ -62,7 +46,8 @@ def build_app(state: ServerState) -> ASGIApp:
             ("PUT", "/upload/{token}", storage.upload),
         )
     ]
-    return OriginForm(Starlette(routes=routes, exception_handlers={HTTPException: as_json}))
+    app = Starlette(routes=routes, exception_handlers={HTTPException: as_json})
+    return _for_this_machine(app)
 
 
 async def call(state: ServerState, request: Request) -> Response:
@@ -76,7 +61,13 @@ async def call(state: ServerState, request: Request) -> Response:
         refusal = as_json(request, error)
         refusal.headers["Connection"] = "close"
         return refusal
-    answer = functools.partial(_answer, method=method, body=body, user=user)
+
+    async def answer(state: ServerState, _request: Request) -> Response:
+        if method is None:
+            name = "{service}/{method}".format(**request.path_params)
+            raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
+        return await run_in_threadpool(_carry_out, state, method, body, user)
+
     return await answered(state, request.path_params["method"], request, answer)
 
 
@@ -94,15 +85,6 @@ async def _body(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-async def _answer(
-    state: ServerState, request: Request, *, method: Method | None, body: bytes, user: str
-) -> Response:
-    if method is None:
-        name = "{service}/{method}".format(**request.path_params)
-        raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
-    return await run_in_threadpool(_carry_out, state, method, body, user)
-
-
 def _carry_out(state: ServerState, method: Method, body: bytes, user: str) -> Response:
     try:
         answer = method.answer(state, decode(method.request, body), user)
@@ -114,30 +96,23 @@ def _carry_out(state: ServerState, method: Method, body: bytes, user: str) -> Re
     return answer if isinstance(answer, Response) else JSONResponse(encode(answer))
 
 
-class OriginForm:
-    """Lets the application see the path of requests that come as to a proxy.
+def _for_this_machine(app: ASGIApp) -> ASGIApp:
+    """Refuses what a page in a browser asks for, whatever name leads it here, and lets `app` see
+    the path of requests that come as to a proxy.
 
     The genuine client is led here by `http_proxy`, so it writes `POST http://localhost/api/…`.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := _of_elsewhere(scope)):
-            await refusal(scope, receive, send)
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if (
+            re.sub(r":\d+$", "", headers.get("host", "localhost")) not in HOSTS
+            or "origin" in headers
+        ):
+            answer = {"code": 403, "message": "This Kaggle is for this machine alone"}
+            await JSONResponse(answer, 403)(scope, receive, send)
             return
-        if scope["type"] == "http" and scope["path"].startswith("http://"):
-            raw = urlsplit(scope.get("raw_path", b"").decode("latin-1")).path
-            path = scope["path"].removeprefix("http://").partition("/")[2]
-            scope = {**scope, "path": f"/{path}", "raw_path": raw.encode("latin-1")}
-        await self._app(scope, receive, send)
+        path = re.sub("^http://[^/]*", "", scope["path"])
+        await app({**scope, "path": path}, receive, send)
 
-
-def _of_elsewhere(scope: Scope) -> Response | None:
-    """The refusal of a request that a page in a browser makes, whatever name leads it here."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    host = re.sub(r":\d+$", "", headers.get("host", "localhost"))
-    if host not in HOSTS or "origin" in headers:
-        return JSONResponse({"code": 403, "message": "This Kaggle is for this machine alone"}, 403)
-    return None
+    return guarded

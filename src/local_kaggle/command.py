@@ -70,14 +70,24 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, lambda *_: stop.set())
     with kaggle:
-        lines = shell_lines(kaggle)
+        variables = kaggle.environment()
+        exports = [f"export {k}={shlex.quote(v)}" for k, v in variables.items()]
+        lines = "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports]) + "\n"
         script = kaggle.root / "environment.sh"
         script.unlink(missing_ok=True)
         script.touch(mode=0o600)  # it holds the key
         script.write_text(lines)
         try:
             if as_json:
-                click.echo(json.dumps(_as_event(kaggle, script)))
+                event = {
+                    "event": "serving",
+                    "url": kaggle.url,
+                    "catalogue": str(kaggle.catalogue),
+                    "set": variables,
+                    "unset": UNSET_FOR_CLIENT,
+                    "script": str(script),
+                }
+                click.echo(json.dumps(event))
             elif not quiet:
                 click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
                 click.echo(lines, nl=False)
@@ -86,20 +96,3 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
                 continue
         finally:
             script.unlink(missing_ok=True)
-
-
-def shell_lines(kaggle: LocalKaggle) -> str:
-    """Lines for a POSIX shell that point the official client at a serving `kaggle`."""
-    exports = [f"export {k}={shlex.quote(v)}" for k, v in kaggle.environment().items()]
-    return "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports]) + "\n"
-
-
-def _as_event(kaggle: LocalKaggle, script: Path) -> dict[str, object]:
-    return {
-        "event": "serving",
-        "url": kaggle.url,
-        "catalogue": str(kaggle.catalogue),
-        "set": kaggle.environment(),
-        "unset": UNSET_FOR_CLIENT,
-        "script": str(script),
-    }

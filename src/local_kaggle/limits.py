@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Literal
 
 Kind = Literal["tpu", "gpu", "cpu"]
@@ -83,3 +83,10 @@ class ServerLimits:
     submissions_a_day: int = 100
     phone_verified: bool = True
     also_named: str = ""
+
+    def __post_init__(self) -> None:
+        """Kinds of machines that a mapping does not name keep Kaggle's figure."""
+        for item in fields(self):
+            if item.default_factory is not MISSING:
+                given = {**item.default_factory(), **getattr(self, item.name)}
+                object.__setattr__(self, item.name, given)

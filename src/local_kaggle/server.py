@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from filelock import FileLock, Timeout
@@ -83,11 +82,11 @@ class LocalKaggle:
             )
         self.root = Path(root).absolute()
         self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
-        self._faults = faults or FaultSchedule()
+        self.faults = faults or FaultSchedule()
         self.limits = limits or ServerLimits()
         self.port = port
-        self._accounts = dict(accounts or {})
-        self._tokens = dict(tokens or {})
+        self.accounts = dict(accounts or {})
+        self.tokens = dict(tokens or {})
         self._serving: tuple[ServerState, Serving] | None = None
         self._claim: FileLock
 
@@ -98,15 +97,7 @@ class LocalKaggle:
             (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
             listener = _listener(self.port)
             self.port = listener.getsockname()[1]
-            state = ServerState(
-                self.root,
-                self.url,
-                self.catalogue,
-                self.limits,
-                self._faults,
-                self._accounts,
-                self._tokens,
-            )
+            state = ServerState(self)
             self._serving = state, Serving(build_app(state), listener).start()
         except BaseException as error:
             self._claim.release()
@@ -131,24 +122,8 @@ class LocalKaggle:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
-
-    @property
-    def faults(self) -> FaultSchedule:
-        """The schedule in force; it may be replaced while serving."""
-        return self._faults
-
-    @faults.setter
-    def faults(self, schedule: FaultSchedule) -> None:
-        self._faults = schedule
-        if self._serving is not None:
-            self._serving[0].faults = schedule
 
     def rerun(self, submission: int) -> Rerun | None:
         """What a code competition's rerun came to, the truth included; None before its end.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from local_kaggle.catalogue import Catalogue
 from local_kaggle.execution.sessions import Sessions
@@ -16,31 +16,36 @@ from local_kaggle.store import Store
 DEFAULT_USER = "tester"
 
 
+class Settings(Protocol):
+    """What a server is made with."""
+
+    root: Path
+    catalogue: Path
+    limits: ServerLimits
+    faults: FaultSchedule
+    accounts: dict[str, str]
+    tokens: dict[str, str]
+
+    @property
+    def url(self) -> str: ...
+
+
 class ServerState:
-    """Store, sessions, catalogue, signer and accounts of one server.
+    """Store, sessions, catalogue, signer and accounts of one server."""
 
-    `faults` is the schedule in force, which may be replaced while serving.
-    """
-
-    def __init__(
-        self,
-        root: Path,
-        url: str,
-        catalogue: Path,
-        limits: ServerLimits,
-        faults: FaultSchedule,
-        accounts: Mapping[str, str],
-        tokens: Mapping[str, str],
-    ) -> None:
-        self.root, self.url, self.limits, self.faults = root, url, limits, faults
-        self.store = Store(root)
-        self.catalogue = Catalogue(catalogue)
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings  # with the schedule of faults, which may be replaced
+        self.root, self.url, self.limits = settings.root, settings.url, settings.limits
+        self.store = Store(self.root)
+        self.catalogue = Catalogue(settings.catalogue)
         self.catalogue.folder.mkdir(parents=True, exist_ok=True)
-        self.accounts = accounts or {DEFAULT_USER: self.store.secret("key")}
-        self.tokens = tokens
-        self.signer = Signer(url, self.store.secret("signature"))
-        self.sessions = Sessions(root, self.store, limits)
-        self.reruns = Reruns(root, self.sessions.image)
+        self.accounts = settings.accounts or {DEFAULT_USER: self.store.secret("key")}
+        self.tokens = settings.tokens
+        self.signer = Signer(self.url, self.store.secret("signature"))
+        self.sessions = Sessions(self.root, self.store, self.limits)
+        self.reruns = Reruns(self.root, self.sessions.image)
+        # The folders that links lead into, by the word that stands for each.
+        self.areas = {"root": self.root, "catalogue": self.catalogue.folder}
 
     @property
     def closing(self) -> bool:
@@ -52,8 +57,3 @@ class ServerState:
         area = "root" if file.is_relative_to(self.root) else "catalogue"
         path = f"/storage/{area}/{file.relative_to(self.areas[area]).as_posix()}"
         return self.signer.link(path, self.limits.link_seconds)
-
-    @property
-    def areas(self) -> dict[str, Path]:
-        """The folders that links lead into, by the word that stands for each."""
-        return {"root": self.root, "catalogue": self.catalogue.folder}

@@ -29,6 +29,8 @@ CREATE TABLE IF NOT EXISTS datasets (
 CREATE TABLE IF NOT EXISTS dataset_versions (
     dataset INTEGER NOT NULL, number INTEGER NOT NULL, notes TEXT, created REAL NOT NULL,
     failure TEXT, PRIMARY KEY (dataset, number));
+CREATE TABLE IF NOT EXISTS dataset_blobs (
+    dataset INTEGER NOT NULL, number INTEGER NOT NULL, token TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS submissions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, competition TEXT NOT NULL, user TEXT NOT NULL,
     description TEXT, name TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,

@@ -9,12 +9,18 @@ SECONDS = 900.0  # for the hashing, at most
 KAGGLES_OWN = ("__notebook", "__results__", "__output__", "__script")  # written after the last cell
 
 
-def write_manifest(folder: str, push: str, complete: bool = True, seconds: float = SECONDS) -> None:
+def write_manifest(
+    folder: str,
+    push: str,
+    complete: bool = True,
+    seconds: float = SECONDS,
+    modules: "tuple[str, ...]" = (),
+) -> None:
     """Write name, size and SHA-256 of each file in `folder` to its `MANIFEST`, atomically.
 
     `push` is the number that the desk drew for this push, `complete` whether the notebook reached
-    its end; the desk chooses wheels by the session's Python. Small files are hashed first; the
-    `sha256` of those that no time was left for is null.
+    its end, `modules` what the image can import; the desk chooses wheels by its Python. Small files
+    are hashed first; the `sha256` of those that no time was left for is null.
     """
     import hashlib
     import json
@@ -47,9 +53,9 @@ def write_manifest(folder: str, push: str, complete: bool = True, seconds: float
             told = time.monotonic()
             print(f"manifest: {number} of {len(sizes)} files")
     part = root / f"{MANIFEST}.part"
-    python = platform.python_version()
-    content = json.dumps({"push": push, "complete": complete, "python": python, "files": files})
-    part.write_text(content, encoding="utf-8")
+    session = {"python": platform.python_version(), "modules": list(modules)}
+    content = {"push": push, "complete": complete, **session, "files": files}
+    part.write_text(json.dumps(content), encoding="utf-8")
     part.replace(root / MANIFEST)
 
 
@@ -63,11 +69,21 @@ def begin(folder: str, push: str) -> None:
     import atexit
     import os
     import sys
+    import time
     import types
+    from importlib import metadata
+
+    began = time.time()
+
+    def image() -> "tuple[str, ...]":
+        owners = metadata.packages_distributions()
+        places = {d.name: getattr(d, "_path", None) for d in metadata.distributions()}
+        new = {name for name, place in places.items() if place and place.stat().st_mtime > began}
+        return tuple(sorted(module for module, by in owners.items() if not new.issuperset(by)))
 
     def end(complete: bool = True) -> None:
         try:
-            write_manifest(folder, push, complete)
+            write_manifest(folder, push, complete, modules=image())
         except OSError as error:  # a full disk, a file that is deleted meanwhile
             print(f"manifest: not written, so the desk cannot verify the outputs: {error}")
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kernelkit import machines
 from kernelkit.bundle import imports, installs, secret_scan
@@ -14,9 +17,15 @@ from kernelkit.bundle.build import check_size
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, PreflightError
 from kernelkit.kaggle_api.answers import SOURCES
+from kernelkit.machines import Kind
 from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan
+from kernelkit.run_folders import kit_folder
 from kernelkit.terminal import invocation
+from kernelkit.workspace.context import LEDGER
+from kernelkit.workspace.ledger import Ledger
+
+DOCTOR = Path("doctor", "doctor.json")  # below the folder of runs: what `kernelkit doctor` saw
 
 OUTPUT = "output"  # where a run writes
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
@@ -167,7 +176,7 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     if plan.metadata.sources("competition"):  # whose files hold it where it has a server
         there.add("kaggle_evaluation")
     needs = [module for module in places if module not in there]
-    for module in machines.lacking(needs, kind):
+    for module in not_held(plan.project.runs, needs, kind):
         stays = _stays_here(module, plan)
         attached = online or any(map(plan.metadata.sources, SOURCES))
         if module in plan.bundle.brought and (attached or not stays):
@@ -232,3 +241,40 @@ def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
         Finding("error", f"{leak}: take it out before it leaves this machine", "secrets")
         for leak in leaks
     ]
+
+
+def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
+    """Python's version in the last session on this kind of machine that told it."""
+    for python, _ in _told(runs, kind):
+        if parts := re.match(r"(\d+)\.(\d+)", str(python or "")):
+            return int(parts[1]), int(parts[2])
+    return None
+
+
+def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
+    """The modules among `names` that sessions on this kind of machine cannot import, in order."""
+    for _, modules in _told(runs, kind):
+        if isinstance(modules, list) and modules:
+            return [n for n in names if n not in modules and n not in sys.stdlib_module_names]
+    return machines.lacking(names, kind)
+
+
+def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
+    """Python's version and the modules of each session on such a machine, the last first."""
+    for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
+        if push.accelerator == kind:
+            folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
+            manifest = _read(kit_folder.path(folder, kit_folder.MANIFEST))
+            yield manifest.get("python"), manifest.get("modules")
+            yield (_read(folder / "metrics.json").get("versions") or {}).get("python"), None
+    facts = _read(runs / DOCTOR).get("facts") or {}
+    yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object, empty where there is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}

@@ -7,26 +7,21 @@ pushes and machines, and what a push attached never changes below it.
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import operator
 import re
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
-from typing import Any
 
 from packaging.utils import canonicalize_name
 
 from kernelkit import machines
-from kernelkit.checks.contents import lacking
+from kernelkit.checks.contents import lacking, python_seen
 from kernelkit.datasets import versions
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.machines import Kind
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
-from kernelkit.run_folders import kit_folder
 from kernelkit.terminal.events import size_of
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
@@ -59,7 +54,7 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
         return None
     if context.events.rehearsal:
         return find_wheels(pins, this_python(), context.runs)
-    seen = python_seen(context, plan.kind)
+    seen = python_seen(context.runs, plan.kind)
     suiting, refusals = [], []
     for python in [seen] if seen else machines.PYTHONS:
         try:
@@ -71,32 +66,6 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     for text in refusals:
         context.events("warning", f"the run fails if Kaggle's machine has this Python: {text}")
     return reduce(operator.or_, suiting)
-
-
-def python_seen(context: PushContext, kind: Kind | None) -> tuple[int, int] | None:
-    """Python of the last session on this kind of machine whose outputs tell it, or the doctor's."""
-    for push in reversed(context.ledger.of("", rehearsal=False)):
-        folder = context.folder(push)
-        versions = [
-            _read(kit_folder.path(folder, kit_folder.MANIFEST)).get("python"),
-            (_read(folder / "metrics.json").get("versions") or {}).get("python"),
-        ]
-        for version in versions if push.accelerator == kind else ():
-            if parts := re.match(r"(\d+)\.(\d+)", str(version or "")):
-                return int(parts[1]), int(parts[2])
-    facts = _read(context.runs / "doctor" / "doctor.json").get("facts") or {}
-    if parts := re.match(r"(\d+)\.(\d+)", str(facts.get(f"{kind}.python") or "")):
-        return int(parts[1]), int(parts[2])
-    return None
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A JSON object, empty where there is none."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
 
 
 def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, AttachedWheels | None]:

@@ -18,6 +18,7 @@ GROUPS = {
         "rerun": "kaggle.rerun",
     },
     "Kaggle": {
+        "check": "kaggle.push",
         "push": "kaggle.push",
         "resume": "kaggle.pushed",
         "fetch": "kaggle.pushed",

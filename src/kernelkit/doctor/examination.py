@@ -142,8 +142,7 @@ class _Session:
         self._wait(context, kaggle, kernel, version, facts)
         seen = _facts_of(kaggle, kernel, version, facts)
         packages = seen.get("packages", {})
-        plain = ("folder", "run_type", "internet", "python", "memory", "cores", "devices")
-        shown = {key: seen[key] for key in plain if key in seen}
+        shown = {key: value for key, value in seen.items() if key not in ("packages", "inputs")}
         shown |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
         facts |= {f"{self.kind}.{key}": str(value) for key, value in shown.items()}
         facts[f"packages.{self.kind}"] = json.dumps(packages)

@@ -30,6 +30,7 @@ def look(mark: str, stays: float) -> None:
     facts = {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "packages": dict(sorted(installed.items())),
+        "modules": " ".join(sorted(importlib.metadata.packages_distributions())),
         "folder": str(Path.cwd()),
         "run_type": os.environ.get("KAGGLE_KERNEL_RUN_TYPE", "none"),
         "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),

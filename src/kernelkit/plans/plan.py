@@ -207,7 +207,7 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
     Another notebook under this kernel's name would hide the history of the first, so it
     takes a metadata file that was named on purpose.
     """
-    if notebook is None:
+    if notebook is None or Path(notebook).is_dir():
         return kernel
     notebook = Path(notebook).resolve()
     own = kernel.code_file.resolve()

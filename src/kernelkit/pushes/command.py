@@ -47,6 +47,7 @@ class PushOptions(CommandOptions, total=False):
     timeout      minutes that the session may take
     output       the folder for the outputs; default runs/SLUG-vN
     dry_run      show the checks and what would be sent, and send nothing
+    offline      with dry_run: leave out the checks that only Kaggle can answer
     wait         False leaves the run to Kaggle once it is pushed
     chain        push what its kernel sources in this repository need first, each waited for, with
                  its own parameters' defaults; what is up to date is not pushed again
@@ -67,6 +68,7 @@ class PushOptions(CommandOptions, total=False):
     timeout: float | None
     output: Path | None
     dry_run: bool
+    offline: bool
     wait: bool
     chain: bool
     continues: bool
@@ -87,13 +89,17 @@ def push_kernel(
 ) -> Path | None:
     """Push a notebook, wait for its run and bring its outputs home; returns their folder.
 
-    notebook     the notebook; by default the metadata's code_file
-    parameters   `name=value` strings, or a mapping of typed values
+    notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
+    parameters   `name=value` strings, or a mapping of typed values; a folder among the strings is
+                 the notebook's, as for the official client's `-p`
     options      `PushOptions`
 
     Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with the exit code that the tool ends with.
     """
+    folders = [p for p in parameters if "=" not in p and Path(p).is_dir()]
+    if folders and notebook is None and not isinstance(parameters, Mapping):
+        notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
     if options.get("chain"):
         _push_needed(notebook, parameters, options)
     return _push_kernel(notebook, parameters, options)
@@ -213,6 +219,11 @@ def _dry_run(
     """Make the online checks too, show the request, and raise what would have stopped it."""
     if plan.kind is None:  # no request names such a machine
         preflight.stop_on_errors(findings)
+    if options.get("offline"):
+        wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+        preflight.stop_on_errors(findings)
+        context.events("checked", "nothing to correct before a push")
+        return
     looked = False  # at the wheels, which takes an index and no account
     try:
         with context.connect() as kaggle:

@@ -57,11 +57,13 @@ class Manifest:
     push: str
     files: Mapping[str, Expected]
     python: str = ""  # the session's version, empty where an older kit wrote the manifest
+    modules: tuple[str, ...] = ()  # that its image can import
 
     def keep(self, folder: Path) -> None:
         """Write it among the kit's own files of a run folder, as the session wrote it."""
         listed = [{"name": n, "size": f.size, "sha256": f.sha256} for n, f in self.files.items()]
-        text = json.dumps({"push": self.push, "python": self.python, "files": listed})
+        session = {"python": self.python, "modules": self.modules}
+        text = json.dumps({"push": self.push, **session, "files": listed})
         files.write_text(kit_folder.path(folder, kit_folder.MANIFEST), text)
 
 
@@ -110,7 +112,8 @@ def read(text: str) -> Manifest:
             str(file["name"]): Expected(int(file["size"]), file["sha256"] and str(file["sha256"]))
             for file in written["files"]
         }
-        return Manifest(str(written["push"]), listed, str(written.get("python", "")))
+        modules = tuple(map(str, written.get("modules", ())))
+        return Manifest(str(written["push"]), listed, str(written.get("python", "")), modules)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Failure(
             FailureKind.MALFORMED, "download", f"what came for {MANIFEST} is no manifest"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from kagglesdk.kaggle_object import KaggleObject
@@ -97,10 +99,16 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
 
 
-def page(state: ServerState, request: Message, items: Sequence[T]) -> tuple[list[T], str | None]:
-    """The page that a request asks for, and the token of the next; a token is an offset.
+def listing(
+    state: ServerState,
+    request: Message,
+    items: Sequence[T],
+    entry: Callable[[Message, T], Message],
+) -> Message:
+    """The answer to a request for a list: the page that it asks for, and the token of the next.
 
-    Raises HTTPException 400 for a token that this server did not make.
+    `entry` fills an empty message for an item. A token is an offset. Raises HTTPException 400 for
+    one that this server did not make.
     """
     size = min(request.page_size or state.limits.page_size, state.limits.max_page_size)
     number = getattr(request, "page", None) or 1
@@ -108,7 +116,19 @@ def page(state: ServerState, request: Message, items: Sequence[T]) -> tuple[list
     if not token.isdigit():
         raise HTTPException(400, f"Invalid page token: {token}")
     start = int(token)
+    following = str(start + size) if start + size < len(items) else None
     if shows(FaultKind.REPEATED_PAGE):
-        return list(items[max(start - size, 0) :][:size]), token if items else None
-    end = start + size
-    return list(items[start:end]), str(end) if end < len(items) else None
+        start, following = max(start - size, 0), token if items else None
+    name = type(request).__name__.replace("Request", "Response")
+    answer = getattr(sys.modules[type(request).__module__], name)()
+    column = next(field for field in answer._fields if field.default_value == [])
+    entries = [entry(column.field_type(), item) for item in items[start : start + size]]
+    return fill(answer, **{column.field_name: entries}, next_page_token=following)
+
+
+def file_entry(message: Message, file: tuple[str, Path]) -> Message:
+    """The entry of a file in a list: its name, its size in bytes, and when it was written."""
+    stat = file[1].stat()
+    return fill(
+        message, name=file[0], total_bytes=stat.st_size, creation_date=moment(stat.st_mtime)
+    )

@@ -7,12 +7,11 @@ import io
 import sqlite3
 import zipfile
 from datetime import UTC, datetime
-from uuid import uuid4
 
 from kagglesdk.competitions.types import competition_api_service as types
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.competitions.competitions import folder_of
 from local_kaggle.competitions.metrics import lower_is_better
 from local_kaggle.competitions.scoring import SubmissionError, read_rules
@@ -33,25 +32,18 @@ HEADER = (
 @answers(types.ApiGetLeaderboardRequest)
 def get(state: ServerState, request: Message, _user: str) -> Message:
     """A page of the best scores, the best first; every user is a team of one."""
-    ranked = _ranked(state, request.competition_name)
-    shown, following = page(state, request, ranked)
-    entries = [
-        fill(
-            types.ApiLeaderboardSubmission(),
-            team_id=team,
-            team_name=row["user"],
-            submission_date=moment(row["created"]),
-            score=row["score"],
-        )
-        for row, team, _ in shown
-    ]
-    answer = types.ApiGetLeaderboardResponse()
-    return fill(answer, submissions=entries, next_page_token=following)
+
+    def entry(message: Message, place: tuple[sqlite3.Row, int, int]) -> Message:
+        row, team, _ = place
+        date, score = moment(row["created"]), row["score"]
+        return fill(message, team_id=team, team_name=row["user"], submission_date=date, score=score)
+
+    return listing(state, request, _ranked(state, request.competition_name), entry)
 
 
 @answers(types.ApiDownloadLeaderboardRequest)
 def download(state: ServerState, request: Message, _user: str) -> Response:
-    """A redirect to an archive with one CSV file."""
+    """An archive with one CSV file."""
     name = request.competition_name
     text = io.StringIO()
     writer = csv.writer(text)
@@ -59,14 +51,11 @@ def download(state: ServerState, request: Message, _user: str) -> Response:
     for rank, (row, team, count) in enumerate(_ranked(state, name), start=1):
         date = f"{moment(row['created']):%Y-%m-%d %H:%M:%S}"
         writer.writerow([rank, team, row["user"], date, row["score"], count, row["user"]])
-    folder = state.root / "leaderboards"
-    folder.mkdir(exist_ok=True)
-    part = folder / f"{uuid4()}.part"
-    with zipfile.ZipFile(part, "w") as packed:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
         today = datetime.now(UTC)
-        packed.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
-    part.replace(folder / f"{name}.zip")
-    return RedirectResponse(state.link(folder / f"{name}.zip"), 302)
+        archive.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
+    return Response(packed.getvalue(), media_type="application/zip")
 
 
 def _ranked(state: ServerState, competition: str) -> list[tuple[sqlite3.Row, int, int]]:
@@ -80,14 +69,10 @@ def _ranked(state: ServerState, competition: str) -> list[tuple[sqlite3.Row, int
         sign = 1 if lower_is_better(metric) else -1
     except SubmissionError:  # the answers went after they had served
         sign = -1
+    query = "SELECT * FROM submissions WHERE competition = ?"
+    rows = [settled(state, row) for row in state.store.rows(query, competition)]
+    scored = [row for row in rows if row["status"] == "COMPLETE"]
     by_user: dict[str, list[sqlite3.Row]] = {}
-    query = "SELECT * FROM submissions WHERE competition = ? ORDER BY id"
-    for row in [settled(state, row) for row in state.store.rows(query, competition)]:
-        if row["status"] == "COMPLETE":
-            by_user.setdefault(row["user"], []).append(row)
-
-    def place(row: sqlite3.Row) -> tuple[float, int]:
-        return sign * float(row["score"]), row["id"]
-
-    teams = [(min(rows, key=place), rows[0]["id"], len(rows)) for rows in by_user.values()]
-    return sorted(teams, key=lambda team: place(team[0]))
+    for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
+        by_user.setdefault(row["user"], []).append(row)
+    return [(own[0], min(row["id"] for row in own), len(own)) for own in by_user.values()]

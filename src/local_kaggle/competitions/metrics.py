@@ -10,7 +10,8 @@ import math
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from statistics import fmean
 
 Value = float | int | str
 Metric = Callable[[Sequence[Value], Sequence[Value]], float]
@@ -32,17 +33,17 @@ def f1_macro(truth: Sequence[Value], predicted: Sequence[Value]) -> float:
     right = Counter(t for t, p in zip(truth, predicted, strict=True) if t == p)
     true, named = Counter(truth), Counter(predicted)
     classes = true.keys() | named.keys()
-    return math.fsum(2 * right[c] / (true[c] + named[c]) for c in classes) / len(classes)
+    return fmean(2 * right[c] / (true[c] + named[c]) for c in classes)
 
 
 def mae(truth: Sequence[float], predicted: Sequence[float]) -> float:
     """The mean absolute error, in the unit of the answers."""
-    return _mean(abs(p - t) for t, p in zip(truth, predicted, strict=True))
+    return fmean(abs(p - t) for t, p in zip(truth, predicted, strict=True))
 
 
 def rmse(truth: Sequence[float], predicted: Sequence[float]) -> float:
     """The root of the mean squared error, in the unit of the answers."""
-    squares = _mean((p - t) ** 2 for t, p in zip(truth, predicted, strict=True))
+    squares = fmean((p - t) ** 2 for t, p in zip(truth, predicted, strict=True))
     return math.sqrt(squares)
 
 
@@ -59,7 +60,7 @@ def log_loss(truth: Sequence[float], predicted: Sequence[float]) -> float:
     if not all(0 <= p <= 1 for p in predicted):
         raise MetricError("log_loss takes probabilities between 0 and 1")
     pairs = zip(truth, predicted, strict=True)
-    return -_mean(math.log(max(p if t else 1 - p, LOWEST)) for t, p in pairs)
+    return -fmean(math.log(max(p if t else 1 - p, LOWEST)) for t, p in pairs)
 
 
 def roc_auc(truth: Sequence[float], predicted: Sequence[float]) -> float:
@@ -105,9 +106,9 @@ def find_metric(name: str) -> Metric:
             f"the metric {name} is not one of {', '.join(NAMES)}: for others install scikit-learn "
             "(pip install scikit-learn)"
         ) from None
-    if name not in sklearn.metrics.__all__ or not callable(getattr(sklearn.metrics, name)):
+    function = getattr(sklearn.metrics, name, None)
+    if name not in sklearn.metrics.__all__ or not callable(function):
         raise MetricError(f"no metric {name!r}: choose {names}")
-    function = getattr(sklearn.metrics, name)
 
     def call(truth: Sequence[Value], predicted: Sequence[Value]) -> float:
         try:
@@ -123,8 +124,3 @@ def find_metric(name: str) -> Metric:
 def _check_binary(name: str, truth: Sequence[float]) -> None:
     if not set(truth) <= {0, 1}:
         raise MetricError(f"{name} needs answers that are 0 or 1")
-
-
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return math.fsum(numbers) / len(numbers)

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TextIO
 from zipfile import BadZipFile, ZipFile
 
@@ -30,7 +31,7 @@ from local_kaggle.competitions import metrics
 from local_kaggle.competitions.metrics import MetricError, Value
 
 USAGE = "Usage"
-IGNORED = "Ignored"
+PUBLIC, IGNORED = "Public", "Ignored"
 KEYS = ("metric", "columns", "answers", "hidden")
 NUMBER, WHOLE = "a number", "a whole number"
 Rows = dict[str, dict[str, str]]
@@ -38,14 +39,6 @@ Rows = dict[str, dict[str, str]]
 
 class SubmissionError(Exception):
     """The submission cannot be scored; the message goes to its author."""
-
-
-@dataclass(frozen=True)
-class SubmissionScores:
-    """The scores on the rows marked Public and Private; on all where none is marked."""
-
-    public: float
-    private: float
 
 
 @dataclass(frozen=True)
@@ -95,8 +88,8 @@ def read_rules(file: Path, *, hidden: bool = False) -> ScoringRules:
     return ScoringRules(metric, file.parent / answers, tuple(columns))
 
 
-def score(submission: Path, rules: ScoringRules) -> SubmissionScores:
-    """Score a submission's rows, in any order, against the answers.
+def score(submission: Path, rules: ScoringRules) -> float:
+    """Score a submission's rows, in any order, against the answers marked Public, or against all.
 
     Raises SubmissionError for a wrong header, missing, foreign or repeated ids, and predictions
     that the metric does not take; where the catalogue is to blame, the message begins with
@@ -113,20 +106,19 @@ def score(submission: Path, rules: ScoringRules) -> SubmissionScores:
     except (SubmissionError, MetricError) as error:
         raise SubmissionError(f"rehearsal: solutions/{rules.answers.name}: {error}") from None
     rows, _ = _read(submission, columns)
-    _check_ids(rows, answers)
+    if len(rows) != len(answers):
+        raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
+    if missing := answers.keys() - rows.keys():
+        raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
     predicted = _typed(rows, kinds)
 
-    def of(usage: str) -> float:
-        ids = [i for i, row in answers.items() if row.get(USAGE, usage) == usage]
-        if not ids:
-            ids = [i for i, row in answers.items() if row.get(USAGE) != IGNORED]
-        scores = [
-            metric([truth[i][c] for i in ids], [predicted[i][c] for i in ids]) for c in columns[1:]
-        ]
-        return math.fsum(scores) / len(scores)
-
+    ids = [i for i, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
+    if not ids:
+        ids = [i for i, row in answers.items() if row.get(USAGE) != IGNORED]
     try:
-        return SubmissionScores(of("Public"), of("Private"))
+        return fmean(
+            metric([truth[i][c] for i in ids], [predicted[i][c] for i in ids]) for c in columns[1:]
+        )
     except MetricError as error:
         raise SubmissionError(f"Submission cannot be scored: {error}") from None
 
@@ -147,7 +139,9 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
             header = list(reader.fieldnames or [])
             if header[: len(columns)] != list(columns):
                 shown = f", not {', '.join(header)[:200]}" if header else ""
-                raise SubmissionError(f"Submission must have the columns {_and(columns)}{shown}")
+                raise SubmissionError(
+                    f"Submission must have the columns {' and '.join(columns)}{shown}"
+                )
             rows = list(reader)
         except (UnicodeDecodeError, csv.Error) as error:
             raise SubmissionError(f"Submission is not a CSV file: {error}") from error
@@ -195,14 +189,6 @@ def _of_parquet(path: Path) -> TextIO:
     return text
 
 
-def _check_ids(rows: Rows, expected: Rows) -> None:
-    if len(rows) != len(expected):
-        raise SubmissionError(f"Submission must have {len(expected)} rows, not {len(rows)}")
-    missing = expected.keys() - rows.keys()
-    if missing:
-        raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
-
-
 def _kind(metric: str, answers: Sequence[str]) -> str:
     """What a column holds; scikit-learn's metrics take what the answers are."""
     if metric in metrics.OF_NUMBERS:
@@ -237,7 +223,3 @@ def _value(kind: str, text: str) -> Value | None:
     if kind == WHOLE:
         return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
     return text or None
-
-
-def _and(columns: Sequence[str]) -> str:
-    return " and ".join([", ".join(columns[:-1]), columns[-1]] if len(columns) > 1 else columns)

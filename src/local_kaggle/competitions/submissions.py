@@ -11,11 +11,12 @@ from kagglesdk.competitions.types import competition_api_service as types
 from kagglesdk.competitions.types.submission_status import SubmissionStatus
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.competitions.competitions import folder_of
 from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
 from local_kaggle.files import uploads
 from local_kaggle.kernels import kernels, outputs, saving
+from local_kaggle.rerun.reruns import read
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
@@ -46,7 +47,7 @@ def submit_code(state: ServerState, request: Message, user: str) -> Message:
     kernel = kernels.find(state, request.kernel_owner, request.kernel_slug, user)
     version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
     name = request.file_name or "submission.csv"
-    path = dict(outputs.files_of(state, version)).get(name)
+    path = dict(outputs.files_of(version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
     hidden = state.catalogue.find("hidden", request.competition_name)
@@ -64,16 +65,14 @@ def get(state: ServerState, request: Message, user: str) -> Message:
     row = state.store.row(query, request.ref, user)
     if row is None:
         raise HTTPException(404, f"Submission {request.ref} not found")
-    return _message(settled(state, row))
+    return _entry(types.ApiSubmission(), settled(state, row))
 
 
 @answers(types.ApiListSubmissionsRequest)
 def list_submissions(state: ServerState, request: Message, user: str) -> Message:
     """The user's own, newest first."""
-    shown, following = page(state, request, _of(state, request.competition_name, user))
-    entries = [_message(settled(state, row)) for row in shown]
-    answer = types.ApiListSubmissionsResponse()
-    return fill(answer, submissions=entries, next_page_token=following)
+    rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
+    return listing(state, request, rows, _entry)
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)
@@ -91,17 +90,17 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
     status, public, failure, file = "ERROR", None, None, _copy(state, row["id"], row["name"])
-    rerun = None
-    if state.reruns.folder(row["id"]).is_dir():
-        rerun = state.reruns.ended(row["id"])
-        if rerun is None:
-            return row
+    folder = state.reruns.folder(row["id"])
+    rerun = read(folder)
+    if rerun:
         file = Path(rerun.file)
+    elif folder.is_dir():  # it runs still
+        return row
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
         rules = read_rules(state.catalogue.scoring_rules(row["competition"]), hidden=bool(rerun))
-        public = f"{score(file, rules).public:.5f}"
+        public = f"{score(file, rules):.5f}"
         status = "COMPLETE"
     except SubmissionError as error:
         failure = str(error)
@@ -149,9 +148,9 @@ def _copy(state: ServerState, ref: int, name: str) -> Path:
     return state.root / "submissions" / f"{ref}-{Path(name).name}"
 
 
-def _message(row: sqlite3.Row) -> Message:
+def _entry(message: Message, row: sqlite3.Row) -> Message:
     return fill(
-        types.ApiSubmission(),
+        message,
         ref=row["id"],
         file_name=row["name"],
         total_bytes=row["size"],

@@ -24,6 +24,9 @@ SERVER_ERRORS = (
     f"import os; os.environ.get({SERVES!r}) and "
     '__import__("logging").getLogger("grpc").addHandler(__import__("logging").StreamHandler())\n'
 )
+LEADS_ELSEWHERE = re.compile(
+    r".*\.(pth|egg-link)|__editable__.*|(sitecustomize|usercustomize)\.py|__pycache__"
+)
 SITE_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -41,10 +44,14 @@ def build_image(folder: Path) -> Path:
     for source in (Path(p) for p in sys.path if Path(p).name in SITE_FOLDERS):
         for entry in sorted(source.iterdir()) if source.is_dir() else []:
             link = site / entry.name
-            if not (_leads_elsewhere(entry) or entry.name in hidden or link.exists()):
+            if not (LEADS_ELSEWHERE.fullmatch(entry.name) or entry.name in hidden or link.exists()):
                 link.symlink_to(entry)
-    _write_pip(folder / "bin" / "pip", python)
-    _write_paths(site)
+    pip = folder / "bin" / "pip"
+    pip.write_text(f'#!/bin/sh\nexec "{python}" -m pip "$@"\n')
+    pip.chmod(0o755)
+    # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
+    shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
+    (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
     (site / "_server_errors.pth").write_text(SERVER_ERRORS)
     _link_jupyter(folder / "share" / "jupyter")
     _write_kernelspec(folder / "share" / "jupyter" / "kernels" / "python3", python)
@@ -64,25 +71,6 @@ def _desk_names() -> frozenset[str]:
         if any(re.split(r"[^\w-]", name)[0].replace("-", "_") == own for name in concerned):
             names |= {file.parts[0] for file in distribution.files or ()}
     return frozenset(names)
-
-
-def _leads_elsewhere(entry: Path) -> bool:
-    return (
-        entry.suffix in (".pth", ".egg-link")
-        or entry.name.startswith("__editable__")
-        or entry.name in ("sitecustomize.py", "usercustomize.py", "__pycache__")
-    )
-
-
-def _write_pip(path: Path, python: Path) -> None:
-    path.write_text(f'#!/bin/sh\nexec "{python}" -m pip "$@"\n')
-    path.chmod(0o755)
-
-
-def _write_paths(site: Path) -> None:
-    # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
-    shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
-    (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
 
 
 def _link_jupyter(share: Path) -> None:

@@ -21,8 +21,10 @@ class MountedSource:
 
     @property
     def place(self) -> str:
-        """Where it is mounted below the input root."""
-        return f"{self.kind}/{self.reference}"
+        """Where it is mounted below the input root: a model's framework in lower case."""
+        parts = self.reference.split("/")
+        parts[2:3] = [framework.lower() for framework in parts[2:3]]
+        return "/".join((self.kind, *parts))
 
     def lay_out(self, root: Path) -> None:
         """Make its real folders below `root`, each file a link to the source's.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import threading
@@ -26,8 +25,7 @@ class Sessions:
         self._root, self._store, self._limits = root, store, limits
         self.closing = False
         self._python: Path | None = None
-        self._stops: dict[int, threading.Event] = {}
-        self._threads: dict[int, threading.Thread] = {}
+        self._running: dict[int, tuple[threading.Event, threading.Thread]] = {}
         self._building = threading.Lock()
         self._store.change(
             "UPDATE sessions SET status = 'ERROR', failure = ?, ended = ? "
@@ -57,28 +55,22 @@ class Sessions:
 
     def submit(self, version: int, kind: Kind, plan: SessionPlan, user: str) -> None:
         """Queue a version. `kind` is the machine it counts as, `plan.runs_on` the one it gets."""
-        sources = json.dumps([[s.kind, s.reference] for s in plan.sources])
-        self._store.change(
-            "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 'QUEUED', NULL, ?, NULL, NULL)",
-            version,
-            kind,
-            plan.runs_on,
-            sources,
-            plan.limit_seconds,
-            time.time(),
-        )
-        stop = self._stops[version] = threading.Event()
+        insert = "INSERT INTO sessions VALUES (?, ?, ?, '', ?, 'QUEUED', NULL, ?, NULL, NULL)"
+        values = version, kind, plan.runs_on, plan.limit_seconds, time.time()
+        self._store.change(insert, *values)
+        stop = threading.Event()
         thread = threading.Thread(
             target=self._live, args=(version, kind, plan, user, stop), name=f"session-{version}"
         )
-        self._threads[version] = thread
+        self._running[version] = stop, thread
         thread.start()
 
     def stop(self, version: int) -> None:
         """Kill the session of a version, if it is alive, and wait until it is gone."""
-        if version in self._stops:
-            self._stops[version].set()
-            self._threads[version].join()
+        if session := self._running.pop(version, None):
+            stop, thread = session
+            stop.set()
+            thread.join()
 
     def remove(self, version: int) -> None:
         """Stop a session and forget its folders."""
@@ -89,10 +81,10 @@ class Sessions:
     def close(self) -> None:
         """Kill all sessions; they end in ERROR."""
         self.closing = True
-        for stop in list(self._stops.values()):
+        for stop, _ in list(self._running.values()):
             stop.set()
-        for thread in list(self._threads.values()):
-            thread.join()
+        for version in list(self._running):
+            self.stop(version)
 
     def _live(
         self, version: int, kind: Kind, plan: SessionPlan, user: str, stop: threading.Event

@@ -108,11 +108,11 @@ def python_folders(image: Path) -> dict[str, str]:
             folders |= {Path(entry), Path(entry).resolve()}
     share = Path(sys.prefix) / "share"
     folders |= {share} if share.is_dir() else set()
-    return {str(folder): str(folder) for folder in sorted(folders) if not _of_system(folder)}
-
-
-def _of_system(folder: Path) -> bool:
-    return any(folder.is_relative_to(system) for system in SYSTEM)
+    return {
+        str(folder): str(folder)
+        for folder in sorted(folders)
+        if not any(folder.is_relative_to(system) for system in SYSTEM)
+    }
 
 
 def _by_bubblewrap(command: Sequence[str], walls: Walls, cwd: str) -> list[str]:
@@ -139,8 +139,11 @@ def _ordered(
     read_only: Mapping[str, str], writable: Mapping[str, str]
 ) -> list[tuple[str, str, bool]]:
     """(path inside, folder, whether writable), a folder before those inside it."""
-    folders = [(inside, folder, False) for inside, folder in read_only.items()]
-    return sorted([*folders, *((inside, folder, True) for inside, folder in writable.items())])
+    return sorted(
+        (inside, folder, folders is writable)
+        for folders in (read_only, writable)
+        for inside, folder in folders.items()
+    )
 
 
 def _enter(spec: Mapping[str, Any]) -> None:
@@ -149,10 +152,7 @@ def _enter(spec: Mapping[str, Any]) -> None:
     root.mkdir()
     _mount("--make-rprivate", "/")
     _mount("-t", "tmpfs", "tmpfs", str(root))
-    for folder in SYSTEM:
-        _bring(folder, root, folder, writable=False)
-    internet = bool(spec["internet"])
-    for folder in RESOLVERS if internet else ():
+    for folder in (*SYSTEM, *(RESOLVERS if spec["internet"] else ())):
         _bring(folder, root, folder, writable=False)
     for place in ("proc", "dev", "tmp", HOME.lstrip("/")):
         (root / place).mkdir(parents=True, exist_ok=True)
@@ -163,12 +163,11 @@ def _enter(spec: Mapping[str, Any]) -> None:
         _bring(folder, root, inside, writable=writable)
     if spec["hosts"]:
         _mount("--bind", str(spec["hosts"]), str(root / "etc/hosts"))
-    if not internet:
+    if not spec["internet"]:
         _raise_loopback()
     os.chroot(root)
     os.chdir(str(spec["cwd"]))
-    command = [str(word) for word in spec["command"]]
-    os.execvpe(command[0], command, os.environ)  # noqa: S606
+    os.execvp(spec["command"][0], spec["command"])  # noqa: S606
 
 
 def _bring(folder: str, root: Path, inside: str, *, writable: bool) -> None:

@@ -28,7 +28,6 @@ _PAGES = {
     FaultKind.HTML: (200, "<!DOCTYPE html><html><title>Kaggle</title></html>"),
     FaultKind.ERROR_502: (502, "<html><title>502 Server Error</title></html>"),
 }
-_ERRORS = {FaultKind.ERROR_500: 500, FaultKind.ERROR_503: 503}
 
 
 _fault: ContextVar[Fault | None] = ContextVar("fault", default=None)
@@ -64,7 +63,7 @@ def begin(state: ServerState, method: str) -> None:
     Each request is a task of its own, so that the fault ends with it; the threads that Starlette
     starts for the request see it too.
     """
-    _fault.set(state.faults.next(method))
+    _fault.set(state.settings.faults.next(method))
 
 
 def shows(*kinds: FaultKind) -> Fault | None:
@@ -90,8 +89,8 @@ async def instead(state: ServerState) -> Response | None:
     if fault.kind is FaultKind.THROTTLED_RETRY_AFTER:
         answer = {"code": 429, "message": "Too many requests"}
         return JSONResponse(answer, 429, {"Retry-After": f"{max(1, round(fault.seconds))}"})
-    if fault.kind in _ERRORS:
-        code = _ERRORS[fault.kind]
+    if fault.kind in (FaultKind.ERROR_500, FaultKind.ERROR_503):
+        code = int(fault.kind)
         error = {"code": code, "message": "Backend error", "status": "INTERNAL"}
         return JSONResponse({"error": error}, code)
     if fault.kind is FaultKind.EXPIRED_LINK:

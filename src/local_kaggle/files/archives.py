@@ -1,28 +1,64 @@
-"""A folder's files in one archive, as Kaggle offers whole competitions and datasets."""
+"""Files in one ZIP archive, as Kaggle offers whole competitions, datasets and outputs."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import threading
+import time
 import zipfile
 from pathlib import Path
-from uuid import uuid4
 
-from local_kaggle.catalogue import files_below
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
 from local_kaggle.state import ServerState
 
+Files = list[tuple[str, Path]]  # names in the archive, and where their bytes are
 
-def archive(state: ServerState, folder: Path, name: str) -> Path:
-    """`name`.zip of a folder, made again when one of its files is newer.
+_making = threading.Lock()
 
-    `name` says what it is of, such as `datasets/owner/slug`, so that no two share a file.
+
+def one_or_all(state: ServerState, folder: Path, files: Files, name: str | None) -> Response:
+    """A redirect to the file of this name, or without a name to an archive of all `files`.
+
+    They lie in `folder`. Raises HTTPException 404.
     """
-    packed = state.root / "archives" / f"{name}.zip"
-    files = files_below(folder)
-    newest = max((path.stat().st_mtime for _, path in files), default=0.0)
-    if not packed.is_file() or packed.stat().st_mtime < newest:
-        packed.parent.mkdir(parents=True, exist_ok=True)
-        part = packed.with_name(f"{uuid4()}.part")
-        with zipfile.ZipFile(part, "w") as zipped:
-            for inside, path in files:
-                zipped.write(path, inside)
-        part.replace(packed)
+    path = dict(files).get(name) if name else _archive(state, folder, files)
+    if path is None:
+        raise HTTPException(404, f"There is no file {name}")
+    return RedirectResponse(state.link(path), 302)
+
+
+def archives_of(state: ServerState, folder: Path) -> Path:
+    """Where archives of a folder's files lie: beside it, so that they are removed with it."""
+    if folder.is_relative_to(state.catalogue.folder):
+        return state.root / "archives"
+    return folder.with_name(f"{folder.name}.archives")
+
+
+def _archive(state: ServerState, folder: Path, files: Files) -> Path:
+    """The archive, made once however many clients ask for it at once.
+
+    Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
+    share one. Archives that no link leads to any more are removed.
+    """
+    stats = [(name, str(path), path.stat()) for name, path in files]
+    content = [(name, path, stat.st_size, stat.st_ctime_ns) for name, path, stat in stats]
+    digest = hashlib.sha256(repr(content).encode()).hexdigest()
+    packed = archives_of(state, folder) / f"{digest}.zip"
+    packed.parent.mkdir(exist_ok=True)
+    with _making:
+        now = time.time()
+        for other in packed.parent.iterdir():
+            if other.stat().st_atime < now - state.limits.link_seconds and other != packed:
+                other.unlink()
+        if not packed.is_file():
+            part = packed.with_suffix(".part")
+            with zipfile.ZipFile(part, "w", strict_timestamps=False) as zipped:
+                for name, path in files:
+                    zipped.write(path, name)
+            part.replace(packed)
+        # The access time is that of the last link; the other one makes the ETag.
+        os.utime(packed, (now, max((s.st_mtime for _, _, s in stats), default=now)))
     return packed

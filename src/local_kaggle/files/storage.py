@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 
@@ -39,14 +38,13 @@ async def upload(state: ServerState, request: Request) -> Response:
     if refusal is not None:
         return refusal
     token = request.path_params["token"]
-    try:
-        size = uploads.size_of(state, token)
-        start = uploads.start_at(state, token, request.headers.get("content-range"))
-    except HTTPException as error:
-        return Response(error.detail, error.status_code)
+    size, start = uploads.progress(state, token, request.headers.get("content-range"))
     breaks = shows(FaultKind.TRUNCATED) is not None
     path = uploads.path_of(state, token)
-    if start is not None:
+    if start is None:
+        async for _ in request.stream():  # read to its end, so that the client sees the answer
+            continue
+    else:
         whole = await _receive(request, path, start, size // 2 if breaks else size)
         if not whole and not breaks:
             return Response(f"More than the {size} bytes that were announced", 413)

@@ -33,27 +33,23 @@ def open_upload(state: ServerState, name: str, size: int) -> tuple[str, str]:
     return token, state.signer.link(f"/upload/{token}", LIFETIME)
 
 
-def start_at(state: ServerState, token: str, content_range: str | None) -> int | None:
-    """The offset at which the body of a PUT belongs; None when it only asks how far it is.
+def progress(state: ServerState, token: str, content_range: str | None) -> tuple[int, int | None]:
+    """The bytes that a blob is to have, and the offset at which the body of a PUT belongs.
 
-    Raises HTTPException 400 for a Content-Range that is none.
+    There is none when the PUT only asks how far the blob is, and when all of it is here: a dataset
+    may hold it by now, and its versions never change. Raises HTTPException 404, and 400 for a
+    Content-Range that is none.
     """
-    if content_range is None:
-        return 0
-    if re.fullmatch(r"bytes \*/\d+", content_range):
-        return None
-    match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range)
-    if match is None or int(match[1]) > path_of(state, token).stat().st_size:
-        raise HTTPException(400, f"Invalid Content-Range: {content_range}")
-    return int(match[1])
-
-
-def size_of(state: ServerState, token: str) -> int:
-    """The bytes that the blob is to have. Raises HTTPException 404."""
     row = state.store.row("SELECT size FROM blobs WHERE token = ?", token)
     if row is None:
         raise HTTPException(404, "No such upload")
-    return int(row["size"])
+    arrived = path_of(state, token).stat().st_size
+    if arrived == row["size"] or re.fullmatch(r"bytes \*/\d+", content_range or ""):
+        return row["size"], None
+    match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range or "bytes 0-0/0")
+    if match is None or int(match[1]) > arrived:
+        raise HTTPException(400, f"Invalid Content-Range: {content_range}")
+    return row["size"], int(match[1])
 
 
 def path_of(state: ServerState, token: str) -> Path:
@@ -68,6 +64,6 @@ def complete(state: ServerState, token: str) -> tuple[str, Path]:
     """
     row = state.store.row("SELECT * FROM blobs WHERE token = ?", token)
     path = path_of(state, token)
-    if row is None or path.stat().st_size != row["size"]:
+    if row is None or not path.is_file() or path.stat().st_size != row["size"]:
         raise HTTPException(400, "The uploaded file could not be found")
     return row["name"], path

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import time
+from contextlib import suppress
+from typing import Any
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelsListViewType, KernelWorkerStatus
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.kernels.placement import place
 from local_kaggle.state import ServerState
 
+Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
+
+# What the catalogue's kernels were pushed with, as far as anybody knows here.
+CATALOGUED = """{"language": "python", "kernelType": "script",
+"text": "# The catalogue has the output alone.\\n"}"""
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
 # What the metadata repeat of the push.
 AS_SAVED = (
@@ -30,29 +36,40 @@ AS_SAVED = (
 )
 
 
-def find(state: ServerState, owner: str, slug: str, user: str) -> sqlite3.Row:
-    """The row of a kernel that `user` may see. Raises HTTPException 403, as Kaggle does."""
+def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
+    """A kernel that `user` may see, pushed or of the catalogue, as its row in the store.
+
+    Raises HTTPException 403, as Kaggle does.
+    """
     row = state.store.row(
         "SELECT * FROM kernels WHERE owner = ? AND slug = ?", owner.lower(), slug.lower()
     )
-    if row is None or (row["private"] and row["owner"] != user.lower()):
+    if row and (not row["private"] or row["owner"] == user.lower()):
+        return dict(row)
+    outputs = state.catalogue.find("kernels", f"{owner}/{slug}")
+    if row or outputs is None:
         raise HTTPException(403, "Permission 'kernels.get' was denied")
-    return row
+    names = {"owner": owner, "slug": slug, "title": slug}
+    return {"id": 0, "private": False, "draft": None, "outputs": outputs, **names}
 
 
-def versions_of(state: ServerState, kernel: sqlite3.Row) -> list[sqlite3.Row]:
-    """A kernel's versions, the newest first, each with `status` and `started` of its session."""
-    versions = state.store.rows(
-        "SELECT versions.*, status, started FROM versions LEFT JOIN sessions "
+def versions_of(state: ServerState, kernel: Row) -> list[Row]:
+    """A kernel's versions, the newest first, each with its session's state and its `outputs`."""
+    if not kernel["id"]:
+        changed = kernel["outputs"].stat().st_mtime
+        run = {"status": "COMPLETE", "failure": None, "created": changed, "started": changed}
+        return [{"id": 0, "number": 1, "request": CATALOGUED, "outputs": kernel["outputs"], **run}]
+    rows = state.store.rows(
+        "SELECT versions.*, status, failure, started FROM versions LEFT JOIN sessions "
         "ON versions.id = version WHERE kernel = ? ORDER BY number DESC",
         kernel["id"],
     )
-    if not versions:  # the first push was refused
+    if not rows:  # the first push was refused
         raise HTTPException(404, "This kernel has no version")
-    return versions
+    return [{**row, "outputs": state.sessions.folder(row["id"]) / "working"} for row in rows]
 
 
-def version_of(state: ServerState, kernel: sqlite3.Row, label: str | None) -> sqlite3.Row:
+def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
     """The version that `label` ("v3" or "3") names.
 
     Without a label: the newest one whose session began a while ago, so that a reader who asks right
@@ -76,11 +93,8 @@ def status(state: ServerState, request: Message, user: str) -> Message:
     """How a version's session is doing."""
     kernel = find(state, request.user_name, request.kernel_slug, user)
     version = version_of(state, kernel, request.version_label)
-    session = state.sessions.of(version["id"])
     answer = types.ApiGetKernelSessionStatusResponse()
-    if session is None:
-        return fill(answer, status=KernelWorkerStatus.NEW_SCRIPT)
-    name, failure = session["status"], session["failure"]
+    name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
     if shows(FaultKind.STALE_STATUS):
         name, failure = EARLIER.get(name, name), None
     return fill(answer, status=KernelWorkerStatus[name], failure_message=failure)
@@ -105,7 +119,7 @@ def get(state: ServerState, request: Message, user: str) -> Message:
         kernel_type=pushed.kernel_type,
         slug=kernel["slug"],
     )
-    metadata = _metadata(kernel, version)
+    metadata = _metadata(types.ApiKernelMetadata(), kernel, version)
     metadata.current_version_number = newest["number"]
     return fill(types.ApiGetKernelResponse(), metadata=metadata, blob=blob)
 
@@ -113,27 +127,26 @@ def get(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiListKernelsRequest)
 def list_kernels(state: ServerState, request: Message, user: str) -> Message:
     """One's own kernels, or everyone's that one may see."""
+    rows = state.store.rows("SELECT owner, slug FROM kernels")
+    names = {f"{row['owner']}/{row['slug']}" for row in rows}
     mine = request.group == KernelsListViewType.PROFILE
-    rows = state.store.rows(
-        "SELECT * FROM kernels WHERE id IN (SELECT kernel FROM versions) ORDER BY id DESC"
-    )
-    rows = [
-        row
-        for row in rows
-        if (row["owner"] == user.lower() or not (mine or row["private"]))
-        and (not request.user or row["owner"] == request.user.lower())
-        and (request.search or "").lower() in f"{row['title']} {row['slug']}".lower()
-    ]
-    shown, following = page(state, request, rows)
-    kernels = [_metadata(row, versions_of(state, row)[0]) for row in shown]
-    return fill(types.ApiListKernelsResponse(), kernels=kernels, next_page_token=following)
+    whose, matching = (user if mine else request.user or "").lower(), []
+    for name in sorted(names | set(state.catalogue.references("kernels"))):
+        owner, _, slug = name.partition("/")
+        with suppress(HTTPException):  # it may not be seen, or has no version
+            kernel = find(state, owner, slug, user)
+            words = f"{kernel['title']} {kernel['slug']}".lower()
+            if whose in ("", kernel["owner"]) and (request.search or "").lower() in words:
+                matching.append((kernel, versions_of(state, kernel)[0]))
+    matching.sort(key=lambda pair: -pair[0]["id"])
+    return listing(state, request, matching, lambda message, pair: _metadata(message, *pair))
 
 
 @answers(types.ApiDeleteKernelRequest)
 def delete(state: ServerState, request: Message, user: str) -> Message:
     """Delete a kernel: the only way to stop a run, and it takes all with it."""
     kernel = find(state, request.user_name, request.kernel_slug, user)
-    if kernel["owner"] != user.lower():
+    if not kernel["id"] or kernel["owner"] != user.lower():
         raise HTTPException(403, "Permission 'kernels.delete' was denied")
     for version in state.store.rows("SELECT id FROM versions WHERE kernel = ?", kernel["id"]):
         state.sessions.remove(version["id"])
@@ -142,15 +155,15 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
     return types.ApiDeleteKernelResponse()
 
 
-def saved(version: sqlite3.Row) -> Message:
+def saved(version: Row) -> Message:
     """The request that saved a version."""
     return types.ApiSaveKernelRequest.from_dict(json.loads(version["request"]))
 
 
-def _metadata(kernel: sqlite3.Row, version: sqlite3.Row) -> Message:
+def _metadata(message: Message, kernel: Row, version: Row) -> Message:
     pushed = saved(version)
     return fill(
-        types.ApiKernelMetadata(),
+        message,
         id=kernel["id"],
         ref=f"{kernel['owner']}/{kernel['slug']}",
         title=kernel["title"],

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, moment, page
+from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution.logs import as_array, read_events
 from local_kaggle.execution.running import log_path
 from local_kaggle.execution.sessions import ALIVE
-from local_kaggle.kernels.kernels import find, version_of
+from local_kaggle.files.archives import one_or_all
+from local_kaggle.kernels.kernels import Row, find, version_of
 from local_kaggle.state import ServerState
 
 
@@ -22,61 +22,56 @@ from local_kaggle.state import ServerState
 def session_output(state: ServerState, request: Message, user: str) -> Message:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
     version = _version(state, request, user)
-    shown, following = page(state, request, files_of(state, version))
-    files = [
-        fill(types.ApiKernelSessionOutputFile(), file_name=name, url=state.link(path))
-        for name, path in shown
-    ]
     log = "" if request.page_token or not _is_over(version) else log_of(state, version)
-    answer = types.ApiListKernelSessionOutputResponse()
-    return fill(answer, files=files, log=log, next_page_token=following)
+    answer = listing(
+        state,
+        request,
+        files_of(version),
+        lambda message, file: fill(message, file_name=file[0], url=state.link(file[1])),
+    )
+    return fill(answer, log=log)
 
 
 @answers(types.ApiListKernelFilesRequest)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes."""
     version = _version(state, request, user)
-    shown, following = page(state, request, files_of(state, version))
-    files = [
-        fill(
-            types.ApiListKernelFilesItem(),
-            name=name,
-            size=path.stat().st_size,
-            creation_date=f"{moment(path.stat().st_mtime):%Y-%m-%d %H:%M:%S}",
-        )
-        for name, path in shown
-    ]
-    return fill(types.ApiListKernelFilesResponse(), files=files, next_page_token=following)
+
+    def entry(message: Message, file: tuple[str, Path]) -> Message:
+        stat = file[1].stat()
+        written = f"{moment(stat.st_mtime):%Y-%m-%d %H:%M:%S}"
+        return fill(message, name=file[0], size=stat.st_size, creation_date=written)
+
+    return listing(state, request, files_of(version), entry)
 
 
 @answers(types.ApiDownloadKernelOutputRequest)
 def download(state: ServerState, request: Message, user: str) -> Response:
-    """A redirect to one file."""
+    """A redirect to one file, or to an archive of all."""
     kernel = find(state, request.owner_slug, request.kernel_slug, user)
     version = version_of(state, kernel, str(request.version_number or ""))
-    files = dict(files_of(state, version))
-    if request.file_path not in files:
-        raise HTTPException(404, f"The output has no file {request.file_path}")
-    return RedirectResponse(state.link(files[request.file_path]), 302)
+    if not _is_over(version):
+        raise HTTPException(404, "This version has no output yet")
+    return one_or_all(state, version["outputs"], files_of(version), request.file_path)
 
 
-def files_of(state: ServerState, version: sqlite3.Row) -> list[tuple[str, Path]]:
+def files_of(version: Row) -> list[tuple[str, Path]]:
     """The names and paths of a version's outputs; none while its session is alive."""
-    folder = state.sessions.folder(version["id"]) / "working"
+    folder = version["outputs"]
     files = files_below(folder) if _is_over(version) else []
     # A link may lead to any file of this machine.
     return [(name, path) for name, path in files if path.resolve().is_relative_to(folder.resolve())]
 
 
-def log_of(state: ServerState, version: sqlite3.Row) -> str:
+def log_of(state: ServerState, version: Row) -> str:
     """The log so far as a JSON array; "" where there is none."""
     return as_array(read_events(log_path(state.sessions.folder(version["id"]))))
 
 
-def _is_over(version: sqlite3.Row) -> bool:
+def _is_over(version: Row) -> bool:
     return version["status"] is not None and version["status"] not in ALIVE
 
 
-def _version(state: ServerState, request: Message, user: str) -> sqlite3.Row:
+def _version(state: ServerState, request: Message, user: str) -> Row:
     kernel = find(state, request.user_name, request.kernel_slug, user)
     return version_of(state, kernel, request.version_label)

@@ -54,21 +54,18 @@ def is_spent(state: ServerState, user: str, kind: Kind) -> bool:
 @answers(types.ApiGetAcceleratorQuotaStatisticsRequest)
 def statistics(state: ServerState, _request: Message, user: str) -> Message:
     """The week of both accelerators."""
-    return fill(
-        types.ApiGetAcceleratorQuotaStatisticsResponse(),
-        quota_refresh_time=moment(week_begins(time.time()) + WEEK),
-        gpu_quota=_of(state, user, "gpu"),
-        tpu_quota=_of(state, user, "tpu"),
-    )
-
-
-def _of(state: ServerState, user: str, kind: Kind) -> Message:
-    used, reserved = seconds_of_week(state, user, kind)
-    return fill(
-        types.ApiAcceleratorQuota(),
-        time_used=timedelta(seconds=used),
-        time_reserved=timedelta(seconds=reserved),
-        total_time_allowed=timedelta(seconds=state.limits.weekly_seconds.get(kind, 0)),
-        minimum_time_allowed=timedelta(0),
-        has_ever_run=used > 0,
-    )
+    refill = moment(week_begins(time.time()) + WEEK)
+    answer = fill(types.ApiGetAcceleratorQuotaStatisticsResponse(), quota_refresh_time=refill)
+    kinds: tuple[Kind, ...] = "gpu", "tpu"
+    for kind in kinds:
+        used, reserved = seconds_of_week(state, user, kind)
+        quota = fill(
+            types.ApiAcceleratorQuota(),
+            time_used=timedelta(seconds=used),
+            time_reserved=timedelta(seconds=reserved),
+            total_time_allowed=timedelta(seconds=state.limits.weekly_seconds.get(kind, 0)),
+            minimum_time_allowed=timedelta(0),
+            has_ever_run=used > 0,
+        )
+        fill(answer, **{f"{kind}_quota": quota})
+    return answer

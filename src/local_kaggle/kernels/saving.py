@@ -20,7 +20,7 @@ from local_kaggle.datasets.datasets import mounted
 from local_kaggle.execution import gateways
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
-from local_kaggle.kernels.kernels import saved
+from local_kaggle.kernels.kernels import Row, find, saved, versions_of
 from local_kaggle.kernels.placement import Placement, place
 from local_kaggle.kernels.quota import is_spent
 from local_kaggle.state import ServerState
@@ -81,9 +81,7 @@ def _save(state: ServerState, request: Message, user: str) -> Message:
     return fill(answer, version_number=number, kernel_id=kernel["id"])
 
 
-def rerun_plan(
-    state: ServerState, version: sqlite3.Row, competition: str, user: str
-) -> SessionPlan:
+def rerun_plan(state: ServerState, version: Row, competition: str, user: str) -> SessionPlan:
     """What a rerun of a version runs: the same, with the competition's hidden folder in place.
 
     Where a gateway asks the notebook, it is the gateway that has the hidden folder. Raises
@@ -208,18 +206,12 @@ def _source(state: ServerState, kind: SourceKind, name: str, user: str) -> Path 
         return mounted(state, name, user)
     if kind != "notebooks":
         return state.catalogue.find(kind, name)
-    owner, _, slug = name.lower().partition("/")
-    row = state.store.row(
-        "SELECT versions.id FROM versions JOIN sessions ON versions.id = version "
-        "JOIN kernels ON kernels.id = kernel WHERE owner = ? AND slug = ? "
-        "AND (owner = ? OR NOT private) AND status = 'COMPLETE' ORDER BY number DESC",
-        owner,
-        slug,
-        user.lower(),
-    )
-    if row:
-        return state.sessions.folder(row["id"]) / "working"
-    return state.catalogue.find("kernels", name)
+    owner, _, slug = name.partition("/")
+    try:
+        versions = versions_of(state, find(state, owner, slug, user))
+    except HTTPException:
+        return None
+    return next((v["outputs"] for v in versions if v["status"] == "COMPLETE"), None)
 
 
 def _check(request: Message, most_bytes: int) -> None:

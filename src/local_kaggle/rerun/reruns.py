@@ -78,10 +78,6 @@ class Reruns:
         self._threads[submission] = thread
         thread.start()
 
-    def ended(self, submission: int) -> Rerun | None:
-        """How the rerun of a submission ended; None where it runs still or there was none."""
-        return read(self.folder(submission))
-
     def close(self) -> None:
         """Kill all reruns."""
         self._stop.set()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.checks import wheels
+from kernelkit.checks import contents, wheels
 from kernelkit.plans import plan
 from kernelkit.plans.metadata import Metadata
 from kernelkit.project import find_project
@@ -140,8 +140,9 @@ def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
 
     (folder / "metrics.json").write_text('{"versions": {"python": "3.12.9"}}')
     assert choice() == ["cp312"]
-    (folder / ".kernelkit/manifest.json").write_text('{"python": "3.13.1"}')
+    (folder / ".kernelkit/manifest.json").write_text('{"python": "3.13.1", "modules": ["soils"]}')
     assert choice() == ["cp313"]
+    assert contents.not_held(choice.context.runs, ["os", "keras", "soils"], "cpu") == ["keras"]
     ledger.update(push, accelerator="tpu")  # another machine has an image of its own
     assert choice() == ["cp312", "cp313"]
 

@@ -8,11 +8,9 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.checks import wheels
+from kernelkit.checks import contents
 from kernelkit.doctor.assumptions import ASSUMPTIONS, OTHER, SAME, UNTRIED, judged, markdown
 from kernelkit.doctor.examination import examine
-from kernelkit.project import find_project
-from kernelkit.workspace.context import in_project
 from local_kaggle import ServerLimits, server
 from local_kaggle.execution.mounts import MountedSource
 
@@ -100,10 +98,11 @@ def test_without_credentials_it_says_how_to_get_them(repository, timing, monkeyp
         examine(stream=io.StringIO(), timing=timing)
 
 
-def test_wheels_are_chosen_by_the_python_that_it_saw(repository, doctor):
-    context = in_project(find_project(repository.root), {})
-    assert wheels.python_seen(context, "tpu") is None
-    (context.runs / "doctor").mkdir(parents=True)
-    facts = {"facts": {"tpu.python": "3.13"}}
-    (context.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
-    assert wheels.python_seen(context, "tpu") == (3, 13)
+def test_the_checks_know_an_image_by_what_it_saw(repository, doctor):
+    assert contents.python_seen(repository.runs, "tpu") is None
+    assert contents.not_held(repository.runs, ["os", "keras", "soils"], "tpu") == ["soils"]
+    (repository.runs / "doctor").mkdir(parents=True)
+    facts = {"facts": {"tpu.python": "3.13", "tpu.modules": "soils jax"}}
+    (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
+    assert contents.python_seen(repository.runs, "tpu") == (3, 13)
+    assert contents.not_held(repository.runs, ["os", "keras", "soils"], "tpu") == ["keras"]

@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kernelkit import errors, machines
+from kernelkit.commands import console
 from kernelkit.kaggle_api.answers import Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
@@ -837,3 +839,20 @@ def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):
     repository.describe(kernel_type="script")
     with pytest.raises(errors.NotebookError, match=r"train\.ipynb is none: name a \.py"):
         repository.push()
+
+
+@pytest.mark.parametrize("given", [["."], ["-p", "."], []])
+def test_a_folder_is_checked_without_an_account(repository, monkeypatch, given):
+    monkeypatch.setattr("kernelkit.workspace.context.connect", pytest.fail)
+    elsewhere = [repository.metadata.parent if word == "." else word for word in given]
+    monkeypatch.chdir(repository.root if not given else "/")
+    done = CliRunner().invoke(console.main, ["check", *map(str, elsewhere)])
+    assert done.exit_code == 0, done.output
+    assert "checked   nothing to correct" in done.output
+
+
+def test_a_check_ends_with_what_is_to_be_corrected(repository):
+    repository.describe(title="abc")
+    done = CliRunner().invoke(console.main, ["check", str(repository.metadata.parent)])
+    assert done.exit_code == 3
+    assert "title 'abc' is shorter" in done.output

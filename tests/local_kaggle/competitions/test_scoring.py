@@ -4,7 +4,6 @@ import pytest
 
 from local_kaggle.competitions.scoring import (
     SubmissionError,
-    SubmissionScores,
     read_rules,
     score,
 )
@@ -16,7 +15,7 @@ SOLD = "store,sales\na,1.5\nb,2\n"
 
 def scored(
     tmp_path, submission: str, solution: str = "id,label\na,0\nb,1\nc,1\n", rules: str = LABELS
-) -> SubmissionScores:
+) -> float:
     (tmp_path / "submission.csv").write_text(submission)
     (tmp_path / "contest.csv").write_text(solution)
     (tmp_path / "contest.toml").write_text(rules)
@@ -24,14 +23,14 @@ def scored(
 
 
 def test_macro_f1_whatever_the_order(tmp_path):
-    assert scored(tmp_path, "id,label\nc,1\na,0\nb,1\n").public == 1.0
+    assert scored(tmp_path, "id,label\nc,1\na,0\nb,1\n") == 1.0
     # Worked by hand: class 0 has F1 2/3 (precision 1/2, recall 1), class 1 the same.
-    assert scored(tmp_path, "id,label\na,0\nb,1\nc,0\n").public == pytest.approx(2 / 3)
+    assert scored(tmp_path, "id,label\na,0\nb,1\nc,0\n") == pytest.approx(2 / 3)
 
 
-def test_public_and_private_rows_apart(tmp_path):
+def test_private_rows_do_not_count(tmp_path):
     solution = "id,label,Usage\na,0,Public\nb,1,Private\n"
-    assert scored(tmp_path, "id,label\na,0\nb,2\n", solution) == SubmissionScores(1.0, 0.0)
+    assert scored(tmp_path, "id,label\na,0\nb,2\n", solution) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -52,9 +51,9 @@ def test_a_submission_that_cannot_be_scored_says_why(tmp_path, submission, words
 
 
 def test_another_competitions_columns_and_metric(tmp_path):
-    assert scored(tmp_path, SOLD, SOLD, SALES).public == 0.0
+    assert scored(tmp_path, SOLD, SOLD, SALES) == 0.0
     # Worked by hand: errors of 3 and 4.
-    found = scored(tmp_path, "store,sales\nb,-2\na,4.5\n", SOLD, SALES).public
+    found = scored(tmp_path, "store,sales\nb,-2\na,4.5\n", SOLD, SALES)
     assert found == pytest.approx(12.5**0.5)
 
 
@@ -62,21 +61,21 @@ def test_several_predicted_columns_score_their_mean(tmp_path):
     solution = "day,low,high,Usage\nmon,1,2,Public\ntue,3,4,Public\n"
     rules = 'metric = "mae"\n'  # the columns are those of the answers
     found = scored(tmp_path, "day,low,high\nmon,2,2\ntue,3,7\n", solution, rules)
-    assert found.public == pytest.approx((0.5 + 1.5) / 2)
+    assert found == pytest.approx((0.5 + 1.5) / 2)
 
 
 def test_labels_may_be_words_and_the_metric_scikit_learns(tmp_path):
     solution = "plot,crop\na,rye\nb,oats\n"
-    assert scored(tmp_path, solution, solution, 'metric = "accuracy"').public == 1.0
+    assert scored(tmp_path, solution, solution, 'metric = "accuracy"') == 1.0
     found = scored(tmp_path, "plot,crop\na,rye\nb,rye\n", solution, 'metric = "cohen_kappa_score"')
-    assert found.public == 0.0
+    assert found == 0.0
     with pytest.raises(SubmissionError, match="the crop '' at b: give a label"):
         scored(tmp_path, "plot,crop\na,rye\nb,\n", solution, 'metric = "accuracy"')
 
 
-def test_ignored_rows_count_in_neither_score(tmp_path):
+def test_ignored_rows_do_not_count(tmp_path):
     solution = "id,label,Usage\na,0,Public\nb,1,Private\nc,1,Ignored\n"
-    assert scored(tmp_path, "id,label\na,0\nb,1\nc,7\n", solution) == SubmissionScores(1.0, 1.0)
+    assert scored(tmp_path, "id,label\na,0\nb,1\nc,7\n", solution) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Lists, searches and whole datasets, as the genuine client asks for them."""
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -42,6 +43,15 @@ def test_lists_are_searched(api):
     found = api.competitions_list(search="harv")
     assert [entry.title for entry in found.competitions] == ["harvest"]
     assert refs(api.model_list(owner="meadow")) == ["meadow/roots"]
+
+
+def test_a_private_dataset_is_in_no_public_list(api, tmp_path):
+    (tmp_path / "a.csv").write_text("a")
+    metadata = {"id": "tester/private", "title": "Private", "licenses": [{"name": "CC0-1.0"}]}
+    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
+    api.dataset_create_new(str(tmp_path), quiet=True)
+    assert "tester/private" not in refs(api.dataset_list())
+    assert "tester/private" in refs(api.dataset_list(mine=True))
 
 
 def test_a_dataset_comes_whole_or_by_file(api, tmp_path):

@@ -40,6 +40,23 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     push_kernel(notebook, wait=not no_wait, **values)
 
 
+@options.command("check", ("", "kernels/train --accelerator tpu"))
+@click.argument("notebook", type=options.FILE, required=False)
+@options.parameters
+@options.metadata
+@options.accelerator
+@options.timeout
+@options.ignore
+def check(notebook: Path | None, **values: Any) -> None:
+    """Check a notebook before it is pushed, without an account.
+
+    NOTEBOOK may be a folder with a kernel-metadata.json. `push --dry-run` also asks Kaggle.
+    """
+    from kernelkit.pushes.command import push_kernel
+
+    push_kernel(notebook, dry_run=True, offline=True, **values)
+
+
 NOT_IN_REHEARSALS = ("local", "no_wait", "once")
 
 

@@ -1,0 +1,190 @@
+"""Versions of datasets, their uploads and archives, as the genuine client meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+import requests
+from kagglesdk.blobs.types.blob_api_service import ApiStartBlobUploadRequest
+from kagglesdk.datasets.types import dataset_api_service as types
+from requests.exceptions import HTTPError
+
+
+@pytest.fixture
+def api(context):
+    with context.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        yield api
+
+
+@pytest.fixture
+def client(api):
+    with api.build_kaggle_client() as kaggle:
+        yield kaggle.datasets.dataset_api_client
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Makes a folder of a dataset with these files."""
+
+    def make(slug: str, **files: str) -> str:
+        folder = tmp_path / slug
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / f"{name}.txt").write_text(text)
+        metadata = {"id": f"tester/{slug}", "title": slug, "licenses": [{"name": "CC0-1.0"}]}
+        (folder / "dataset-metadata.json").write_text(json.dumps(metadata))
+        return str(folder)
+
+    return make
+
+
+def token_of(api, name: str, data: bytes) -> types.ApiDatasetNewFile:
+    with api.build_kaggle_client() as kaggle:
+        request = ApiStartBlobUploadRequest()
+        request.name, request.content_length = name, len(data)
+        blob = kaggle.blobs.blob_api_client.start_blob_upload(request)
+    assert requests.put(blob.create_url, data=data, timeout=5).status_code == 200
+    file = types.ApiDatasetNewFile()
+    file.token = blob.token
+    return file
+
+
+def downloaded(api, reference: str, folder: Path) -> dict[str, bytes]:
+    api.dataset_download_files(reference, path=str(folder), quiet=True, force=True)
+    with zipfile.ZipFile(folder / f"{reference.split('/')[1]}.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def used(folder: Path) -> int:
+    """Bytes that the files of a folder take, each counted once however many names it has."""
+    stats = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    return sum({stat.st_ino: stat.st_size for stat in stats}.values())
+
+
+def test_a_version_that_is_named_is_the_one_that_comes(api, client, folder, tmp_path):
+    api.dataset_create_new(folder("two-versions", a="1", gone="1"), quiet=True)
+    (tmp_path / "two-versions" / "gone.txt").unlink()
+    api.dataset_create_version(folder("two-versions", a="22"), "second", quiet=True)
+    first = downloaded(api, "tester/two-versions/1", tmp_path / "first")
+    assert first == {"a.txt": b"1", "gone.txt": b"1"}
+    assert downloaded(api, "tester/two-versions", tmp_path / "newest") == {"a.txt": b"22"}
+    request = types.ApiListDatasetFilesRequest()
+    request.owner_slug, request.dataset_slug = "tester", "two-versions"
+    request.dataset_version_number = 1
+    listed = client.list_dataset_files(request)
+    assert [file.name for file in listed.files] == ["a.txt", "gone.txt"]
+    with pytest.raises(HTTPError, match="version 9 not found"):
+        downloaded(api, "tester/two-versions/9", tmp_path / "none")
+
+
+def test_directories_of_an_upload_are_kept(api, client, tmp_path):
+    inner, outer = types.ApiUploadDirectoryInfo(), types.ApiUploadDirectoryInfo()
+    inner.name, inner.files = "deep", [token_of(api, "b.txt", b"b")]
+    outer.name, outer.directories = "train", [inner]
+    request = types.ApiCreateDatasetRequest()
+    request.owner_slug, request.slug, request.title = "tester", "directories", "Directories"
+    request.files, request.directories = [token_of(api, "a.txt", b"a")], [outer]
+    assert client.create_dataset(request).status == "ok"
+    files = downloaded(api, "tester/directories", tmp_path)
+    assert files == {"a.txt": b"a", "train/deep/b.txt": b"b"}
+    request.slug, outer.name = "way-out-of-it", ".."
+    with pytest.raises(HTTPError, match="no name of a directory"):
+        client.create_dataset(request)
+
+
+def test_an_upload_that_a_version_holds_cannot_be_written_again(context, tmp_path):
+    start = context.call("StartBlobUpload", type="DATASET", name="a.txt", contentLength=1)
+    assert requests.put(start["createUrl"], data=b"a", timeout=5).status_code == 200
+    create = {"ownerSlug": "tester", "slug": "unchanged", "title": "unchanged"}
+    context.call("CreateDataset", **create, files=[{"token": start["token"]}])
+    assert requests.put(start["createUrl"], data=b"b", timeout=5).status_code == 200
+    named = {"ownerSlug": "tester", "datasetSlug": "unchanged"}
+    assert context.post("DownloadDataset", **named, fileName="a.txt").content == b"a"
+
+
+def test_many_clients_at_once_get_one_archive(api, context, folder, tmp_path):
+    files = {f"file{number}": str(number) * 10_000 for number in range(50)}
+    api.dataset_create_new(folder("one-archive", **files), quiet=True)
+    answers, gate = [], threading.Barrier(20)
+
+    def ask() -> None:
+        gate.wait()
+        named = {"ownerSlug": "tester", "datasetSlug": "one-archive"}
+        answers.append(context.post("DownloadDataset", **named))
+
+    threads = [threading.Thread(target=ask) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [answer.status_code for answer in answers] == [200] * 20
+    assert len({answer.url.split("?")[0] for answer in answers}) == 1
+    with zipfile.ZipFile(io.BytesIO(answers[0].content)) as archive:
+        assert len(archive.namelist()) == 50
+
+
+def test_an_archive_has_what_the_catalogue_has_now(api, context, tmp_path):
+    catalogue = context.kaggle.catalogue / "datasets"
+    for reference, text in (("a/b-cccccc", "first"), ("a-b/cccccc", "second")):
+        (catalogue / reference).mkdir(parents=True)
+        (catalogue / reference / "a.txt").write_text(text)
+    (catalogue / "a/b-cccccc" / "gone.txt").write_text("gone")
+    assert downloaded(api, "a-b/cccccc", tmp_path) == {"a.txt": b"second"}
+    assert len(downloaded(api, "a/b-cccccc", tmp_path)) == 2
+    (catalogue / "a/b-cccccc" / "gone.txt").unlink()
+    assert downloaded(api, "a/b-cccccc", tmp_path) == {"a.txt": b"first"}
+
+
+def test_a_private_dataset_is_in_no_competitions_archive(api, context, folder, tmp_path):
+    api.dataset_create_new(folder("secretset", a="secret"), quiet=True)
+    downloaded(api, "tester/secretset", tmp_path)
+    competition = context.kaggle.catalogue / "competitions" / "tester-secretset"
+    competition.mkdir(parents=True)
+    (competition / "public.txt").write_text("public")
+    api.competition_download_files("tester-secretset", path=str(tmp_path))
+    with zipfile.ZipFile(tmp_path / "tester-secretset.zip") as archive:
+        assert archive.namelist() == ["public.txt"]
+
+
+def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, folder, tmp_path):
+    root = context.kaggle.root
+    before, size = used(root), 1_000_000
+    api.dataset_create_new(folder("much-room", a="1" * size), quiet=True)
+    assert used(root) - before < 1.2 * size
+    downloaded(api, "tester/much-room", tmp_path)
+    source = folder("much-room", a="2" * size)
+    api.dataset_create_version(source, "second", quiet=True, delete_old_versions=True)
+    assert used(root) - before < 1.2 * size
+    downloaded(api, "tester/much-room", tmp_path)
+    api.dataset_delete("tester", "much-room", no_confirm=True)
+    assert used(root) - before < 0.2 * size
+
+
+def test_a_dataset_of_the_catalogue_has_a_page(api, client, context):
+    (context.kaggle.catalogue / "datasets" / "meadow" / "clover").mkdir(parents=True)
+    request = types.ApiGetDatasetRequest()
+    request.owner_slug, request.dataset_slug = "meadow", "clover"
+    page = client.get_dataset(request)
+    assert (page.ref, page.current_version_number) == ("meadow/clover", 1)
+    status = api.dataset_status("meadow/clover", format="json(status,current_version_number)")
+    assert json.loads(status) == {"status": "ready", "current_version_number": 1}
+
+
+def test_nobody_changes_another_users_dataset(context, api, folder):
+    api.dataset_create_new(folder("everybodys", a="1"), public=True, quiet=True)
+    with context.kaggle.attach("other"):
+        other = type(api)()
+        other.authenticate()
+        with pytest.raises(HTTPError, match="denied"):
+            other.dataset_delete("tester", "everybodys", no_confirm=True)
+        with pytest.raises(HTTPError, match="denied"):
+            other.dataset_create_version(folder("everybodys", a="2"), "theirs", quiet=True)

@@ -1,0 +1,121 @@
+"""Kernels of the catalogue and outputs as a whole, as the genuine client asks for them."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+from kagglesdk.kernels.types.kernels_api_service import (
+    ApiDownloadKernelOutputRequest,
+    ApiGetKernelRequest,
+)
+from requests.exceptions import HTTPError
+
+from local_kaggle.limits import ServerLimits
+
+
+@pytest.fixture(scope="module")
+def limits() -> ServerLimits:
+    return ServerLimits(lag_seconds=0, sessions={"cpu": 2})
+
+
+@pytest.fixture
+def api(context):
+    folder = context.kaggle.catalogue / "kernels" / "meadow" / "herbarium"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "leaves.csv").write_text("leaf\n")
+    (folder / "plot.png").write_bytes(b"png")
+    with context.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        yield api
+
+
+def whole_output(api, owner: str, slug: str, version: int | None = None) -> list[str]:
+    request = ApiDownloadKernelOutputRequest()
+    request.owner_slug, request.kernel_slug = owner, slug
+    if version:
+        request.version_number = version
+    with api.build_kaggle_client() as kaggle:
+        answer = kaggle.kernels.kernels_api_client.download_kernel_output(request)
+    return sorted(zipfile.ZipFile(io.BytesIO(answer.content)).namelist())
+
+
+def listed(api, **filters) -> set[str]:
+    return {kernel.ref for kernel in api.kernels_list(**filters)}
+
+
+def push(api, folder, slug: str, text: str, **metadata):
+    folder.mkdir(exist_ok=True)
+    (folder / "work.py").write_text(text)
+    metadata = {
+        "id": f"tester/{slug}",
+        "title": slug,
+        "code_file": "work.py",
+        "language": "python",
+        "kernel_type": "script",
+        "enable_internet": False,
+        **metadata,
+    }
+    (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
+    return api.kernels_push(str(folder))
+
+
+def test_a_kernel_of_the_catalogue_can_be_read_but_not_deleted(api, tmp_path):
+    assert api.kernels_status("meadow/herbarium").status.name == "COMPLETE"
+    files = {file.name: file.size for file in api.kernels_list_files("meadow/herbarium").files}
+    assert files == {"leaves.csv": 5, "plot.png": 3}
+    api.kernels_output("meadow/herbarium", path=str(tmp_path / "output"))
+    assert (tmp_path / "output" / "leaves.csv").read_text() == "leaf\n"
+    assert whole_output(api, "meadow", "herbarium") == ["leaves.csv", "plot.png"]
+    request = ApiGetKernelRequest()
+    request.user_name, request.kernel_slug = "meadow", "herbarium"
+    with api.build_kaggle_client() as kaggle:
+        answer = kaggle.kernels.kernels_api_client.get_kernel(request)
+    assert answer.metadata.current_version_number == 1
+    api.kernels_pull("meadow/herbarium", path=str(tmp_path / "pulled"), metadata=True)
+    with pytest.raises(HTTPError, match="denied"):
+        api.kernels_delete("meadow/herbarium", no_confirm=True)
+
+
+def test_a_whole_output_is_one_archive_and_frees_its_room_with_the_kernel(api, context, tmp_path):
+    text = "open('a.txt', 'w').write('a'); open('b.txt', 'w').write('b')"
+    push(api, tmp_path / "kernel", "whole-output", text)
+    assert context.finish("whole-output") == "COMPLETE"
+    assert whole_output(api, "tester", "whole-output") == ["a.txt", "b.txt"]
+    assert whole_output(api, "tester", "whole-output", version=1) == ["a.txt", "b.txt"]
+    assert list(context.kaggle.root.rglob("*.zip"))
+    context.cli("kernels", "delete", "-y", "tester/whole-output")
+    assert not [p for p in context.kaggle.root.rglob("*.zip") if "sessions" in p.parts]
+
+
+def test_lists_have_the_catalogues_kernels_too(api):
+    assert "meadow/herbarium" in listed(api)
+    assert listed(api, user="meadow") == {"meadow/herbarium"}
+    assert "meadow/herbarium" not in listed(api, mine=True)
+
+
+def test_a_model_is_mounted_with_its_framework_in_lower_case(api, context, tmp_path):
+    folder = context.kaggle.catalogue / "models/me/net/TensorFlow2/b0/1"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("weights")
+    text = """
+import os, pathlib
+root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
+print((root / "models/me/net/tensorflow2/b0/1/a.txt").read_text())
+"""
+    models = ["me/net/TensorFlow2/b0/1", "me/net/tensorflw2/b0/1"]
+    answer = push(api, tmp_path / "model", "takes-a-model", text, model_sources=models)
+    assert answer.invalid_model_sources == ["me/net/tensorflw2/b0/1"]
+    assert context.finish("takes-a-model") == "COMPLETE"
+    assert "weights\n" in context.log("takes-a-model")
+
+
+def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles(api, context, tmp_path):
+    answer = push(api, tmp_path / "gpu", "on-a-gpu", "print(1)", enable_gpu=True)
+    assert not answer.error
+    assert context.finish("on-a-gpu") == "COMPLETE"
