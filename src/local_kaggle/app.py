@@ -18,14 +18,30 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local_kaggle.api import accounts
 from local_kaggle.api.wire import METHODS, Method, decode, encode, key
-from local_kaggle.competitions import competitions, leaderboards, submissions  # noqa: F401
-from local_kaggle.datasets import datasets, versions  # noqa: F401 - so that they are in `METHODS`
+from local_kaggle.competitions import competitions, leaderboards, submissions
+from local_kaggle.datasets import datasets, versions
 from local_kaggle.faults.responses import answered, as_json
-from local_kaggle.files import storage, uploads  # noqa: F401
-from local_kaggle.kernels import kernels, outputs, quota, saving  # noqa: F401
+from local_kaggle.files import storage, uploads
+from local_kaggle.kernels import kernels, outputs, quota, saving
 from local_kaggle.kernels.log_stream import log_stream
-from local_kaggle.models import models  # noqa: F401
+from local_kaggle.models import models
 from local_kaggle.state import ServerState
+
+SERVICES = (
+    accounts,
+    competitions,
+    datasets,
+    kernels,
+    leaderboards,
+    models,
+    outputs,
+    quota,
+    saving,
+    submissions,
+    uploads,
+    versions,
+)
+"""The modules whose functions are in `METHODS` once they are imported."""
 
 LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive
@@ -36,6 +52,7 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
+    uploads.remove_expired(state)
     routes = [
         Route(path, functools.partial(endpoint, state), methods=[method])
         for method, path, endpoint in (

@@ -39,6 +39,10 @@ class Catalogue:
         depth = {"competitions": 1, "hidden": 1, "models": 5}.get(kind, 2)
         if len(parts) != depth or any(part in ("", ".", "..") for part in parts):
             return None
+        if kind == "models":  # "TensorFlow2" in metadata is "tensorflow2" where it is mounted
+            frameworks = self.folder.joinpath(kind, *parts[:2]).glob("*")
+            spellings = {path.name.lower(): path.name for path in frameworks}
+            parts[2] = spellings.get(parts[2].lower(), parts[2])
         folder = self.folder.joinpath(kind, *parts)
         return folder if folder.is_dir() else None
 

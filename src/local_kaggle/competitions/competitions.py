@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kagglesdk.competitions.types import competition_api_service as types
+from kagglesdk.competitions.types.competition_enums import HostSegment
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -12,6 +13,8 @@ from local_kaggle.api.wire import Message, answers, file_entry, fill, listing
 from local_kaggle.catalogue import files_below
 from local_kaggle.files.archives import one_or_all
 from local_kaggle.state import ServerState
+
+TABS = ("GENERAL", "ENTERED", "EVERYTHING")  # the groups that have the catalogue's competitions
 
 
 def folder_of(state: ServerState, competition: str) -> Path:
@@ -24,8 +27,12 @@ def folder_of(state: ServerState, competition: str) -> Path:
 
 @answers(types.ApiListCompetitionsRequest)
 def list_competitions(state: ServerState, request: Message, _user: str) -> Message:
-    """The competitions of the catalogue."""
+    """The competitions of the catalogue: entered by everybody, launched, and of no category."""
     names = state.catalogue.references("competitions", request.search)
+    if request.category not in (None, HostSegment.HOST_SEGMENT_UNSPECIFIED) or (
+        request.group and request.group.name.rpartition("_TAB_")[2] not in TABS
+    ):
+        names = []
     return listing(state, request, names, lambda message, name: _about(state, message, name))
 
 

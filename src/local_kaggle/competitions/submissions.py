@@ -20,6 +20,8 @@ from local_kaggle.rerun.reruns import read
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
+# The states of the submissions in each group of a list; here nobody selects any.
+STATES = {"ALL": ("PENDING", "COMPLETE", "ERROR"), "SUCCESSFUL": ("COMPLETE",), "SELECTED": ()}
 
 
 @answers(types.ApiStartSubmissionUploadRequest)
@@ -72,7 +74,8 @@ def get(state: ServerState, request: Message, user: str) -> Message:
 def list_submissions(state: ServerState, request: Message, user: str) -> Message:
     """The user's own, newest first."""
     rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
-    return listing(state, request, rows, _entry)
+    states = STATES[request.group.name.rpartition("_")[2]]
+    return listing(state, request, [row for row in rows if row["status"] in states], _entry)
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)

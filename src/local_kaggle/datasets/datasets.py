@@ -17,6 +17,8 @@ from local_kaggle.catalogue import files_below
 from local_kaggle.files.archives import one_or_all
 from local_kaggle.state import ServerState
 
+LICENCES = ("cc", "gpl", "odb")  # how the names of the licences begin that a list can ask for
+
 
 @dataclass(frozen=True)
 class Version:
@@ -167,12 +169,25 @@ def _folder(state: ServerState, request: Message, user: str) -> Path:
 
 
 def _matches(dataset: Dataset, request: Message, user: str) -> bool:
-    group = request.group.name.partition("_GROUP_")[2]
-    owner = user if group.startswith("MY") else request.user or dataset.owner
+    """Whether a list has a dataset, by the request's filters; nothing here has tags."""
+    group, licence, kind = (
+        value.name.partition("_GROUP_")[2].lower()
+        for value in (request.group, request.license, request.file_type)
+    )
+    owner = user if group.startswith("my") else request.user or dataset.owner
+    theirs = (dataset.licence or "").lower()
+    begins = next((begin for begin in LICENCES if theirs.startswith(begin)), "other")
+    files = files_below(dataset.versions[0].folder) if kind != "all" else []
+    size = _size(dataset) if request.min_size or request.max_size else 0
     return (
         owner.lower() == dataset.owner.lower()
         and (request.search or "").lower() in f"{dataset.ref} {dataset.title}".lower()
-        and not (dataset.private and group == "PUBLIC")
+        and not (dataset.private and group in ("public", "my_public"))
+        and (dataset.private or group != "my_private")
+        and licence in ("all", begins)
+        and (kind == "all" or any(name.lower().endswith(f".{kind}") for name, _ in files))
+        and (request.min_size or 0) <= size <= (request.max_size or size)
+        and not request.tag_ids
     )
 
 

@@ -36,6 +36,7 @@ class SessionPlan:
 
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
     past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
+    `notes`: lines to begin the log with.
     """
 
     folder: Path
@@ -49,6 +50,7 @@ class SessionPlan:
     memory_bytes: float
     working_bytes: float
     rerun: bool = False
+    notes: tuple[str, ...] = ()
     gateway: Gateway | None = None
 
 
@@ -85,6 +87,8 @@ def run(
             log.write("stderr", walls.NOT_HELD + "\n")
         if plan.runs_on in REHEARSAL:
             log.write("stderr", REHEARSAL[plan.runs_on] + "\n")
+        for note in plan.notes:
+            log.write("stderr", note + "\n")
         if plan.language != "python":
             log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
             return "ERROR", None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from pathlib import Path
 
 from kagglesdk.blobs.types import blob_api_service as types
@@ -13,6 +14,13 @@ from local_kaggle.api.wire import Message, answers, fill
 from local_kaggle.state import ServerState
 
 LIFETIME = 7 * 24 * 3600.0  # seconds in which a resumable upload must be completed
+
+
+def remove_expired(state: ServerState) -> None:
+    """Free what uploads take that nobody completes any more."""
+    for blob in path_of(state, "").glob("*"):
+        if blob.stat().st_mtime < time.time() - LIFETIME:
+            blob.unlink()
 
 
 @answers(types.ApiStartBlobUploadRequest)

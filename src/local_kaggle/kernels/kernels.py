@@ -13,6 +13,7 @@ from kagglesdk.kernels.types.kernels_enums import KernelsListViewType, KernelWor
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill, listing, moment
+from local_kaggle.catalogue import files_below
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.kernels.placement import place
@@ -20,6 +21,8 @@ from local_kaggle.state import ServerState
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
+ANY = (None, "", "all")  # the values of a filter that let everything pass
+DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
 # What the catalogue's kernels were pushed with, as far as anybody knows here.
 CATALOGUED = """{"language": "python", "kernelType": "script",
 "text": "# The catalogue has the output alone.\\n"}"""
@@ -129,15 +132,13 @@ def list_kernels(state: ServerState, request: Message, user: str) -> Message:
     """One's own kernels, or everyone's that one may see."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
-    mine = request.group == KernelsListViewType.PROFILE
-    whose, matching = (user if mine else request.user or "").lower(), []
+    newest = []
     for name in sorted(names | set(state.catalogue.references("kernels"))):
         owner, _, slug = name.partition("/")
         with suppress(HTTPException):  # it may not be seen, or has no version
             kernel = find(state, owner, slug, user)
-            words = f"{kernel['title']} {kernel['slug']}".lower()
-            if whose in ("", kernel["owner"]) and (request.search or "").lower() in words:
-                matching.append((kernel, versions_of(state, kernel)[0]))
+            newest.append((kernel, versions_of(state, kernel)[0]))
+    matching = [pair for pair in newest if _matches(*pair, request, user)]
     matching.sort(key=lambda pair: -pair[0]["id"])
     return listing(state, request, matching, lambda message, pair: _metadata(message, *pair))
 
@@ -158,6 +159,29 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
 def saved(version: Row) -> Message:
     """The request that saved a version."""
     return types.ApiSaveKernelRequest.from_dict(json.loads(version["request"]))
+
+
+def _matches(kernel: Row, version: Row, request: Message, user: str) -> bool:
+    """Whether a list has a kernel, by the request's filters and what its newest version holds."""
+    pushed = saved(version)
+    filters = (
+        (request.user, [kernel["owner"]]),
+        (user if request.group == KernelsListViewType.PROFILE else None, [kernel["owner"]]),
+        (request.dataset, pushed.dataset_data_sources),
+        (request.competition, pushed.competition_data_sources),
+        (request.parent_kernel, pushed.kernel_data_sources),
+        (request.language, [pushed.language]),
+        (request.kernel_type, [pushed.kernel_type]),
+    )
+    endings = DRAWN if request.output_type == "visualization" else ""
+    return (
+        all(value in ANY or value.lower() in values for value, values in filters)
+        and (request.search or "").lower() in f"{kernel['title']} {kernel['slug']}".lower()
+        and (
+            request.output_type in ANY
+            or any(name.endswith(endings) for name, _ in files_below(version["outputs"]))
+        )
+    )
 
 
 def _metadata(message: Message, kernel: Row, version: Row) -> Message:

@@ -75,7 +75,12 @@ def _save(state: ServerState, request: Message, user: str) -> Message:
     sources, invalid = _sources(state, request, user)
     if runs:
         plan = _plan(state, version, request, placement, sources)
-        state.sessions.submit(version, placement.kind, plan, user)
+        # The client prints the other sources that were refused.
+        models = invalid.get("invalid_model_sources", ())
+        notes = tuple(
+            f"rehearsal: there is no model {m}: the run goes on without it" for m in models
+        )
+        state.sessions.submit(version, placement.kind, replace(plan, notes=notes), user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
     answer = fill(types.ApiSaveKernelResponse(), ref=ref, url=state.url + ref, **invalid)
     return fill(answer, version_number=number, kernel_id=kernel["id"])

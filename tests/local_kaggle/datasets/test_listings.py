@@ -45,6 +45,23 @@ def test_lists_are_searched(api):
     assert refs(api.model_list(owner="meadow")) == ["meadow/roots"]
 
 
+def test_lists_keep_to_their_filters(api, stocked, tmp_path):
+    (tmp_path / "b.json").write_text("{}" * 100)
+    metadata = {"id": "tester/licensed", "title": "Licensed", "licenses": [{"name": "GPL-2.0"}]}
+    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
+    api.dataset_create_new(str(tmp_path), public=True, quiet=True)
+    assert refs(api.dataset_list(file_type="json")) == ["tester/licensed"]
+    assert refs(api.dataset_list(file_type="csv")) == ["meadow/soil", "other/rain"]
+    assert refs(api.dataset_list(min_size="100")) == ["tester/licensed"]
+    assert refs(api.dataset_list(max_size="100")) == ["meadow/soil", "other/rain"]
+    assert refs(api.dataset_list(license_name="gpl")) == ["tester/licensed"]
+    assert api.dataset_list(license_name="cc") == api.dataset_list(tag_ids="soil") == []
+    for group, titles in (("entered", ["harvest"]), ("hosted", [])):
+        competitions = api.competitions_list(group=group).competitions
+        assert [entry.title for entry in competitions] == titles
+    assert api.competitions_list(category="featured").competitions == []
+
+
 def test_a_private_dataset_is_in_no_public_list(api, tmp_path):
     (tmp_path / "a.csv").write_text("a")
     metadata = {"id": "tester/private", "title": "Private", "licenses": [{"name": "CC0-1.0"}]}

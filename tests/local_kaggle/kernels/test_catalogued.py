@@ -93,9 +93,22 @@ def test_a_whole_output_is_one_archive_and_frees_its_room_with_the_kernel(api, c
     assert not [p for p in context.kaggle.root.rglob("*.zip") if "sessions" in p.parts]
 
 
-def test_lists_have_the_catalogues_kernels_too(api):
-    assert "meadow/herbarium" in listed(api)
+def test_lists_keep_to_their_filters(api, context, tmp_path):
+    for name in ("datasets/meadow/soil", "competitions/harvest"):
+        (context.kaggle.catalogue / name).mkdir(parents=True)
+    sources = {"dataset_sources": ["meadow/soil"], "competition_sources": ["harvest"]}
+    answer = push(api, tmp_path / "soil", "soil-study", "print(1)", **sources)
+    assert not answer.error
+    push(api, tmp_path / "child", "soil-child", "1", kernel_sources=["meadow/herbarium"])
+    context.finish("soil-study")
+    context.finish("soil-child")
+    assert listed(api) >= {"meadow/herbarium", "tester/soil-study", "tester/soil-child"}
+    assert listed(api, dataset="meadow/soil") == {"tester/soil-study"}
+    assert listed(api, competition="harvest") == {"tester/soil-study"}
+    assert listed(api, parent_kernel="meadow/herbarium") == {"tester/soil-child"}
     assert listed(api, user="meadow") == {"meadow/herbarium"}
+    assert listed(api, kernel_type="notebook") == listed(api, language="r") == set()
+    assert listed(api, output_type="visualization") == {"meadow/herbarium"}
     assert "meadow/herbarium" not in listed(api, mine=True)
 
 
@@ -108,11 +121,13 @@ import os, pathlib
 root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
 print((root / "models/me/net/tensorflow2/b0/1/a.txt").read_text())
 """
-    models = ["me/net/TensorFlow2/b0/1", "me/net/tensorflw2/b0/1"]
+    models = ["me/net/tensorFlow2/b0/1", "me/net/tensorflw2/b0/1"]
     answer = push(api, tmp_path / "model", "takes-a-model", text, model_sources=models)
     assert answer.invalid_model_sources == ["me/net/tensorflw2/b0/1"]
     assert context.finish("takes-a-model") == "COMPLETE"
-    assert "weights\n" in context.log("takes-a-model")
+    log = context.log("takes-a-model")
+    assert "rehearsal: there is no model me/net/tensorflw2/b0/1" in log
+    assert "weights\n" in log
 
 
 def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles(api, context, tmp_path):
