@@ -190,6 +190,7 @@ def test_it_says_when_shards_are_small_and_classes_thin(photos, tmp_path):
         ({"sizes": ()}, "give one or more"),
         ({"sizes": (4,)}, "from 8 to 4096"),
         ({"val": 0.6, "test": 0.5}, "less than 1 in sum"),
+        ({"val": 0.9}, "val 0.9 and test 0.2"),
         ({"fit": "stretch"}, "crop or squash"),
         ({"shards": -1}, "a number of files"),
     ],
