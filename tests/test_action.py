@@ -236,7 +236,8 @@ def test_a_repeated_job_pushes_nothing_twice(job):
     for _ in range(2):  # the second one while the first one's session is alive
         job.write()
         assert job.run("dispatch") == 0, job.said
-        assert job.output("push") == "tester/count-rows/1"
+        assert (job.output("push"), job.output("state")) == ("tester/count-rows/1", "")
+    assert "nothing changed since" in job.said
     job.write()
     assert until_complete(job, "collect") == 0, job.said
     job.write()
@@ -327,7 +328,7 @@ def test_a_repeated_sweep_repeats_no_run(job, kaggle):
 def test_a_check_needs_no_token_and_finds_what_is_wrong(fork):
     fork.write()
     assert fork.run("check", parameters="trees=7") == 0, fork.said
-    assert "nothing was sent" in fork.said
+    assert "nothing to correct before a push" in fork.said
     assert fork.run("check", parameters="bees=7") == 2
 
     fork.write(machine_shape="TpuV99")
@@ -354,12 +355,12 @@ PUSHED = "-p X --accelerator X --timeout X"
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
-        ("check", f"push --dry-run {PUSHED} --ignore X -- X"),
+        ("check", f"check {PUSHED} --ignore X -- X"),
         ("rehearse", f"rehearse {PUSHED} --ignore X --submit X --output X -- X"),
         ("dispatch", f"push --no-wait --json {PUSHED} --ignore X --once -- X"),
         ("collect", "--output X -- X"),
         ("submit", "submit --message X -- X"),
-        ("sweep", f"sweep {PUSHED} -- X"),
+        ("sweep", f"sweep {PUSHED} --retry-failed -- X"),
         ("queue", f"queue add {PUSHED} --ignore X --submit X --once -- X"),
     ],
 )
@@ -377,14 +378,13 @@ def test_a_switch_is_an_option_of_some_commands(fork):
     inputs = dict.fromkeys(set(ACTION["inputs"]) - {"working-directory"}, "")
     on = dict.fromkeys(["chain", "force", "kaggle"], "true")
     seen = {}
-    for command in ("check", "rehearse", "dispatch", "sweep", "queue"):
+    for command in ("rehearse", "dispatch", "sweep", "queue"):
         fork.shell("inputs", inputs | on | {"working-directory": ".", "command": command})
         seen[command] = (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1]
     assert seen == {
-        "check": ["push", "--dry-run", "--chain"],
         "rehearse": ["rehearse", "--chain"],
         "dispatch": ["push", "--no-wait", "--json", "--chain", "--force"],
-        "sweep": ["sweep", "--force", "--kaggle", "--", ""],
+        "sweep": ["sweep", "--force", "--kaggle", "--retry-failed", "--", ""],
         "queue": ["queue", "add", "--force"],
     }
 

@@ -63,8 +63,14 @@ def test_an_overlap_would_be_seen(opened):
 
 def test_a_mark_over_a_text_would_be_seen(opened):
     page = opened("sweep")
-    move = "(what) => what.setAttribute('transform', 'translate(0, -90)')"
-    page.locator("#axes text.value:not([y='12'])").last.evaluate(move)
+    page.evaluate(
+        """() => {
+          const text = [...document.querySelectorAll("#axes text.value")].at(-1);
+          const dot = [...text.closest("svg").querySelectorAll("circle.dot")].at(-1);
+          text.setAttribute("x", dot.getAttribute("cx"));
+          text.setAttribute("y", Number(dot.getAttribute("cy")) + 4);
+        }"""
+    )
     assert page.evaluate(OVERLAPS)["crossed"] != []
 
 

@@ -193,21 +193,20 @@ def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool)
                 push = repeated(context, kaggle, planned, latest=chained)
             if push:
                 text = stored_version(kaggle, push).text
+                words = f"{push.reference} is {push.state}, and nothing changed since"
+                context.events("skipped", words, kernel=push.kernel, version=push.version)
             else:
                 submits = submit is not None
                 status = account.check_account(context, plan, kaggle, force=force, submits=submits)
                 account.tell(context, plan, status)
                 push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
                 quota = status.quota
-        facts, folder = {"kernel": push.kernel, "version": push.version}, context.folder(push)
-        wait = options.get("wait", True)
+        folder, wait = context.folder(push), options.get("wait", True)
         needed = output or submit is not None or (wait and not chained and not folder.is_dir())
         if push.state == COMPLETE and not needed:
-            words = f"{push.reference} is complete, and nothing changed since"
-            context.events("skipped", words, **facts)
             return folder
         if not wait:
-            context.events("left", f"not waiting. {context.how_to_resume(push)}", **facts)
+            context.events("left", f"not waiting. {context.how_to_resume(push)}")
             return None
         follows = FollowOptions(output=output, submit=submit, quota=quota, last=last)
         return follow(context, kaggle, push, text, **follows | {"submit_once": once})

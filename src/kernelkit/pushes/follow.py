@@ -102,7 +102,11 @@ class Run:
         self.unverified = unverified
         self.folder = Path()
         self._claim = Claim(
-            push.kernel, push.version or 0, claims.source_of(self.text), push.pushed
+            push.kernel,
+            push.version or 0,
+            claims.source_of(self.text),
+            push.pushed,
+            rehearsal=push.rehearsal,
         )
 
     def note(self, **changes: object) -> None:

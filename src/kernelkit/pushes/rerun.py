@@ -115,6 +115,12 @@ def _second_run(
         hours=_hours(push, truth["seconds"], seen, rows) if rows else None,
         **{name: truth[name] for name in ("seconds", "memory", "working")},
     )
+    if rows and result.hours is None:
+        context.events(
+            "warning",
+            f"the time for {rows:,} rows cannot be projected: that takes a {SAMPLE} in both "
+            "folders, of different lengths",
+        )
     _report(context, push, truth, result, seen)
     if result.message:
         raise RefusedError(f"on Kaggle all you would read is: {result.message}")

@@ -69,7 +69,7 @@ def add(
             continue
         state = item.state_in(context)
         if options.get("once"):
-            words = f"{item.number}: not again, it is {state}"
+            words = f"{item.number}: the same push, which is {state}"
             context.events("queued", words, number=item.number)
             return item.number
         if state == WAITING:

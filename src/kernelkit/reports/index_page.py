@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -51,13 +52,13 @@ def write(folders: Sequence[Path], page: Path) -> Path:
 
 
 def _names(folders: Sequence[Path], first: Sequence[str]) -> dict[Path, tuple[str, str]]:
-    planned = {sweep: trail.planned(sweep) for f in folders if (sweep := trail.sweep_of(f))}
-
-    def name(folder: Path) -> tuple[str, str]:
-        in_sweep = planned.get(folder.resolve().parent, {})
-        return naming.run_name(folder, in_sweep, lambda: _parameters(folder), first)
-
-    return {folder: name(folder) for folder in folders}
+    planned = {sweep: trail.planned(sweep) for sweep in set(map(trail.sweep_of, folders)) if sweep}
+    return {
+        folder: naming.run_name(
+            folder, partial(_parameters, folder), first, planned.get(folder.resolve().parent, {})
+        )
+        for folder in folders
+    }
 
 
 def _parameters(folder: Path) -> tuple[naming.Values, naming.Values]:

@@ -23,13 +23,14 @@ Values = Mapping[str, Any]
 
 def run_name(
     folder: Path,
-    planned: Mapping[str, Values],
     read: Callable[[], tuple[Values, Values]],
     first: Sequence[str],
+    planned: Mapping[str, Values] | None = None,
 ) -> tuple[str, str]:
     """A run's name, and its setting in full, which is what it sets besides the seed.
 
-    A run of a sweep is named by what differs among the sweep's runs (`planned`, by their folders).
+    A run of a sweep is named by what differs among the sweep's runs (`planned`, by their folders,
+    is read where it is not given).
     A name that a person gave a folder stays. Any other run is named by what it changes of its
     notebook's defaults, those named `first` before the others. `read` is called where these are
     needed, for all its values and for the defaults. Where nothing tells, it is the folder's name.
@@ -37,6 +38,8 @@ def run_name(
     own, sweep = folder.resolve().name, trail.sweep_of(folder)
     if not sweep and not _MADE_BY_KIT.fullmatch(own):
         return own, own
+    if planned is None:
+        planned = trail.planned(sweep) if sweep else {}
     settings = planned.get(own)
     if settings is None:
         values, defaults = read()

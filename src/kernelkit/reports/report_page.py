@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,20 +72,20 @@ def render(
     changed = naming.changed(values, defaults)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     own, sweep = folder.resolve().name, trail.sweep_of(folder)
-    name = _name(folder, values, defaults, shown.parameters) or title or "Report"
+    name = title or "Report"
+    if run_folder.is_run(folder):
+        name, _ = naming.run_name(folder, lambda: (values, defaults), shown.parameters)
     place = f"{sweep.name}/{own}" if sweep else own
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
-    device, texts = run_folder.device_name(metrics), shown.texts(metrics)
-    names = dict.fromkeys([shown.score, *texts])
-    cards = [texts[name] for name in names if name in texts][:CARDS] + _submitted(folder)
     body = shell.rendered(
         "report.html.j2",
         name=name,
         kicker=[text for text in (title, place) if text and text != name],
-        facts=[text for text in (date, _data(metrics), device) if text],
+        facts=filter(None, (date, _data(metrics), run_folder.device_name(metrics))),
         failure=failure,
-        logs=_logs(folder) if failure else [],
-        cards=cards + ([("device", device)] if device else []),
+        origin=_origin(folder, metrics, changed),
+        logs=_logs(folder),
+        cards=_cards(metrics, shown, folder),
         curves=curves,
         everything=bool(values or metrics),
         changed=_texts(changed),
@@ -98,23 +99,42 @@ def render(
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
 
-def _name(
-    folder: Path, values: naming.Values, defaults: naming.Values, first: Sequence[str]
-) -> str:
-    """The run's name; "" for a notebook in a folder that is no run's."""
-    sweep = trail.sweep_of(folder)
-    planned = trail.planned(sweep) if sweep else {}
-    is_run = run_folder.is_run(folder)
-    return naming.run_name(folder, planned, lambda: (values, defaults), first)[0] if is_run else ""
+def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:
+    """(label, text) of the first measures, of its submission's score and of the device."""
+    texts = shown.texts(metrics)
+    names = dict.fromkeys([shown.score, *texts])
+    cards = [texts[name] for name in names if name in texts][:CARDS]
+    if note := _kept(folder, kit_folder.SCORE):
+        cards.append((f"score in {note['competition']}", note["score"]))
+    device = run_folder.device_name(metrics)
+    return cards + ([("device", device)] if device else [])
 
 
-def _submitted(folder: Path) -> list[tuple[str, str]]:
-    """(label, score) of the submission that was scored, if one was."""
+def _origin(
+    folder: Path, metrics: Mapping[str, Any], changed: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """(text, address if any): kernel on Kaggle, commit, the command that repeats a run at home."""
+    origin = []
+    push, run = (_kept(folder, name) for name in (kit_folder.MARKER, kit_folder.STATE))
+    if push.get("rehearsal") is False:
+        kernel = f"{push['kernel']} version {push['version']} on Kaggle"
+        origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
+    git = run_folder.part(metrics, "git")
+    if sha := str(git.get("sha", ""))[:12]:
+        origin.append((f"commit {sha}" + (" with changes" if git.get("dirty") else ""), ""))
+    if notebook := run.get("notebook"):
+        given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
+        path = project.find_project(Path(notebook)).name(notebook)
+        origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
+    return origin
+
+
+def _kept(folder: Path, name: str) -> dict[str, Any]:
+    """What the kit noted of the run in one of its own files; {} where there is none to read."""
     try:
-        note = json.loads(kit_folder.path(folder, kit_folder.SCORE).read_text(encoding="utf-8"))
-        return [(f"score in {note['competition']}", str(note["score"]))]
-    except (OSError, ValueError, TypeError, KeyError):
-        return []
+        return dict(json.loads(kit_folder.path(folder, name).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _data(metrics: Mapping[str, Any]) -> str:
@@ -151,21 +171,20 @@ def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
-    device, versions, git = (run_folder.part(metrics, n) for n in ("device", "versions", "git"))
-    commit = str(git.get("sha", ""))[:12] + (" with changes" if git.get("dirty") else "")
+    device, versions = (run_folder.part(metrics, n) for n in ("device", "versions"))
     tables = {
         "Measures": list(shown.texts(metrics).values()),
         "Machine": _texts(device),
-        "Versions": _texts({**versions, "git": commit} if git.get("sha") else versions),
+        "Versions": _texts(versions),
     }
     return [(caption, rows) for caption, rows in tables.items() if rows]
 
 
 def _logs(folder: Path) -> list[tuple[str, str]]:
-    """(text, address) of what a failed run left to read."""
+    """(text, address) of the logs that the run left."""
     files = {
         "the session's log": kit_folder.path(folder, kit_folder.LOG_TEXT),
-        "its log": folder / "log.txt",
+        "the run's own log": folder / "log.txt",
         "its error": folder / "error.txt",
     }
     return [(text, link) for text, file in files.items() if (link := trail.link(file, folder))]

@@ -24,6 +24,7 @@ class Claim:
 
     `source` identifies the cells that run, `pushed` is the ledger's moment of the push (empty
     for one that was made elsewhere), `session` identifies the session once it is over.
+    A `rehearsal` ran on a local server.
     """
 
     kernel: str
@@ -31,6 +32,7 @@ class Claim:
     source: str = ""
     pushed: str = ""
     session: str = ""
+    rehearsal: bool = False
 
     def may_be(self, other: Claim) -> bool:
         """Whether no known value differs between the two."""

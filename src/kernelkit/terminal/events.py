@@ -167,6 +167,5 @@ def size_of(bytes_: int) -> str:
 
 
 def from_here(path: Path) -> str:
-    """A path as one types it: without the present folder, where it lies below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    """A path as one types it: from the present folder, where that is shorter."""
+    return min(os.path.relpath(path), str(path), key=len)

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from kernelkit.reports import report_page, shell
+from kernelkit.run_folders import kit_folder
 from kernelkit.shown import Section, Shown
 
 SHOWN = Shown(
@@ -106,6 +107,28 @@ def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, fo
     assert '<a href="../index.html">← runs</a>' in page
 
 
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_links_lead_to_where_a_push_comes_from(notebook, folder, rehearsal):
+    kit_folder.path(folder, "").mkdir()
+    push = {"kernel": "me/blossom", "version": 3, "rehearsal": rehearsal}
+    kit_folder.path(folder, kit_folder.MARKER).write_text(json.dumps(push))
+    kit_folder.path(folder, kit_folder.LOG_TEXT).write_text("epoch 1")
+    head = report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}).partition("<main")[0]
+    address = "https://www.kaggle.com/code/me/blossom"
+    assert (f'<a href="{address}">me/blossom version 3 on Kaggle</a>' in head) is not rehearsal
+    assert "commit 000000000000 with changes" in head
+    assert '<a href=".kernelkit/log.txt">' in head
+
+
+def test_a_run_at_home_shows_the_command_that_repeats_it(notebook, folder, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    kit_folder.path(folder, "").mkdir()
+    run = {"notebook": str(tmp_path / "notebooks" / "02_train.py"), "parameters": {}}
+    kit_folder.path(folder, kit_folder.STATE).write_text(json.dumps(run))
+    head = report_page.render(notebook, {}, SHOWN, folder, 0.0, {}).partition("<main")[0]
+    assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
+
+
 def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder):
     output = nbformat.v4.new_output("error", ename="ValueError", evalue="<b>", traceback=["x"])
     notebook.cells[-1].outputs = [output]
@@ -114,6 +137,7 @@ def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder)
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
     assert '<a href="log.txt">' in banner
+    assert page.count('<a href="log.txt">') == 1
     assert 'href="#failed"' in banner
     assert 'id="failed"' in page
     assert "<details open>" in page
