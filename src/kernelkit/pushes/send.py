@@ -219,10 +219,11 @@ def _check_saved(context: PushContext, plan: Plan, push: Push, saved: Saved) -> 
     context.ledger.update(push, state=ledgers.REFUSED)
     names = ", ".join(refused)
     if context.local is not None:
+        places = " and ".join(source.replace(" ", "s/", 1) for source in refused)
         raise RefusedError(
-            f"this rehearsal's Kaggle does not have {names}: put its files below "
-            f"{from_here(context.local / 'catalogue')}, in competitions/SLUG, datasets/OWNER/SLUG "
-            "or kernels/OWNER/SLUG, or have a command fill it (catalogue in [tool.kernelkit])"
+            f"this rehearsal's Kaggle does not have {names}: put the files into {places} below "
+            f"{from_here(context.local / 'catalogue')}, or have a command put them there "
+            "(catalogue in [tool.kernelkit])"
         )
     raise RefusedError(
         f"Kaggle refused {names} and runs {push.reference} without: correct the sources "

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import cpu_count
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -31,43 +32,68 @@ TEST_SHARE = 0.2
 Encode = Callable[[Path, Sequence[int]], tuple[dict[int, bytes], list[str]]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class IngestSettings:
+    """How photos become TFRecords.
+
+    sizes   pixels, each from 8 to 4096: every split is written once in each size
+    val     share of each class that validates, in expectation
+    test    share of each class that is the test split: 0.2, or none beside photos without labels
+    fit     "crop" or "squash": how a photo becomes a square
+    shards  files a split, 0 = as many as suit the data
+
+    Raises `SettingError` for shares or sizes out of range.
+    """
+
+    sizes: Sequence[int] = (192,)
+    val: float = 0.2
+    test: float | None = None
+    fit: str = "crop"
+    shards: int = 0
+
+    def __post_init__(self) -> None:
+        sizes, test = self.sizes, self.test or 0
+        if not sizes or any(not 8 <= size <= 4096 for size in sizes):
+            raise SettingError(f"sizes {list(sizes)}: give one or more from 8 to 4096 pixels")
+        if self.val < 0 or test < 0 or self.val + test >= 1:
+            raise SettingError(
+                f"val {self.val} and test {test}: shares of the photos, less than 1 in sum"
+            )
+        if self.fit not in ("crop", "squash"):
+            raise SettingError(f"fit {self.fit!r}: crop or squash")
+        if self.shards < 0:
+            raise SettingError(f"shards {self.shards}: a number of files, or 0 for as many as suit")
+
+
 def make_tfrecords(
     folder: str | Path,
     output: str | Path,
     *,
-    sizes: Sequence[int] = (192,),
     labels: str | Path | None = None,
     test_photos: str | Path | None = None,
-    val: float = 0.2,
-    test: float | None = None,
-    fit: str = "crop",
-    shards: int = 0,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> Summary:
     """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
 
     With `labels`, a CSV in UTF-8 with the columns `file` (relative to `folder`) and `label`, the
     photos are those that it names. `test_photos`: a folder of photos without labels, which become
     the test split; `output/test_photos.csv` tells each file's id in a submission, and a labelled
-    photo of the same bytes is left out.
+    photo of the same bytes is left out. `settings` are those of `IngestSettings`.
 
-    A photo's split follows from a hash of its content, so it is the same in every size, on every
-    machine, and however many photos come or go beside it; each class is divided `val` : `test` :
-    rest in expectation (`test` is 0.2, or none of them beside `test_photos`). Which shard it lands
-    in follows from the same hash. Existing shards with the same photos are kept, so an interrupted
-    call goes on where it was.
+    A photo's split and its shard follow from a hash of its content, so they are the same in every
+    size, on every machine, and however many photos come or go beside it. Existing shards with the
+    same photos are kept, so an interrupted call goes on where it was.
 
-    `shards`: files a split, 0 = as many as suit the data. Raises `DataError` for a folder that
-    holds nothing to use and, before anything is written, for bad lines of the CSV; `SettingError`
-    for shares or sizes out of range, `StorageError` when the output cannot be written.
+    Raises `SettingError`, `StorageError` when the output cannot be written, and `DataError` for a
+    folder that holds nothing to use and, before anything is written, for bad lines of the CSV.
     """
-    folder, output = Path(folder), Path(output)
+    folder, output, made = Path(folder), Path(output), IngestSettings(**settings)
     unlabelled = None if test_photos is None else Path(test_photos)
-    if test and unlabelled:
-        raise SettingError(f"test {test}: the test photos are the whole test split, leave test out")
-    if test is None:
-        test = 0.0 if unlabelled else TEST_SHARE
-    _check(sizes, val, test, fit, shards)
+    if made.test and unlabelled:
+        raise SettingError(f"test {made.test}: the test photos are the whole split, leave test out")
+    if made.test is None:
+        made = replace(made, test=0.0 if unlabelled else TEST_SHARE)
     say = progress or (lambda what, done, total: None)
     if labels is None:
         leave_out = (output, unlabelled) if unlabelled else (output,)
@@ -80,26 +106,14 @@ def make_tfrecords(
     with _any_image_size(), ThreadPoolExecutor(cpu_count()) as pool:
         try:
             readable = ingest_files.hash_all(files, pool, say, summary)
-            splits = _split(ingest_files.unique(readable, summary), val, test)
-            encode = partial(photos.encode, fit=fit)
-            _write_all(_plan(splits, shards), output, sizes, encode, fit, pool, say, summary)
+            splits = _split(ingest_files.unique(readable, summary), made)
+            _write_all(_plan(splits, made.shards), output, made, pool, say, summary)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     ingest_files.write_test_ids(output, unlabelled, readable, summary)
-    summary.advice = advise(summary, sizes)
+    summary.advice = advise(summary, made.sizes)
     return summary
-
-
-def _check(sizes: Sequence[int], val: float, test: float, fit: str, shards: int) -> None:
-    if not sizes or any(not 8 <= size <= 4096 for size in sizes):
-        raise SettingError(f"sizes {list(sizes)}: give one or more from 8 to 4096 pixels")
-    if val < 0 or test < 0 or val + test >= 1:
-        raise SettingError(f"val {val} and test {test}: shares of the photos, less than 1 in sum")
-    if fit not in ("crop", "squash"):
-        raise SettingError(f"fit {fit!r}: crop or squash")
-    if shards < 0:
-        raise SettingError(f"shards {shards}: a number of files, or 0 for as many as suit")
 
 
 @contextmanager
@@ -113,7 +127,9 @@ def _any_image_size() -> Iterator[None]:
         Image.MAX_IMAGE_PIXELS = limit
 
 
-def _split(members: list[Photo], val: float, test: float) -> dict[str, list[Photo]]:
+def _split(members: list[Photo], settings: IngestSettings) -> dict[str, list[Photo]]:
+    val, test = settings.val, settings.test or 0.0
+
     def side(photo: Photo) -> str:
         if photo.label == photos.UNLABELLED or photo.position < test:
             return "test"
@@ -149,18 +165,17 @@ def _plan(splits: dict[str, list[Photo]], shards: int) -> list[_Shard]:
 def _write_all(
     plan: list[_Shard],
     output: Path,
-    sizes: Sequence[int],
-    encode: Encode,
-    fit: str,
+    settings: IngestSettings,
     pool: ThreadPoolExecutor,
     say: Progress,
     summary: Summary,
 ) -> None:
     """Write the shards that the manifest does not know, and note each there when it is whole."""
     before, after = _manifest(output), {}
+    sizes, encode = settings.sizes, partial(photos.encode, fit=settings.fit)
     total, done = sum(len(shard.photos) for shard in plan), 0
     for shard in plan:
-        key = shard.key(fit)
+        key = shard.key(settings.fit)
         entry = before.get(key, {"files": {}})
         missing = [s for s in sizes if not (output / entry["files"].get(str(s), "-")).is_file()]
         if missing and len(shard.photos) > len(entry.get("left_out", ())):

@@ -9,7 +9,7 @@ import pytest
 
 from kernelkit.commands.console import main
 from kernelkit.datasets.dataset import push_dataset
-from kernelkit.errors import PreflightError, RunFailedError
+from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.pushes.command import push_kernel
 from kernelkit.workspace.ledger import Ledger
 from local_kaggle import LocalKaggle, ServerLimits
@@ -113,6 +113,14 @@ def test_outputs_of_kernels_elsewhere_come_from_the_catalogue(kernels):
         folder.mkdir(parents=True)
         (folder / "out.txt").write_text(name[-1])
     assert kernels.rehearse("b", chain=True) == "zyb"
+
+
+def test_a_source_that_is_nowhere_is_told_with_its_place_in_the_catalogue(kernels):
+    model = "google/gemma/keras/2b/1"
+    kernels.write("a", "someone/letter-y", dataset_sources=["some/seeds"], model_sources=[model])
+    places = f"datasets/some/seeds and kernels/someone/letter-y and models/{model} below"
+    with pytest.raises(RefusedError, match=places):
+        kernels.rehearse("a")
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_photo_never_changes_sides(photos, tmp_path):
 def test_each_class_is_divided_by_the_shares(tmp_path):
     digests = [f"{i:032x}" for i in range(0, 2**128, 2**128 // 997)]
     members = [photos.Photo(tmp_path, i % 2, d[::-1]) for i, d in enumerate(digests)]
-    splits = ingest._split(members, 0.2, 0.1)
+    splits = ingest._split(members, ingest.IngestSettings(val=0.2, test=0.1))
     for label in (0, 1):
         shares = [sum(p.label == label for p in splits[s]) for s in ("train", "val", "test")]
         assert np.allclose(np.array(shares) / sum(shares), (0.7, 0.2, 0.1), atol=0.05)
@@ -190,6 +190,7 @@ def test_it_says_when_shards_are_small_and_classes_thin(photos, tmp_path):
         ({"sizes": ()}, "give one or more"),
         ({"sizes": (4,)}, "from 8 to 4096"),
         ({"val": 0.6, "test": 0.5}, "less than 1 in sum"),
+        ({"val": 0.9}, "val 0.9 and test 0.2"),
         ({"fit": "stretch"}, "crop or squash"),
         ({"shards": -1}, "a number of files"),
     ],
