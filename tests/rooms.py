@@ -125,7 +125,7 @@ ROOMS = {
             "competitions": "api catalogue files kernels rerun state",
             "app": "api competitions datasets faults files kernels models state",
             "server": "app errors limits faults.schedule rerun serving state",
-            "command": "catalogue errors server faults.schedule",
+            "command": "catalogue errors server faults.schedule state",
             "__main__": "command",
             "": "catalogue errors faults.schedule limits rerun server",
         },

@@ -72,8 +72,9 @@ async def call(state: ServerState, request: Request) -> Response:
     method = METHODS.get(key("{service}/{method}".format(**request.path_params)))
     try:
         # Before the body is read: nobody else's is kept in memory.
-        user = "" if method and method.anonymous else accounts.user_of(state, request)
-        body = await _body(request, LONGEST_ANONYMOUS if method and method.anonymous else LONGEST)
+        anonymous = method is not None and method.anonymous
+        user = accounts.user_of(state, request, anonymous=anonymous)
+        body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
     except HTTPException as error:
         refusal = as_json(request, error)
         refusal.headers["Connection"] = "close"

@@ -19,6 +19,7 @@ from local_kaggle.catalogue import fill_catalogue
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+from local_kaggle.state import DEFAULT_USER
 
 CANNOT_WRITE = 12
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -41,6 +42,22 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
 @click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
+@click.option(
+    "--account",
+    "accounts",
+    multiple=True,
+    metavar="NAME",
+    default=[DEFAULT_USER],
+    show_default=True,
+    help="An account; several may be given, and the lines are for the first.",
+)
+@click.option(
+    "--token",
+    "tokens",
+    multiple=True,
+    metavar="TOKEN[=NAME]",
+    help="An access token of an account, by default of the first.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def command(
@@ -49,15 +66,28 @@ def command(
     catalogue: Path | None,
     faults: int | None,
     fill: str | None,
-    as_json: bool,
-    quiet: bool,
+    accounts: tuple[str, ...],
+    tokens: tuple[str, ...],
+    **output: bool,
 ) -> None:
     schedule = None if faults is None else FaultSchedule.seeded(faults)
     try:
-        kaggle = LocalKaggle(root, port=port, catalogue=catalogue, faults=schedule)
+        owners = {
+            token: owner or accounts[0] for token, _, owner in (t.partition("=") for t in tokens)
+        }
+        if unknown := sorted(set(owners.values()) - set(accounts)):
+            raise LocalKaggleError(f"a token is of {unknown[0]}: add --account {unknown[0]}")
+        kaggle = LocalKaggle(
+            root,
+            port=port,
+            catalogue=catalogue,
+            faults=schedule,
+            accounts=dict.fromkeys(accounts, ""),
+            tokens=owners,
+        )
         if fill:
             fill_catalogue(kaggle.catalogue, fill)
-        serve(kaggle, as_json=as_json, quiet=quiet)
+        serve(kaggle, **output)
     except (LocalKaggleError, OSError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(getattr(error, "exit_code", CANNOT_WRITE))
@@ -70,7 +100,8 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, lambda *_: stop.set())
     with kaggle:
-        variables = kaggle.environment()
+        keys = {user: kaggle.key(user) for user in kaggle.accounts}
+        variables = kaggle.environment(next(iter(keys)))
         exports = [f"export {k}={shlex.quote(v)}" for k, v in variables.items()]
         lines = "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports]) + "\n"
         script = kaggle.root / "environment.sh"
@@ -84,6 +115,7 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
                     "url": kaggle.url,
                     "catalogue": str(kaggle.catalogue),
                     "set": variables,
+                    "accounts": keys,
                     "unset": UNSET_FOR_CLIENT,
                     "script": str(script),
                 }
@@ -91,6 +123,8 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
             elif not quiet:
                 click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
                 click.echo(lines, nl=False)
+                for user, key in list(keys.items())[1:]:
+                    click.echo(f"# another account: KAGGLE_USERNAME={user} KAGGLE_KEY={key}")
                 click.echo(f"# the same lines: . {shlex.quote(str(script))}")
             while not stop.wait(0.5):  # a wait without end would not notice signals
                 continue

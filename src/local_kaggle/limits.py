@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Literal
 
@@ -56,6 +56,8 @@ class ServerLimits:
     latency_seconds   added to every answer that carries a file
     submissions_a_day submissions per competition and day; on Kaggle as a rule 5 or fewer
     phone_verified    without it `enableInternet` is ignored in silence
+    rules_pending     competitions whose rules nobody has accepted: their files and submissions
+                      are refused (403), and a push goes on without them
     also_named        another name of the user, whose sources are the user's and are mounted
                       under it: that of an account at Kaggle which is rehearsed for
     """
@@ -82,6 +84,7 @@ class ServerLimits:
     latency_seconds: float = 0.0
     submissions_a_day: int = 100
     phone_verified: bool = True
+    rules_pending: Collection[str] = ()
     also_named: str = ""
 
     def __post_init__(self) -> None:

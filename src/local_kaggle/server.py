@@ -50,7 +50,7 @@ class LocalKaggle:
                `<slug>.toml` beside it says how to score; default `root/catalogue`
     faults     a `FaultSchedule`; may be replaced while serving (`kaggle.faults = …`)
     limits     caps, page sizes and delays
-    accounts   {user: legacy key}; default `tester` with a key drawn once per root
+    accounts   {user: legacy key}; default `tester`; an empty key is drawn once per root
     tokens     {access token: user}, for Bearer authentication
 
     Use it as a context manager, or `start()` and `stop()`. Stopping kills what still runs.

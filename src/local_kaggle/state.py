@@ -39,7 +39,10 @@ class ServerState:
         self.store = Store(self.root)
         self.catalogue = Catalogue(settings.catalogue)
         self.catalogue.folder.mkdir(parents=True, exist_ok=True)
-        self.accounts = settings.accounts or {DEFAULT_USER: self.store.secret("key")}
+        self.accounts = {
+            user: key or self.store.secret("key" if user == DEFAULT_USER else f"key of {user}")
+            for user, key in (settings.accounts or {DEFAULT_USER: ""}).items()
+        }
         self.tokens = settings.tokens
         self.signer = Signer(self.url, self.store.secret("signature"))
         self.sessions = Sessions(self.root, self.store, self.limits)

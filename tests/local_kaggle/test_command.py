@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -52,3 +53,39 @@ def test_a_command_that_cannot_fill_the_catalogue_ends_it(tmp_path, environment)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
     assert "the catalogue could not be filled" in done.stderr
+
+
+def test_accounts_have_keys_of_their_own_and_tokens(tmp_path, environment):
+    accounts = ("--account", "ann", "--account", "bob", "--token", "KGAT_of-bob=bob")
+    command = [*COMMAND, "--root", str(tmp_path / "root"), "--json", *accounts]
+    tool = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert tool.stdout is not None
+        event = json.loads(tool.stdout.readline())
+        keys, variables = event["accounts"], event["set"]
+        assert list(keys) == ["ann", "bob"]
+        assert keys["ann"] != keys["bob"]
+        assert variables["KAGGLE_USERNAME"] == "ann"
+        for own in (
+            {},
+            {"KAGGLE_USERNAME": "bob", "KAGGLE_KEY": keys["bob"]},
+            {"KAGGLE_API_TOKEN": "KGAT_of-bob", "KAGGLE_KEY": "wrong"},
+        ):
+            done = subprocess.run(
+                [sys.executable, "-m", "kaggle", "kernels", "list", "--mine"],
+                env=environment | variables | own,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        tool.send_signal(signal.SIGTERM)
+        tool.communicate(timeout=20)
+
+
+def test_a_token_of_nobody_is_refused(tmp_path, environment):
+    command = [*COMMAND, "--root", str(tmp_path), "--token", "KGAT_x=bob"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert "add --account bob" in done.stderr

@@ -9,14 +9,20 @@ from contextlib import suppress
 from kagglesdk.security.types import oauth_service as types
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from local_kaggle.api.wire import Message, answers, fill
+from local_kaggle.api.wire import METHODS, Message, Method, answers, fill, key
 from local_kaggle.state import ServerState
 
 
-def user_of(state: ServerState, request: Request) -> str:
-    """The user that the Authorization header proves. Raises HTTPException 401."""
+def user_of(state: ServerState, request: Request, *, anonymous: bool = False) -> str:
+    """The user that the Authorization header proves; "" without one, where `anonymous` is allowed.
+
+    Raises HTTPException 401.
+    """
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    if anonymous and not scheme:
+        return ""
     user = None
     if scheme.lower() == "bearer":
         user = _of_token(state, credentials)
@@ -35,6 +41,16 @@ def introspect(state: ServerState, request: Message, _user: str) -> Message:
     """A token's user, or that the token is inactive."""
     user = _of_token(state, request.token)
     return fill(types.IntrospectTokenResponse(), active=user is not None, username=user)
+
+
+def hello(_state: ServerState, _request: Message, user: str) -> Response:
+    """Who asks; kagglehub checks credentials by it, and the SDK has no messages of it."""
+    return JSONResponse({"userName": user})
+
+
+METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
+    types.IntrospectTokenRequest, hello, anonymous=False
+)
 
 
 def _of_token(state: ServerState, token: str) -> str | None:

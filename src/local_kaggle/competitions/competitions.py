@@ -25,6 +25,14 @@ def folder_of(state: ServerState, competition: str) -> Path:
     return folder
 
 
+def entered(state: ServerState, competition: str) -> Path:
+    """The same, where the competition's rules are accepted; else HTTPException 403."""
+    folder = folder_of(state, competition)
+    if competition in state.limits.rules_pending:
+        raise HTTPException(403, "You must accept this competition's rules before you can continue")
+    return folder
+
+
 @answers(types.ApiListCompetitionsRequest)
 def list_competitions(state: ServerState, request: Message, _user: str) -> Message:
     """The competitions of the catalogue: entered by everybody, launched, and of no category."""
@@ -49,7 +57,7 @@ def _about(state: ServerState, message: Message, name: str) -> Message:
         ref=f"{state.url}/competitions/{name}",
         title=name,
         url=f"{state.url}/competitions/{name}",
-        user_has_entered=True,
+        user_has_entered=name not in state.limits.rules_pending,
         max_daily_submissions=state.limits.submissions_a_day,
         is_kernels_submissions_only=state.catalogue.find("hidden", name) is not None,
     )
@@ -58,7 +66,7 @@ def _about(state: ServerState, message: Message, name: str) -> Message:
 @answers(types.ApiListDataFilesRequest)
 def list_files(state: ServerState, request: Message, _user: str) -> Message:
     """Names and sizes in bytes."""
-    folder = folder_of(state, request.competition_name)
+    folder = entered(state, request.competition_name)
     return listing(state, request, files_below(folder), file_entry)
 
 
@@ -66,6 +74,6 @@ def list_files(state: ServerState, request: Message, _user: str) -> Message:
 @answers(types.ApiDownloadDataFilesRequest)
 def download(state: ServerState, request: Message, _user: str) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = folder_of(state, request.competition_name)
+    folder = entered(state, request.competition_name)
     name = getattr(request, "file_name", None)
     return one_or_all(state, folder, files_below(folder), name)

@@ -12,7 +12,7 @@ from kagglesdk.competitions.types.submission_status import SubmissionStatus
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill, listing, moment
-from local_kaggle.competitions.competitions import folder_of
+from local_kaggle.competitions.competitions import entered, folder_of
 from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
 from local_kaggle.files import uploads
 from local_kaggle.kernels import kernels, outputs, saving
@@ -27,7 +27,7 @@ STATES = {"ALL": ("PENDING", "COMPLETE", "ERROR"), "SUCCESSFUL": ("COMPLETE",), 
 @answers(types.ApiStartSubmissionUploadRequest)
 def start_upload(state: ServerState, request: Message, _user: str) -> Message:
     """A token for a file, and the URL that takes it."""
-    folder_of(state, request.competition_name)
+    entered(state, request.competition_name)
     token, url = uploads.open_upload(state, request.file_name, request.content_length)
     return fill(types.ApiStartSubmissionUploadResponse(), token=token, create_url=url)
 
@@ -35,7 +35,7 @@ def start_upload(state: ServerState, request: Message, _user: str) -> Message:
 @answers(types.ApiCreateSubmissionRequest)
 def submit(state: ServerState, request: Message, user: str) -> Message:
     """Enter an uploaded file; the score comes later."""
-    folder_of(state, request.competition_name)
+    entered(state, request.competition_name)
     if state.catalogue.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
     name, path = uploads.complete(state, request.blob_file_tokens)
@@ -45,7 +45,7 @@ def submit(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiCreateCodeSubmissionRequest)
 def submit_code(state: ServerState, request: Message, user: str) -> Message:
     """Enter a file out of a finished version's output."""
-    folder_of(state, request.competition_name)
+    entered(state, request.competition_name)
     kernel = kernels.find(state, request.kernel_owner, request.kernel_slug, user)
     version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
     name = request.file_name or "submission.csv"

@@ -83,7 +83,7 @@ def status(state: ServerState, request: Message, user: str) -> Message:
     return fill(types.ApiGetDatasetStatusResponse(), status=value)
 
 
-@answers(types.ApiGetDatasetRequest)
+@answers(types.ApiGetDatasetRequest, anonymous=True)
 def get(state: ServerState, request: Message, user: str) -> Message:
     """A dataset's page."""
     return _entry(types.ApiDataset(), find(state, request, user))
@@ -100,7 +100,7 @@ def list_datasets(state: ServerState, request: Message, user: str) -> Message:
     return listing(state, request, matching, _entry)
 
 
-@answers(types.ApiListDatasetFilesRequest)
+@answers(types.ApiListDatasetFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes of the newest version, or of the version named."""
     files = files_below(_folder(state, request, user))
@@ -109,14 +109,14 @@ def list_files(state: ServerState, request: Message, user: str) -> Message:
     )
 
 
-@answers(types.ApiDownloadDatasetRequest)
+@answers(types.ApiDownloadDatasetRequest, anonymous=True)
 def download(state: ServerState, request: Message, user: str) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = _folder(state, request, user)
     return one_or_all(state, folder, files_below(folder), request.file_name)
 
 
-@answers(types.ApiGetDatasetMetadataRequest)
+@answers(types.ApiGetDatasetMetadataRequest, anonymous=True)
 def metadata(state: ServerState, request: Message, user: str) -> Message:
     """What `dataset-metadata.json` is made of."""
     dataset = find(state, request, user)

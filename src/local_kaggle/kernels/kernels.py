@@ -103,7 +103,7 @@ def status(state: ServerState, request: Message, user: str) -> Message:
     return fill(answer, status=KernelWorkerStatus[name], failure_message=failure)
 
 
-@answers(types.ApiGetKernelRequest)
+@answers(types.ApiGetKernelRequest, anonymous=True)
 def get(state: ServerState, request: Message, user: str) -> Message:
     """The newest text, or that of the version named.
 

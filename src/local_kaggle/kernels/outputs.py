@@ -18,7 +18,7 @@ from local_kaggle.kernels.kernels import Row, find, version_of
 from local_kaggle.state import ServerState
 
 
-@answers(types.ApiListKernelSessionOutputRequest)
+@answers(types.ApiListKernelSessionOutputRequest, anonymous=True)
 def session_output(state: ServerState, request: Message, user: str) -> Message:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
     version = _version(state, request, user)
@@ -32,7 +32,7 @@ def session_output(state: ServerState, request: Message, user: str) -> Message:
     return fill(answer, log=log)
 
 
-@answers(types.ApiListKernelFilesRequest)
+@answers(types.ApiListKernelFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes."""
     version = _version(state, request, user)
@@ -45,7 +45,7 @@ def list_files(state: ServerState, request: Message, user: str) -> Message:
     return listing(state, request, files_of(version), entry)
 
 
-@answers(types.ApiDownloadKernelOutputRequest)
+@answers(types.ApiDownloadKernelOutputRequest, anonymous=True)
 def download(state: ServerState, request: Message, user: str) -> Response:
     """A redirect to one file, or to an archive of all."""
     kernel = find(state, request.owner_slug, request.kernel_slug, user)

@@ -207,6 +207,8 @@ def _plan(
 
 
 def _source(state: ServerState, kind: SourceKind, name: str, user: str) -> Path | None:
+    if name in state.limits.rules_pending:
+        return None
     if kind == "datasets":
         return mounted(state, name, user)
     if kind != "notebooks":

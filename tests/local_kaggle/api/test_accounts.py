@@ -1,0 +1,91 @@
+"""Who may ask for what: nobody signed in, another account, and rules that nobody accepted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from kagglesdk.models.types.model_api_service import ApiGetModelRequest
+from requests.exceptions import HTTPError
+
+from local_kaggle.limits import ServerLimits
+
+
+@pytest.fixture(scope="module")
+def limits() -> ServerLimits:
+    return ServerLimits(lag_seconds=0, dataset_seconds=0, rules_pending=("strict",))
+
+
+@pytest.fixture
+def api(context):
+    for name in ("competitions/strict", "competitions/open", "datasets/meadow/soil"):
+        folder = context.kaggle.catalogue / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "a.csv").write_text("a\n")
+    with context.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        yield api
+
+
+def as_nobody(context, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = context.kaggle.client_environment()
+    for name in ("KAGGLE_USERNAME", "KAGGLE_KEY"):
+        del environment[name]
+    command = [sys.executable, "-m", "kaggle", *words]
+    return subprocess.run(
+        command, env=environment, cwd=context.folder, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_what_is_public_is_read_without_an_account(api, context, tmp_path):
+    done = as_nobody(context, "datasets", "files", "meadow/soil")
+    assert "a.csv" in done.stdout, done.stdout + done.stderr
+    as_nobody(context, "datasets", "download", "meadow/soil", "-p", str(tmp_path))
+    assert (tmp_path / "soil.zip").is_file()
+
+
+def test_what_is_private_is_not(api, context, tmp_path):
+    (tmp_path / "a.csv").write_text("a\n")
+    metadata = {"id": "tester/hidden", "title": "Hidden", "licenses": [{"name": "CC0-1.0"}]}
+    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
+    api.dataset_create_new(str(tmp_path), quiet=True)
+    assert as_nobody(context, "datasets", "files", "tester/hidden").returncode == 1
+
+
+def test_kagglehubs_question_who_asks_is_answered(api):
+    with api.build_kaggle_client() as kaggle:
+        client = kaggle.http_client()
+        client._init_session()
+        # As kagglehub asks: the SDK has no messages of this service.
+        service = "api.v1.DiagnosticsService", "Hello"
+        request = client._prepare_request(*service, ApiGetModelRequest())
+        assert client._session.send(request).json() == {"userName": "tester"}
+        client._session.auth = ("tester", "wrong")
+        request = client._prepare_request(*service, ApiGetModelRequest())
+        assert client._session.send(request).json()["code"] == 401
+
+
+def test_rules_that_nobody_accepted_close_a_competition(api, tmp_path):
+    entered = {c.title: c.user_has_entered for c in api.competitions_list().competitions}
+    assert entered == {"open": True, "strict": False}
+    with pytest.raises(HTTPError, match="accept this competition's rules") as refusal:
+        api.competition_download_file("strict", "a.csv", path=str(tmp_path))
+    assert refusal.value.response.status_code == 403
+    with pytest.raises(HTTPError, match="accept this competition's rules"):
+        api.competition_submit(__file__, "mine", "strict")
+    (tmp_path / "work.py").write_text("print(1)")
+    metadata = {
+        "id": "tester/rules-kernel",
+        "title": "rules-kernel",
+        "code_file": "work.py",
+        "language": "python",
+        "kernel_type": "script",
+        "competition_sources": ["strict", "open"],
+    }
+    (tmp_path / "kernel-metadata.json").write_text(json.dumps(metadata))
+    assert api.kernels_push(str(tmp_path)).invalid_competition_sources == ["strict"]
