@@ -493,14 +493,14 @@ def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle, timing):
 def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch, code, kind):
     from starlette.exceptions import HTTPException
 
-    from local_kaggle.execution.sessions import Sessions
+    from local_kaggle.kernels import kernels
 
-    def refuse(self, version):
+    def refuse(kind):
         raise HTTPException(code, "no")
 
     repository.push("files=1", wait=False)
     with monkeypatch.context() as patch, pytest.raises(kind) as caught:
-        patch.setattr(Sessions, "of", refuse)
+        patch.setattr(kernels, "shows", refuse)  # which the answer on a status asks
         repository.resume("last")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
     assert "at Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
