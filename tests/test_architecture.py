@@ -1,5 +1,6 @@
 """`docs/explanation/architecture.md` draws the house as it stands."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -36,3 +37,17 @@ def test_every_file_it_leads_to_is_there():
     paths = re.findall(r"`((?:src|tests|tools|notebooks)/[^`]+)`", PAGE)
     assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_room_says_truly_where_to_begin():
+    lost = []
+    for path in ROOT.glob("src/**/__init__.py"):
+        text = ast.get_docstring(ast.parse(path.read_text()))
+        begin = re.search(r"[Bb]egin\s+with\s+(.*?)(?:\.\s|\.$|;|:)", text, re.S)
+        for name in re.findall(r"`([\w.]+)`", begin[1] if begin else ""):
+            module, _, member = name.partition(".")
+            file = path.parent / f"{module}.py"
+            defined = rf"^(def|class) {member}\b"
+            if not file.exists() or (member and not re.search(defined, file.read_text(), re.M)):
+                lost.append(f"{path.parent.name}: {name}")
+    assert lost == []

@@ -159,11 +159,11 @@ CPU_AND_GPU = TPU | frozenset(_CPU_AND_GPU.split())
 
 def modules(kind: Kind) -> frozenset[str]:
     """The top-level modules that a session on this kind of machine can import."""
-    held = TPU if kind == "tpu" else CPU_AND_GPU
-    return (held | frozenset(sys.stdlib_module_names)) - GONE
+    packages = TPU if kind == "tpu" else CPU_AND_GPU
+    return (packages | frozenset(sys.stdlib_module_names)) - GONE
 
 
 def lacking(names: Iterable[str], kind: Kind) -> list[str]:
     """The names that the image of this kind of machine does not hold, in order."""
-    held = modules(kind)
-    return [name for name in names if name not in held]
+    present = modules(kind)
+    return [name for name in names if name not in present]

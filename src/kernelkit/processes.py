@@ -29,11 +29,11 @@ def kill_family(pid: int) -> None:
 
 def memory(pid: int) -> int:
     """Bytes that a process and all below it hold; 0 where there is none."""
-    held = 0
+    total = 0
     for member in _family(pid):
         with suppress(psutil.Error):
-            held += member.memory_info().rss
-    return held
+            total += member.memory_info().rss
+    return total
 
 
 def _family(pid: int) -> list[psutil.Process]:

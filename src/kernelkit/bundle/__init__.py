@@ -1,5 +1,5 @@
-"""A notebook with the modules it imports inside, ready to run on Kaggle's image alone.
+"""Bundles: a notebook packed with the modules it imports, ready to run on Kaggle's image alone.
 
 Begin with `build.build`. May import `kernelkit.notebooks`, `kernelkit.wheels.session`, whose source
-rides along, and the ground floor.
+is packed in, and the ground floor.
 """

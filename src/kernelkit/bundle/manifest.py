@@ -46,11 +46,11 @@ def write_manifest(
         if name != MANIFEST and not name.startswith(KAGGLES_OWN)
     }
     files = []
-    told = time.monotonic()
+    reported = time.monotonic()
     for number, name in enumerate(sorted(sizes, key=lambda name: (sizes[name], name)), start=1):
         files.append({"name": name, "size": sizes[name], "sha256": sha256(named[name])})
-        if time.monotonic() > told + 10:
-            told = time.monotonic()
+        if time.monotonic() > reported + 10:
+            reported = time.monotonic()
             print(f"manifest: {number} of {len(sizes)} files")
     part = root / f"{MANIFEST}.part"
     session = {"python": platform.python_version(), "modules": list(modules)}

@@ -1,4 +1,4 @@
-"""Everything that is looked at before something is sent.
+"""Every check that runs before anything is sent to Kaggle.
 
 Begin with `preflight`.
 """

@@ -85,10 +85,10 @@ def _modules(plan: Plan) -> list[tuple[str, str]]:
 
 def _downloads(plan: Plan) -> Iterator[Finding]:
     """Lines that ask the network, in a session that has none."""
-    held = machines.modules(plan.kind) if plan.kind else frozenset()
+    installed = machines.modules(plan.kind) if plan.kind else frozenset()
     for command in installs.commands(plan.bundle.code):
         there = command.packages and all(
-            package.replace("-", "_") in held for package in command.packages
+            package.replace("-", "_") in installed for package in command.packages
         )
         if command.certain and command.downloads and not there:
             instead = "attach what it downloads as a dataset"

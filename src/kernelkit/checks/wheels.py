@@ -75,23 +75,23 @@ def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, Attac
     raises.
     """
     project = plan.project
-    found = find(context, plan)
-    if found is None:
+    chosen = find(context, plan)
+    if chosen is None:
         return plan, None
-    brought = found.modules | (_installed(project) if context.events.rehearsal else set())
+    brought = chosen.modules | (_installed(project) if context.events.rehearsal else set())
     for finding in lacking(plan, brought):
         context.events(finding.level, finding.text)
-    if not found.wheels:
-        context.events("wheels", f"{found.words} holds {', '.join(project.wheels)} already")
+    if not chosen.wheels:
+        context.events("wheels", f"{chosen.words} holds {', '.join(project.wheels)} already")
         return plan, None
-    reference = f"{username}/{project.wheels_name}-{found.digest[:8]}"
+    reference = f"{username}/{project.wheels_name}-{chosen.digest[:8]}"
     context.events(
         "wheels",
-        f"{found} for {found.words}, {size_of(found.bytes)}: attached as {reference}",
+        f"{chosen} for {chosen.words}, {size_of(chosen.bytes)}: attached as {reference}",
         ref=reference,
-        packages={wheel.name: wheel.version for wheel in found.wheels},
+        packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    return plan.attaching(reference), AttachedWheels(found, reference)
+    return plan.attaching(reference), AttachedWheels(chosen, reference)
 
 
 def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None:

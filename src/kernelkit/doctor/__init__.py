@@ -1,5 +1,6 @@
-"""What the kit assumes of Kaggle and cannot try here, tried with an account of yours.
+"""Test what the kit assumes about Kaggle, with a real account.
 
-Begin with `examination`: the probes in their order. `assumptions` is the list, `session` what its
-notebook looks at. May import what speaks to Kaggle, and no push: a doctor works when pushes do not.
+Begin with `examination`, the probes in order. `assumptions` lists what is tested; `session` runs in
+the probe's notebook. May import what talks to Kaggle but no push, as it must work when pushes
+fail.
 """

@@ -70,8 +70,8 @@ def _costs(kaggle: Kaggle, *, run: bool, tpu: bool) -> str:
     names = [KERNELS["cpu"], slugify(TITLED)] * run + [KERNELS["tpu"]] * tpu
     kernels = " and ".join(f"{kaggle.username}/{name}" for name in names)
     hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-    left = f"; leaves the private kernels {kernels}" if names else "; leaves nothing behind"
-    return f"{'about 40' if names else 'five'} requests, {hours}{left}"
+    leaves = f"; leaves the private kernels {kernels}" if names else "; leaves nothing behind"
+    return f"{'about 40' if names else 'five'} requests, {hours}{leaves}"
 
 
 def _account(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
@@ -79,8 +79,8 @@ def _account(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> Non
     for kind in ("tpu", "gpu"):
         if quota := kaggle.quota(kind):
             facts[f"quota.{kind}"] = f"{quota.allowed:g}"
-            left = f"{quota.left:.1f} of {quota.allowed:.0f} hours are left this week"
-            context.events("quota", f"{kind.upper()}: {left}")
+            hours = f"{quota.left:.1f} of {quota.allowed:.0f} hours are left this week"
+            context.events("quota", f"{kind.upper()}: {hours}")
     missing = kaggle.stored(Kernel(kaggle.username, "kernelkit-doctor-is-not-there"))
     facts["missing"] = "refused or not found" if missing is None else "shown"
     for slug in _sources(context).get("competition", ()):

@@ -1,4 +1,5 @@
-"""Kaggle's API through the official client: typed answers, sorted failures, bounded retries.
+"""Kaggle's API through the official client: typed answers, classified failures, bounded retries.
 
-Begin with `client.Kaggle`; `retries` says when a request is repeated. Imports `kernelkit.errors`.
+Begin with `client.Kaggle`; `retries` decides when a request is repeated. Imports
+`kernelkit.errors`.
 """

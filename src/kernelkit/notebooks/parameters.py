@@ -152,8 +152,8 @@ def check_offers(
     Raises `ParameterError` for one that is not among the choices.
     """
     for pair, choices in offers.items():
-        name, _, wanted = pair.partition("=")
-        if name not in values or str(values[name]) != wanted:
+        name, _, value = pair.partition("=")
+        if name not in values or str(values[name]) != value:
             continue
         for other, allowed in choices.items():
             if other in values and values[other] not in allowed:

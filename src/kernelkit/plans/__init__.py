@@ -1,4 +1,4 @@
-"""What a push would send: the settings of its kernel, its parameters and its bundle.
+"""A push before it is sent: the kernel's settings, the parameters and the bundle.
 
 Begin with `plan`. May import `bundle`, `notebooks` and the ground modules.
 """

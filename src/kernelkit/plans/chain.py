@@ -50,8 +50,8 @@ def before(file: Path) -> list[Metadata]:
 def own_names(kernel: Metadata) -> list[str]:
     """The names that the metadata has for the account: its owner, empty for a placeholder, and
     those of sources that are kernels of this repository."""
-    known = (kernel.owner, *PLACEHOLDERS)
-    others = [s for s in kernel.sources("kernel") if s.partition("/")[0] not in known]
+    own = (kernel.owner, *PLACEHOLDERS)
+    others = [s for s in kernel.sources("kernel") if s.partition("/")[0] not in own]
     here = _kernels(kernel) if others else []
     return [kernel.owner, *(s.partition("/")[0] for s in others if _matches(here, s))]
 

@@ -1,4 +1,4 @@
-"""A push, from its plan to its files at home.
+"""A push, from its plan to the outputs on this machine.
 
 Begin with `command`.
 """

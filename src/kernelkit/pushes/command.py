@@ -42,21 +42,21 @@ from kernelkit.workspace.ledger import COMPLETE
 class PushOptions(CommandOptions, total=False):
     """The keyword arguments of `push_kernel`, beside those that every command takes.
 
-    metadata     another kernel-metadata.json than the notebook's own or the nearest
+    metadata     the kernel-metadata.json to use, in place of the notebook's own or the nearest
     accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
     timeout      minutes that the session may take
     output       the folder for the outputs; default runs/SLUG-vN
     dry_run      show the checks and what would be sent, and send nothing
-    offline      with dry_run: leave out the checks that only Kaggle can answer
-    wait         False leaves the run to Kaggle once it is pushed
-    chain        push what its kernel sources in this repository need first, each waited for, with
-                 its own parameters' defaults; what is up to date is not pushed again
-    continues    attach what the kernel's last version left, for the notebook to go on from
-    force        push though nothing changed, or though a run is active
-    once         take up an identical push that was made before, in place of another
+    offline      with dry_run: skip the checks that need Kaggle
+    wait         False returns once the run is pushed
+    chain        first push the kernels of this repository that it reads, with their default
+                 parameters, and wait for each; skip those that are up to date
+    continues    attach the outputs of the kernel's last version, for the notebook to resume from
+    force        push even if nothing changed or a run is active
+    once         resume an identical earlier push instead of making another
     ignore       the names of checks whose errors are warnings: see `checks.preflight`
-    check_tpu    compile the run's programs for the TPU first, and stop where one does not fit;
-                 `before_push` in [tool.kernelkit.tpu] asks for it at every push
+    check_tpu    compile the run's programs for the TPU first, and stop if one does not fit;
+                 `before_push` in [tool.kernelkit.tpu] does so at every push
     submit       a message: enter the submission into the competition and wait for its score
     project      the packages and settings, in place of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the checks
@@ -186,7 +186,7 @@ def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool)
         plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
         if attached:
             wheels.upload(context, kaggle, attached)
-        with context.alone_with(str(plan.kernel)):  # the checks still hold when it is sent
+        with context.alone_with(str(plan.kernel)):  # so that the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
             if (once or chained) and not force:
                 planned = draft(context, plan, kaggle)
@@ -223,14 +223,14 @@ def _dry_run(
         preflight.stop_on_errors(findings)
         context.events("checked", "nothing to correct before a push")
         return
-    looked = False  # at the wheels, which takes an index and no account
+    wheels_checked = False  # they need a package index, but no account
     try:
         with context.connect() as kaggle:
             plan, leaks = account.with_account(context, plan, kaggle)
             findings += [leak for leak in leaks if leak not in findings]
             if options.get("continues"):
                 plan = account.continuing(context, plan, kaggle)
-            looked = True
+            wheels_checked = True
             plan, _ = wheels.attach(context, plan, kaggle.username)
             _look_back(context, plan, kaggle)
             force, submits = options.get("force", False), options.get("submit") is not None
@@ -238,9 +238,9 @@ def _dry_run(
             account.tell(context, plan, status)
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were left out: {error}")
-        if not looked:
+        if not wheels_checked:
             plan, _ = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
-    except (KernelBusyError, CapacityError) as error:  # now, and not when it is pushed, maybe
+    except (KernelBusyError, CapacityError) as error:  # may have passed by the time of the push
         context.events("warning", f"a push would be refused for now: {error}")
     request = {name: value for name, value in plan.save_fields.items() if name != "text"}
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())

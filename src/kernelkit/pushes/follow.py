@@ -196,7 +196,7 @@ class Run:
 
     def judge(self) -> None:
         """Show the measures, write the report, and compare the machine with the one asked for."""
-        events, wanted = self.context.events, self.push.accelerator
+        events, kind = self.context.events, self.push.accelerator
         metrics = run_folder.metrics(self.folder)
         if metrics:
             summary = run_folder.summary(metrics, project.shown(self.folder))
@@ -204,13 +204,13 @@ class Run:
             if metrics.get("stopped") == run_folder.OUT_OF_TIME:
                 events("stopped", f"it ran out of time. {self.context.how_to_continue()}")
         self._report()
-        if metrics and wanted and run_folder.names_device(metrics):
-            run_folder.check_accelerator(metrics, wanted, rehearsal=self.push.rehearsal)
-        elif wanted not in ("", "cpu"):
-            left = "names no device in" if metrics else "left no"
+        if metrics and kind and run_folder.names_device(metrics):
+            run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+        elif kind not in ("", "cpu"):
+            place = "names no device in" if metrics else "left no"
             events(
                 "warning",
-                f"the run {left} {run_folder.METRICS}: whether it had a {wanted.upper()} cannot be "
+                f"the run {place} {run_folder.METRICS}: whether it had a {kind.upper()} cannot be "
                 'checked. {"device": {"kind": "gpu"}}, or "tpu" or "cpu", as the run finds it, '
                 "has it checked",
             )

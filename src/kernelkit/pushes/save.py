@@ -52,7 +52,7 @@ def save_once(
 def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -> tuple[int, ...]:
     """Other versions than `version` that a push of `text` made, of those later than `after`.
 
-    None where Kaggle cannot be asked: the ledger keeps its line then.
+    Empty where Kaggle does not answer; the ledger then keeps its line.
     """
     try:
         return tuple(v for v, _ in _arrived(kaggle, kernel, text, after) if v != version)

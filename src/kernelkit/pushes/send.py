@@ -1,4 +1,4 @@
-"""Send a planned push, with its line in the ledger from before the request is out."""
+"""Send a planned push; the ledger has its line before the request goes out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
-LOOK_BACK = 5  # versions among which a push that was cut off is looked for
+LOOK_BACK = 5  # latest versions in which to look for a push that was cut off
 
 
 def prepare(
@@ -60,9 +60,9 @@ def send(
     queued: str = "",
     stays: Sequence[str] = (),
 ) -> Push:
-    """Push one version, with its line in the ledger from before the request is out.
+    """Push one version; the ledger has its line before the request goes out.
 
-    The line keeps `queued`, the identity of the queued push that it is made of, and `stays`, the
+    The line records `queued`, the identity of the queued push that this is, and `stays`, the
     patterns of outputs that stay at Kaggle.
     """
     push = replace(draft(context, plan, kaggle), queued=queued, stays=list(stays))
@@ -252,12 +252,12 @@ def _is_below(source: str, other: str) -> bool:
 
 
 def _check_machine(context: PushContext, plan: Plan, push: Push, stored: Stored) -> None:
-    wanted = plan.metadata.machine
-    if stored.machine_shape and stored.accelerator != wanted.kind:
+    machine = plan.metadata.machine
+    if stored.machine_shape and stored.accelerator != machine.kind:
         context.ledger.update(push, state=ledgers.REFUSED)
         raise RefusedError(
             f"Kaggle runs {push.reference} on {stored.machine_shape}, not on a "
-            f"{wanted.kind.upper()}: delete the version or the kernel to stop it, and ask for a "
+            f"{machine.kind.upper()}: delete the version or the kernel to stop it, and ask for a "
             "machine that the account has with --accelerator"
         )
     internet = bool(plan.save_fields["enable_internet"])

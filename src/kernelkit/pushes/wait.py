@@ -259,12 +259,12 @@ class Wait:
         queued, run = self._seconds()
         if self._running_since is None:
             return f"{self._state} for {duration(queued)}"
-        left = max(0.0, self._limit - run)
+        remaining = max(0.0, self._limit - run)
         message = f"running for {duration(run)}"
         if queued >= LONG_QUEUE:
             message += f" (queued {duration(queued)})"
-        if self._push.timeout_minutes is not None or left < NEAR_LIMIT:
-            message += f", {duration(left)} until its time limit"
+        if self._push.timeout_minutes is not None or remaining < NEAR_LIMIT:
+            message += f", {duration(remaining)} until its time limit"
         if self._quota:
             message += f", {max(0.0, self._quota.left - run / 3600):.1f} h of quota left"
         return message

@@ -1,5 +1,5 @@
-"""Pushes that wait for sessions and hours, and are made in order; begin with `work`.
+"""Pushes that wait, in order, for a free session or quota; begin with `work`.
 
-`items` keeps them as files, frozen as they were queued; how far each has come is told by the
-ledger of pushes alone. May import `push` and what is below it.
+`items` stores each as a file, frozen as it was queued; only the ledger of pushes records its
+progress. May import `pushes` and what is below it.
 """

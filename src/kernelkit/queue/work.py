@@ -121,14 +121,14 @@ def _send(
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
-    pause, reported, answered = patience.slow_poll, "", clock.now()
+    pause, reported, last_answer = patience.slow_poll, "", clock.now()
     while item in Queue(context.runs):
         try:
             return _send_now(context, item, planned, kaggle)
         except (CapacityError, KernelBusyError) as error:
-            reason, answered = str(error), clock.now()
+            reason, last_answer = str(error), clock.now()
         except NetworkError as error:
-            if not wait or clock.now() - answered > patience.silence:
+            if not wait or clock.now() - last_answer > patience.silence:
                 raise
             reason = str(error)
         if not wait:

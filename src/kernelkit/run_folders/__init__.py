@@ -1,4 +1,4 @@
-"""The folder that a run leaves: its files, its log, who is writing it, whether it is whole.
+"""A run's folder: its files, its log, which process writes it, whether it is complete.
 
 Begin with `run_folder`.
 """

@@ -1,4 +1,4 @@
-"""A notebook run on this machine: papermill, several hosts.
+"""Run a notebook on this machine, as one host or several.
 
 Begin with `run_notebook`.
 """

@@ -74,12 +74,12 @@ def init(
 
 def _check_empty(folder: Path) -> None:
     try:
-        held = sorted(path.name for path in folder.iterdir())
+        names = sorted(path.name for path in folder.iterdir())
     except FileNotFoundError:
         return
     except NotADirectoryError:
         raise ParameterError(f"{folder} is a file: give a new folder") from None
-    if others := [name for name in held if name not in MAY_BE_THERE]:
+    if others := [name for name in names if name not in MAY_BE_THERE]:
         raise ParameterError(f"{folder} is not empty (it holds {others[0]}): give a new folder")
 
 

@@ -1,4 +1,4 @@
-"""Entering a run into its competition, and its score.
+"""Submit a run to its competition and wait for the score.
 
 Begin with `submit`.
 """

@@ -191,8 +191,8 @@ def _may_be(submission: Any, result: Result) -> bool:
 def _wait(context: PushContext, kaggle: Kaggle, result: Result, reference: int) -> str:
     """The public score as Kaggle writes it, empty where it shows none."""
     clock, timing = kaggle.retries.clock, context.timing
-    begun = told = clock.now()
-    end = begun + (timing.rerun_seconds if result.kernel else timing.score_seconds)
+    start = reported = clock.now()
+    end = start + (timing.rerun_seconds if result.kernel else timing.score_seconds)
     while clock.now() < end:
         submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
         state = submission.status.name.lower()
@@ -204,9 +204,11 @@ def _wait(context: PushContext, kaggle: Kaggle, result: Result, reference: int) 
             )
         if state == "complete":
             return submission.public_score or ""
-        if clock.now() - told > timing.patience.slow_poll:
-            told = clock.now()
-            context.events("progress", f"submission {reference}: {state}, {duration(told - begun)}")
-        early = clock.now() - begun < timing.patience.quick_for
+        if clock.now() - reported > timing.patience.slow_poll:
+            reported = clock.now()
+            context.events(
+                "progress", f"submission {reference}: {state}, {duration(reported - start)}"
+            )
+        early = clock.now() - start < timing.patience.quick_for
         clock.sleep(timing.patience.poll if early else timing.patience.slow_poll)
     raise NetworkError(f"submission {reference} has no score yet: see the competition's page")

@@ -1,4 +1,4 @@
-"""What a command writes and how it ends: events, one moving line, harmless text, exit codes.
+"""What a command prints and how it ends: events, a live line, sanitised text, exit codes.
 
-It stands on the ground floor and imports nothing above it. Begin with `events`.
+Imports only the ground floor. Begin with `events`.
 """

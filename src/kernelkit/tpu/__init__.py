@@ -1,5 +1,5 @@
-"""A run's programs, compiled for a TPU at the desk: does it fit, how fast can it be at best.
+"""Compile a run's programs for a TPU at the desk: do they fit, and how fast can they be?
 
-Begin with `check.check_tpu`. The compiling itself is the project's own command, which runs in an
-environment of its own (`environment`, `compiling`). Imports `kernelkit.notebooks`.
+Begin with `check.check_tpu`. The project's own command compiles, in its own environment
+(`compiling`, `environment`). Imports `kernelkit.notebooks`.
 """

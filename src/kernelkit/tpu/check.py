@@ -134,8 +134,8 @@ def _search(
 
     def memory(batch: int) -> tuple[int, int] | None:
         events("progress", f"trying {name}={batch}")
-        given = {**values, name: batch}
-        check = results[batch] = compiled(project, given, machine, events, [TRAINING])
+        changed = {**values, name: batch}
+        check = results[batch] = compiled(project, changed, machine, events, [TRAINING])
         if not check.programs:
             raise PreflightError("--largest-batch: this run has no training step")
         program = check.programs[0]

@@ -97,10 +97,10 @@ def _make(folder: Path, requirements: Path, note: str, tell: Tell) -> None:
 
 
 def _run(command: list[str], folder: Path) -> None:
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(
-            command, env=kept, capture_output=True, text=True, timeout=60 * MINUTES
+            command, env=environment, capture_output=True, text=True, timeout=60 * MINUTES
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoCompilerError(f"{folder.name} could not be made: {error}") from None

@@ -63,8 +63,8 @@ class CompiledProgram:
     @property
     def memory(self) -> tuple[int, int]:
         """(bytes of a chip at peak, bytes of these that a batch of any size takes)."""
-        held = (self.facts.get(f"{kind}_bytes", 0) for kind in ("parameters", "optimizer"))
-        return int(self.facts["peak_bytes"]), sum(held)
+        sizes = (self.facts.get(f"{kind}_bytes", 0) for kind in ("parameters", "optimizer"))
+        return int(self.facts["peak_bytes"]), sum(sizes)
 
     @property
     def bound(self) -> Bound:

@@ -58,9 +58,9 @@ def last(
 ) -> TpuCheck | None:
     """The last check of a run with these parameters; None where there is none that can be read."""
     try:
-        kept = json.loads(_file(project, values, machine, programs).read_text(encoding="utf-8"))
-        compiled = tuple(CompiledProgram(facts, machine) for facts in kept["programs"])
-        return TpuCheck(compiled, float(kept["when"]), kept["sources"] == _sources(project))
+        content = json.loads(_file(project, values, machine, programs).read_text(encoding="utf-8"))
+        compiled = tuple(CompiledProgram(facts, machine) for facts in content["programs"])
+        return TpuCheck(compiled, float(content["when"]), content["sources"] == _sources(project))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -74,8 +74,8 @@ def keep(
 ) -> None:
     """Keep a check as the last one of its run."""
     facts = [dict(program.facts) for program in check.programs]
-    kept = {"when": check.when, "sources": _sources(project), "programs": facts}
-    text = json.dumps(kept, indent=1) + "\n"
+    content = {"when": check.when, "sources": _sources(project), "programs": facts}
+    text = json.dumps(content, indent=1) + "\n"
     files.write_text(_file(project, values, machine, programs), text)
 
 

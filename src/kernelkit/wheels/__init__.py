@@ -1,5 +1,5 @@
 """Packages that Kaggle's image lacks: found at the desk, installed in a session.
 
-Begin with `find`; `session` is the half that rides as text in a pushed notebook. May import the
-ground floor alone.
+Begin with `find`; `session` is the half that is packed into a pushed notebook. May import only
+the ground floor.
 """

@@ -72,26 +72,26 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
     `PreflightError` for requirements that contradict each other.
     """
     key = hashlib.sha256("\0".join([*sorted(pins), target.key]).encode()).hexdigest()[:16]
-    kept = runs / FOLDER / key
+    folder = runs / FOLDER / key
     with files.locked(runs / FOLDER / f"{key}.lock"):
-        if not kept.is_dir():
-            scratch = Path(tempfile.mkdtemp(dir=kept.parent, prefix=f".{key}-"))
+        if not folder.is_dir():
+            scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{key}-"))
             try:
                 _collect([Requirement(pin) for pin in pins], target, scratch)
                 scratch.chmod(0o755)
-                scratch.rename(kept)
+                scratch.rename(folder)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-    wheels = tuple(read_wheel(path) for path in sorted(kept.glob("*.whl")))
+    wheels = tuple(read_wheel(path) for path in sorted(folder.glob("*.whl")))
     return WheelSet(wheels, target.words)
 
 
 def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:
     """Download into the folder until every requirement has its wheel, and nothing else has one."""
     chosen: dict[str, WheelFile] = {}
-    held: set[str] = set()  # packages whose modules turned out to be the target's
+    in_target: set[str] = set()  # packages whose modules turned out to be the target's
     for _ in range(ROUNDS):
-        wanted = _wanted(pins, target, chosen, held)
+        wanted = _wanted(pins, target, chosen, in_target)
         missing = [wanted[name] for name in wanted if not _suits(chosen.get(name), wanted[name])]
         if not missing:
             for name in set(chosen) - set(wanted):
@@ -105,7 +105,7 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
                     earlier.path.unlink()
                 pinned = any(canonicalize_name(pin.name) == wheel.name for pin in pins)
                 if not pinned and target.holds_modules(wheel.modules):
-                    held.add(wheel.name)
+                    in_target.add(wheel.name)
                 else:
                     chosen[wheel.name] = read_wheel(path.replace(folder / path.name))
     raise PreflightError(
@@ -118,7 +118,7 @@ def _wanted(
     pins: Sequence[Requirement],
     target: WheelTarget,
     chosen: dict[str, WheelFile],
-    held: set[str],
+    in_target: set[str],
 ) -> dict[str, Requirement]:
     """Every package that is to come, with all that is required of it so far as one requirement."""
     pinned = {canonicalize_name(pin.name) for pin in pins}
@@ -130,7 +130,7 @@ def _wanted(
         name = canonicalize_name(requirement.name)
         # A package that comes along for one requirement has to serve the others, too.
         unneeded = name not in chosen and (
-            name in held or target.holds(requirement, name in pinned)
+            name in in_target or target.holds(requirement, name in pinned)
         )
         if unneeded or str(requirement) in seen:
             continue

@@ -1,4 +1,4 @@
-"""What every command that talks to Kaggle works with: runs folder, ledger, connection, time limits.
+"""What every command that talks to Kaggle needs: runs folder, ledger, connection, time limits.
 
 Begin with `context`. May import `kaggle_api` and the ground modules.
 """

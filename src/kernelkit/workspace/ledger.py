@@ -157,9 +157,9 @@ def _line(push: Push) -> str:
 
 
 def _read(line: str) -> Push | None:
-    known = {entry.name for entry in fields(Push)}
+    names = {entry.name for entry in fields(Push)}
     try:
         values = json.loads(line)
-        return Push(**{name: value for name, value in values.items() if name in known})
+        return Push(**{name: value for name, value in values.items() if name in names})
     except (ValueError, TypeError, AttributeError):
         return None

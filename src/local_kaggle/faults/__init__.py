@@ -1,4 +1,4 @@
-"""What goes wrong on purpose: when (`schedule`), and how it looks on the wire (`responses`).
+"""Deliberate faults: when they happen (`schedule`) and the responses they give (`responses`).
 
 May import `state` and `serving`.
 """

@@ -1,1 +1,1 @@
-"""Models: so far a list of those in the catalogue. May import `api` and `state`."""
+"""Models: for now only a list of those in the catalogue. May import `api` and `state`."""

@@ -229,8 +229,8 @@ def _summing(strategy: Any) -> Any:
 
     def total(table: tf.Tensor) -> tf.Tensor:
         context = tf.distribute.get_replica_context()
-        one = tf.equal(context.replica_id_in_sync_group % replicas, 0)
-        return context.all_reduce("sum", tf.where(one, table, tf.zeros_like(table)))
+        first_of_host = tf.equal(context.replica_id_in_sync_group % replicas, 0)
+        return context.all_reduce("sum", tf.where(first_of_host, table, tf.zeros_like(table)))
 
     @tf.function(reduce_retracing=True)
     def on_all(table: tf.Tensor) -> tf.Tensor:

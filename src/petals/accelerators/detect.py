@@ -96,19 +96,19 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     keep_freed_memory()
     attempts: list[tuple[str, str]] = []
     if (invited := cluster.read()) is not None:
-        found = _several_hosts(invited, attempts, request)
+        device = _several_hosts(invited, attempts, request)
     else:
-        found = _this_host(attempts, request)
-    if found is None:
+        device = _this_host(attempts, request)
+    if device is None:
         tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts)
         raise AcceleratorError(
             f"a {request.upper()} was asked for and none is here. On Kaggle choose it in "
             "kernel-metadata.json or with --accelerator, and see that no other notebook of this "
             f"session holds it; or set accelerator='auto'. Tried:{tried}"
         )
-    found.attempts = attempts
-    found.dtype = _set_policy(POLICIES[found.kind] if dtype == "auto" else dtype, found, dtype)
-    return found
+    device.attempts = attempts
+    device.dtype = _set_policy(POLICIES[device.kind] if dtype == "auto" else dtype, device, dtype)
+    return device
 
 
 def keep_freed_memory() -> bool:
@@ -126,8 +126,8 @@ def keep_freed_memory() -> bool:
 
 def _this_host(attempts: list[tuple[str, str]], request: str) -> Accelerator | None:
     for kind, probe in (("tpu", _tpu), ("gpu", _gpus), ("cpu", _cpu)):
-        if request in ("auto", kind) and (found := probe(attempts, insist=request == kind)):
-            return found
+        if request in ("auto", kind) and (device := probe(attempts, insist=request == kind)):
+            return device
     return None
 
 
@@ -139,8 +139,8 @@ def _several_hosts(
         import jax
 
         rehearsal = _rehearsal()[0] == "tpu"
-        found = _on_jax(jax.devices(), rehearsal)
-        found.kind = "tpu" if rehearsal else jax.default_backend()
+        device = _on_jax(jax.devices(), rehearsal)
+        device.kind = "tpu" if rehearsal else jax.default_backend()
     else:
         keras = keras_backend.choose(keras_backend.LEGACY)
         here = joining.join(invited)
@@ -148,11 +148,11 @@ def _several_hosts(
 
         gpus, count = tf.config.list_physical_devices("GPU"), here.strategy.num_replicas_in_sync
         kind, name = ("gpu", "GPU") if gpus else ("cpu", _processor())
-        found = Accelerator(kind, name, count, keras=keras, strategy=here.strategy)
+        device = Accelerator(kind, name, count, keras=keras, strategy=here.strategy)
     attempts.append(("Hosts", f"{here.count} through {invited.through}, this is {here.index}"))
-    found.host, found.hosts = here.index, here.count
-    attempts.append((f"{found.kind.upper()} of all hosts", f"{found.replicas} devices"))
-    return found if request in ("auto", found.kind) else None
+    device.host, device.hosts = here.index, here.count
+    attempts.append((f"{device.kind.upper()} of all hosts", f"{device.replicas} devices"))
+    return device if request in ("auto", device.kind) else None
 
 
 def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
@@ -170,11 +170,11 @@ def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
     else:
         attempts.append(("TPU through JAX", f"{len(devices)} devices"))
         return _on_jax(devices, rehearsal=rehearsal == "tpu")
-    left = deadline - time.monotonic()
-    if left < 1:
+    seconds = deadline - time.monotonic()
+    if seconds < 1:
         return None  # JAX used up the time: a TPU that keeps JAX waiting keeps TensorFlow waiting
     try:
-        strategy = tpu.through_tensorflow(left)
+        strategy = tpu.through_tensorflow(seconds)
     except tpu.NoTPUError as error:
         attempts.append(("TPU through TensorFlow", str(error)))
         return None
@@ -252,10 +252,10 @@ def _processor() -> str:
     return f"{name}, {os.cpu_count()} cores"
 
 
-def _set_policy(policy: str, found: Accelerator, request: str) -> str:
+def _set_policy(policy: str, device: Accelerator, request: str) -> str:
     from tensorflow import keras
 
-    if found.rehearsal and request == "auto":
+    if device.rehearsal and request == "auto":
         policy = "float32"
     try:
         keras.mixed_precision.set_global_policy(policy)

@@ -31,8 +31,8 @@ def join(invited: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
     meet = _through_jax if invited.through == cluster.JAX else _through_tensorflow
     try:
         # At its own timeout JAX would end the process, so the limit here must be shorter.
-        left = max(deadline - time.monotonic(), 0.1)
-        cluster.set_here(call_with_timeout(left, lambda: meet(invited)))
+        remaining = max(deadline - time.monotonic(), 0.1)
+        cluster.set_here(call_with_timeout(remaining, lambda: meet(invited)))
     except TimeoutError:
         raise HostsError(
             f"{who} waited {seconds:.0f} s at {invited.address or 'the address JAX found'} and not "
@@ -53,13 +53,13 @@ def _through_jax(invited: ClusterSpec) -> Hosts:
         "heartbeat_timeout_seconds": HEARTBEAT,
         "shutdown_timeout_seconds": HEARTBEAT,
     }
-    known = inspect.signature(jax.distributed.initialize).parameters
+    supported = inspect.signature(jax.distributed.initialize).parameters
     try:
         jax.distributed.initialize(
             invited.address or None,
             invited.count,
             invited.index,
-            **{name: value for name, value in options.items() if name in known},
+            **{name: value for name, value in options.items() if name in supported},
         )
     except (RuntimeError, ValueError) as error:
         raise HostsError(f"could not join the other hosts: {str(error).splitlines()[0]}") from error
@@ -75,10 +75,10 @@ def _through_tensorflow(invited: ClusterSpec) -> Hosts:
 
 def _answers(address: str, deadline: float) -> bool:
     host, _, port = address.rpartition(":")
-    while (left := deadline - time.monotonic()) > 0:
+    while (remaining := deadline - time.monotonic()) > 0:
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=left):
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=remaining):
                 return True
         except OSError:
-            time.sleep(min(0.2, left))
+            time.sleep(min(0.2, remaining))
     return False

@@ -114,19 +114,19 @@ def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]
         and name.split(".")[0] not in (*packages, "petals", "__mp_main__")
         and (name == "__main__" or "__file__" in vars(module))
     )
-    found = [
+    holders = [
         name
         for name, module in outside
         if any(_origin(value) in packages for value in list(vars(module).values()))
     ]
-    return found[:most]
+    return holders[:most]
 
 
 def _origin(value: object) -> str:
     """The package a module, class or function comes from."""
     name = "__name__" if isinstance(value, ModuleType) else "__module__"
     try:  # read the dictionary itself: getattr would trigger lazy imports
-        held = object.__getattribute__(value, "__dict__")
+        attributes = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        held = {}
-    return str(held.get(name) or type(value).__module__).split(".")[0]
+        attributes = {}
+    return str(attributes.get(name) or type(value).__module__).split(".")[0]

@@ -1,6 +1,6 @@
-"""A run's programs, compiled for a TPU that is not there, at the desk: `kernelkit tpu`.
+"""Compile a run's programs at the desk for a TPU that is not there: `kernelkit tpu`.
 
-Begin with `check`, which reads a request and writes what the compiler says; it runs in an
-environment of its own, which holds libtpu. Nothing of this rides in a bundle. Imports
+Begin with `check`, which reads a request and writes what the compiler reports. It runs in its own
+environment, which has libtpu. No bundle contains this room. Imports
 `petals.training`, `petals.models`, `petals.data` and `petals.accelerators`.
 """

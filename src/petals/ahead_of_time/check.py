@@ -46,13 +46,13 @@ def run(request: dict[str, Any], tell: Tell) -> None:
         lowered = compiler.lower(program)
         environment = [VERSION, chips.topology, versions]
         key = digest(lowered, json.dumps(environment))
-        kept = Path(request["kept"]) / f"{key}.json" if request.get("kept") else None
-        found = _read(kept)
-        if found is None:
-            found = figures(program, lowered) | {"versions": versions}
-            if found["fits"] or found["reason"] == "memory":
-                _keep(kept, found)
-        tell("program", **found)
+        path = Path(request["kept"]) / f"{key}.json" if request.get("kept") else None
+        facts = _read(path)
+        if facts is None:
+            facts = figures(program, lowered) | {"versions": versions}
+            if facts["fits"] or facts["reason"] == "memory":
+                _keep(path, facts)
+        tell("program", **facts)
 
 
 def _read(path: Path | None) -> dict[str, Any] | None:
@@ -62,11 +62,11 @@ def _read(path: Path | None) -> dict[str, Any] | None:
         return None
 
 
-def _keep(path: Path | None, found: dict[str, Any]) -> None:
+def _keep(path: Path | None, facts: dict[str, Any]) -> None:
     if path is None:
         return
     try:
-        storage.write_json(path, found)
+        storage.write_json(path, facts)
     except StorageError as error:  # the answer is no worse for it
         print(f"not kept: {error}", file=sys.stderr)
 

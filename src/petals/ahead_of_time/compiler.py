@@ -163,14 +163,14 @@ def figures(program: Program, lowered: Any) -> dict[str, Any]:
         return facts | {"fits": False, **refusal(refused)}
     facts |= {"fits": True, "message": ""}
     text = compiled.as_text()
-    exchanged = hlo.collectives(text, program.trainable, program.images)
+    collectives = hlo.collectives(text, program.trainable, program.images)
     cost = hlo_cost.cost(text)
     return facts | {
         **_memory(compiled.memory_analysis()),
         "flops": int(compiled.cost_analysis().get("flops", 0)),
         "bytes": cost.hbm_bytes,
         "cycles": cost.cycles,
-        "collectives": [asdict(one) for one in exchanged],
+        "collectives": [asdict(collective) for collective in collectives],
         "float32_convolutions": hlo.float32_convolutions(text),
     }
 
@@ -178,15 +178,17 @@ def figures(program: Program, lowered: Any) -> dict[str, Any]:
 def refusal(message: str) -> dict[str, Any]:
     """Why a program was refused: the compiler's first lines, and the memory it names in bytes."""
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
-    found = re.search(r"\(([\d.]+)([KMGT])\) exceeds available HBM \(([\d.]+)([KMGT])\)", message)
-    if found is None:
-        found = re.search(r"Used ([\d.]+)([KMGT]) of ([\d.]+)([KMGT]) hbm", message)
+    sizes_match = re.search(
+        r"\(([\d.]+)([KMGT])\) exceeds available HBM \(([\d.]+)([KMGT])\)", message
+    )
+    if sizes_match is None:
+        sizes_match = re.search(r"Used ([\d.]+)([KMGT]) of ([\d.]+)([KMGT]) hbm", message)
     sizes = {}
-    if found:
+    if sizes_match:
         unit = {letter: 1024 ** (power + 1) for power, letter in enumerate("KMGT")}
         sizes = {
-            "needed_bytes": round(float(found[1]) * unit[found[2]]),
-            "available_bytes": round(float(found[3]) * unit[found[4]]),
+            "needed_bytes": round(float(sizes_match[1]) * unit[sizes_match[2]]),
+            "available_bytes": round(float(sizes_match[3]) * unit[sizes_match[4]]),
         }
     reason = "memory" if OUT_OF_MEMORY in message else "compiler"
     return {"message": "\n".join(lines[:2])[:600], "reason": reason, **sizes}
@@ -196,12 +198,16 @@ def _bytes(arrays: Sequence[Any]) -> int:
     return sum(array.size * array.dtype.itemsize for array in arrays)
 
 
-def _memory(found: Any) -> dict[str, int]:
-    held = found.argument_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
-    peak = int(getattr(found, "peak_memory_in_bytes", 0) or 0)
+def _memory(analysis: Any) -> dict[str, int]:
+    arrays = (
+        analysis.argument_size_in_bytes
+        + analysis.output_size_in_bytes
+        - analysis.alias_size_in_bytes
+    )
+    peak = int(getattr(analysis, "peak_memory_in_bytes", 0) or 0)
     return {
-        "argument_bytes": found.argument_size_in_bytes,
-        "working_bytes": found.temp_size_in_bytes,  # activations and the compiler's own buffers
-        "code_bytes": found.generated_code_size_in_bytes,
-        "peak_bytes": max(peak, held + found.temp_size_in_bytes),
+        "argument_bytes": analysis.argument_size_in_bytes,
+        "working_bytes": analysis.temp_size_in_bytes,  # activations and the compiler's own buffers
+        "code_bytes": analysis.generated_code_size_in_bytes,
+        "peak_bytes": max(peak, arrays + analysis.temp_size_in_bytes),
     }

@@ -71,11 +71,11 @@ def collectives(text: str, trainable: Sequence[int], batch: int) -> list[Collect
     over all devices. Every gradient is found among the sums of the backward pass by its size; what
     is left there, and in the forward pass, are BatchNorm's statistics of the whole batch.
     """
-    left = Counter(trainable)
+    gradients = Counter(trainable)
     groups: dict[tuple[str, str], list[_Array]] = defaultdict(list)
     for array in _exchanged(text):
-        groups[array.kind, _cause(array, left, batch)].append(array)
-    found = [
+        groups[array.kind, _cause(array, gradients, batch)].append(array)
+    exchanges = [
         Collective(
             kind,
             cause,
@@ -85,15 +85,15 @@ def collectives(text: str, trainable: Sequence[int], batch: int) -> list[Collect
         )
         for (kind, cause), arrays in groups.items()
     ]
-    return sorted(found, key=lambda one: (-one.bytes, one.kind, one.cause))
+    return sorted(exchanges, key=lambda exchange: (-exchange.bytes, exchange.kind, exchange.cause))
 
 
-def _cause(array: _Array, left: Counter[int], batch: int) -> str:
+def _cause(array: _Array, gradients: Counter[int], batch: int) -> str:
     name = array.op_name
     if array.kind in ("all-reduce", "reduce-scatter"):
         if "transpose(" in name:
-            if left[array.elements]:
-                left[array.elements] -= 1
+            if gradients[array.elements]:
+                gradients[array.elements] -= 1
                 return GRADIENTS
             return STATISTICS
         if not array.shape or array.elements == 1:
@@ -112,20 +112,20 @@ def place(op_name: str) -> str:
 
 def float32_convolutions(text: str) -> list[str]:
     """The layers whose convolutions take float32, each once. (A dense layer's product is none.)"""
-    found = []
+    layers = []
     for types, line, match in _definitions(text):
         name = _OP_NAME.search(line)
         if match["op"] != "convolution" or not name or "conv_general_dilated" not in name[1]:
             continue
-        if any(types.get(one, "").startswith("f32[") for one in operands(match)):
-            found.append(place(name[1].partition("/conv_general_dilated")[0]))
-    return list(dict.fromkeys(found))
+        if any(types.get(operand, "").startswith("f32[") for operand in operands(match)):
+            layers.append(place(name[1].partition("/conv_general_dilated")[0]))
+    return list(dict.fromkeys(layers))
 
 
 def operands(defined: re.Match[str]) -> list[str]:
     """The names that an instruction, a match of `DEFINED`, takes; a constant takes none."""
-    found = _OPERANDS.match(defined.string, defined.end())
-    return re.findall(r"%([\w.-]+)", found[1]) if found else []
+    match = _OPERANDS.match(defined.string, defined.end())
+    return re.findall(r"%([\w.-]+)", match[1]) if match else []
 
 
 def _definitions(text: str) -> Iterator[tuple[dict[str, str], str, re.Match[str]]]:
@@ -141,7 +141,7 @@ def _definitions(text: str) -> Iterator[tuple[dict[str, str], str, re.Match[str]
 
 
 def _exchanged(text: str) -> Iterator[_Array]:
-    asked = _asked_for(text.splitlines())
+    op_names = _op_names(text.splitlines())
     for _, line, match in _definitions(text):
         kind = match["op"].removesuffix("-start")
         if kind not in COLLECTIVES:
@@ -149,17 +149,17 @@ def _exchanged(text: str) -> Iterator[_Array]:
         arrays = _ARRAY.findall(match["type"])
         if match["op"] == "all-gather-start" or match["op"] == "collective-permute-start":
             arrays = arrays[len(arrays) // 2 :]  # the operands stand before the results
-        own = _OP_NAME.search(line)
+        own_name = _OP_NAME.search(line)
         for index, (dtype, dimensions) in enumerate(arrays):
-            name = asked.get((match["name"], index)) or (own[1] if own else "")
+            name = op_names.get((match["name"], index)) or (own_name[1] if own_name else "")
             shape = tuple(int(number) for number in dimensions.split(",") if number)
             yield _Array(kind, dtype, shape, name)
 
 
-def _asked_for(lines: Iterable[str]) -> dict[tuple[str, int], str]:
+def _op_names(lines: Iterable[str]) -> dict[tuple[str, int], str]:
     """{(instruction, index in its tuple): the op_name}: XLA joins collectives of many layers."""
-    found: dict[tuple[str, int], str] = {}
+    op_names: dict[tuple[str, int], str] = {}
     for line in lines:
         if (element := _INDEX.search(line)) and (name := _OP_NAME.search(line)):
-            found[element[1], int(element[2])] = name[1]
-    return found
+            op_names[element[1], int(element[2])] = name[1]
+    return op_names

@@ -72,8 +72,8 @@ def _of_computation(name: str, computations: dict[str, list[re.Match[str]]]) -> 
         types[defined["name"]] = defined["type"]
         operation, line = defined["op"], defined.string
         if operation in _RUNS_OTHERS:
-            known = _TRIPS.search(line)
-            trips = int(known[1]) if known else 1
+            trip_count = _TRIPS.search(line)
+            trips = int(trip_count[1]) if trip_count else 1
             for called in _CALLED.findall(line):
                 inner = _of_computation(called, computations)
                 moved += inner.hbm_bytes * trips
@@ -90,9 +90,9 @@ def _moved(defined: re.Match[str], types: dict[str, str]) -> int:
     if operation.endswith("-start"):  # its type names operands and results both
         if operation != "slice-start":
             return _in_hbm(result)
-        given = result.partition("), ")[2]  # it reads as much from the HBM as it gives
-        return _in_hbm(given) + next((size for size, _ in _arrays(given)), 0)
-    read = [_in_hbm(types.get(one, "")) for one in operands(defined)]
+        results = result.partition("), ")[2]  # it reads as much from the HBM as it gives
+        return _in_hbm(results) + next((size for size, _ in _arrays(results)), 0)
+    read = [_in_hbm(types.get(operand, "")) for operand in operands(defined)]
     if operation in ("slice", "dynamic-slice", "gather"):  # of the first it reads what it gives
         read[:1] = [min(read[0], _in_hbm(result))] if read else []
     return _in_hbm(result) + sum(read)
@@ -105,5 +105,5 @@ def _in_hbm(type_: str) -> int:
 def _arrays(type_: str) -> Iterator[tuple[int, bool]]:
     """(bytes, whether it lies in the HBM: memory space 0, which is not written) of each array."""
     for dtype, shape, space in _ARRAY.findall(type_):
-        size = math.prod(int(one) for one in shape.split(",") if one)
+        size = math.prod(int(dimension) for dimension in shape.split(",") if dimension)
         yield math.ceil(width(dtype) * size), space in ("", "0")

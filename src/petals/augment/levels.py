@@ -45,13 +45,13 @@ class Strength:
         zoom = 1 + self.zoom
         corners = [
             affine(
-                math.radians(one * self.rotation),
-                math.tan(math.radians(two * self.shear)),
-                zoom**three,
-                zoom**three * math.exp(four * self.stretch),
+                math.radians(turn * self.rotation),
+                math.tan(math.radians(shear * self.shear)),
+                zoom**enlarge,
+                zoom**enlarge * math.exp(stretch * self.stretch),
                 math,
             )
-            for one, two, three, four in itertools.product((-1, 1), repeat=4)
+            for turn, shear, enlarge, stretch in itertools.product((-1, 1), repeat=4)
         ]
         lowest = math.sqrt(self.crop * math.exp(-SHAPES)) if self.crop < 1 else 1.0  # of crops
         rows = max(abs(corner[0]) for corner in corners) / lowest

@@ -1,4 +1,4 @@
-"""Finished runs side by side: their table, the effect of each axis, ensembles, disagreements.
+"""Compare finished runs: their table, the effect of each axis, ensembles, disagreements.
 
-Begin with `runs.load`. Reads run folders and needs no accelerator.
+Begin with `runs.read`. Reads run folders and needs no accelerator.
 """

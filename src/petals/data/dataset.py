@@ -85,18 +85,20 @@ def find_dataset(
 def _check_sample(dataset: Dataset) -> None:
     """Raise `DataError` where the sample submission lists other images than the test split.
 
-    Looked at before training: the number of its rows, and the ids of the first shard.
+    It runs before training, so it compares only the number of rows and the first shard's ids.
     """
     sample, test = dataset.sample_submission, dataset.test
     if sample is None or not tf.io.gfile.exists(sample):
         return
     with tf.io.gfile.GFile(sample) as file:
         ids = {row["id"] for row in csv.DictReader(file)}
-    first = [example.id for example in tfrecords.read_shard(test.paths[0])] if test.paths else []
-    strange = [id_ for id_ in first if id_ not in ids]
+    first_ids = (
+        [example.id for example in tfrecords.read_shard(test.paths[0])] if test.paths else []
+    )
+    strange = [id_ for id_ in first_ids if id_ not in ids]
     if len(ids) != test.count or strange:
-        known = f", and not {strange[0]}" if strange else ""
+        stranger = f", and not {strange[0]}" if strange else ""
         raise DataError(
-            f"{sample} is of another test split: it lists {len(ids):,} images{known}, and the "
+            f"{sample} is of another test split: it lists {len(ids):,} images{stranger}, and the "
             f"split has {test.count:,}"
         )

@@ -158,8 +158,8 @@ def _near(hashes: np.ndarray, others: np.ndarray, near: int) -> Iterator[np.ndar
             yield close[np.argsort(distances[close], kind="stable")]
 
 
-def _alike(one: np.ndarray, other: np.ndarray) -> bool:
-    return float(np.abs(one.astype(np.int16) - other.astype(np.int16)).mean()) <= ALIKE
+def _alike(first: np.ndarray, second: np.ndarray) -> bool:
+    return float(np.abs(first.astype(np.int16) - second.astype(np.int16)).mean()) <= ALIKE
 
 
 def across(prints: Fingerprints, pairs: list[Pair]) -> list[Pair]:
@@ -171,10 +171,10 @@ def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, Any]]:
     """For each two splits: pairs with the same bytes, near pairs, and pairs with two labels."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
-        one, other = str(prints.splits[pair.first]), str(prints.splits[pair.second])
-        title = {"splits": one if one == other else f"{one} and {other}"}
+        first, second = str(prints.splits[pair.first]), str(prints.splits[pair.second])
+        title = {"splits": first if first == second else f"{first} and {second}"}
         none = dict.fromkeys(("same bytes", "nearly the same", "under two labels"), 0)
-        row = rows.setdefault((one, other), {**title, **none})
+        row = rows.setdefault((first, second), {**title, **none})
         row["same bytes" if pair.same_bytes else "nearly the same"] += 1
         row["under two labels"] += disagree(prints, pair)
     return [rows[key] for key in sorted(rows)]
@@ -182,5 +182,5 @@ def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, Any]]:
 
 def disagree(prints: Fingerprints, pair: Pair) -> bool:
     """Whether the two images have different labels; False where an image has no label."""
-    one, other = prints.labels[pair.first], prints.labels[pair.second]
-    return bool(one != other and min(one, other) >= 0)
+    first, second = prints.labels[pair.first], prints.labels[pair.second]
+    return bool(first != second and min(first, second) >= 0)

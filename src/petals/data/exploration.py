@@ -84,11 +84,13 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
     }
     if "val" in labels:
         val = np.bincount(labels["val"], minlength=len(names))
-        one, other = train / train.sum(), val / val.sum()
-        spread = np.sqrt(np.maximum(one, 1 / train.sum()) / val.sum())
-        away = np.abs(other - one) / spread
+        train_shares, val_shares = train / train.sum(), val / val.sum()
+        spread = np.sqrt(np.maximum(train_shares, 1 / train.sum()) / val.sum())
+        away = np.abs(val_shares - train_shares) / spread
         balance["unlike_val"] = [
-            (names[i], float(one[i]), float(other[i])) for i in np.argsort(-away) if away[i] > 2
+            (names[i], float(train_shares[i]), float(val_shares[i]))
+            for i in np.argsort(-away)
+            if away[i] > 2
         ]
     return balance
 

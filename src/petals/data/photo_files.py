@@ -33,7 +33,7 @@ def squares(
         with Image.open(path) as image:
             if image.width * image.height > TOO_LARGE:
                 raise PhotoError(f"too large ({image.width} x {image.height} pixels)")
-            found = _peculiarities(image, max(sizes))
+            peculiarities = _peculiarities(image, max(sizes))
             _reduce(image, max(sizes))
             rgb = ImageOps.exif_transpose(_to_rgb(image))
     except PhotoError:
@@ -45,7 +45,7 @@ def squares(
         raise PhotoError(why) from None
     except Exception as error:  # Pillow's decoders raise SyntaxError, struct.error ...
         raise PhotoError(f"damaged image ({error})") from None
-    return {size: _square(rgb, size, fit) for size in sizes}, found
+    return {size: _square(rgb, size, fit) for size in sizes}, peculiarities
 
 
 def _peculiarities(image: Image.Image, largest: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Predictions, the scores they earn, and the submission they become.
+"""Predictions, their scores, and the submission made of them.
 
 `metrics` runs without TensorFlow; `prediction` needs a model. Imports `petals.data` and
 `petals.accelerators`.

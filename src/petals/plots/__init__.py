@@ -1,4 +1,5 @@
-"""Every figure: of training (`run`), of answers (`probabilities`), of data, of several runs.
+"""Every figure: of training (`run`), predictions (`probabilities`), data and several runs.
 
-`run` also holds colours and axes. Imports `petals.comparison` and `petals.data` for what it draws.
+Begin with `run`, which also has the colours and axes. Imports `petals.comparison` and
+`petals.data`.
 """

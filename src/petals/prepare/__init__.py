@@ -1,4 +1,5 @@
-"""At the desk only, never in a bundle: TFRecords from photos, drawn flowers, rehearsal data.
+"""Make datasets at the desk: TFRecords from photos, drawn flowers, rehearsal data.
 
-Begin with `ingest.make_tfrecords` or `synthetic.ensure_dataset`. Imports `petals.data`.
+Begin with `ingest.make_tfrecords` or `synthetic.ensure_dataset`. Never part of a bundle. Imports
+`petals.data`.
 """

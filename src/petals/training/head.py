@@ -38,10 +38,10 @@ def train_first_phase(
     02_train, as `petals.settings.resolve` returns them. A head in the checkpoint that the run
     resumes from is taken; a new head is saved as one.
     """
-    kept = training.checkpoints
-    phase = kept.phase if kept else ""
-    if kept and kept.newest and phase == PHASE:
-        classifier.head.set_weights(kept.newest.arrays)
+    checkpoints = training.checkpoints
+    phase = checkpoints.phase if checkpoints else ""
+    if checkpoints and checkpoints.newest and phase == PHASE:
+        classifier.head.set_weights(checkpoints.newest.arrays)
     if phase or settings["head"] == "none":
         return ""
     views, seed = settings["views"], settings["seed"]
@@ -59,8 +59,8 @@ def train_first_phase(
         recipe = HeadRecipe.of(settings)
         epochs = train_head(classifier, train_features, val_features, recipe, training)
         step, stopped = epochs.phase.steps * recipe.epochs, epochs.stopped
-    if kept and not stopped:
-        kept.save(PHASE, step, classifier.head.get_weights(), history=training.history)
+    if checkpoints and not stopped:
+        checkpoints.save(PHASE, step, classifier.head.get_weights(), history=training.history)
     return stopped
 
 

@@ -1,1 +1,1 @@
-"""Commands over many runs: `sweep` makes them, `report` shows them."""
+"""Commands for many runs: `sweep` starts them, `report` shows them."""

@@ -1,1 +1,1 @@
-"""Other places where a sweep's runs go: a Dask cluster, one Kaggle session."""
+"""Where a sweep can run besides this machine: a Dask cluster, one Kaggle session."""
