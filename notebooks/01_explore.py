@@ -47,7 +47,7 @@ try:
     from petals.data.source import find_source
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
-        "the package petals did not travel with this notebook. Push it with "
+        "this notebook carries no petals package. Push it with "
         "`python tools/push_kernel.py notebooks/01_explore.ipynb`, which packs it in"
     ) from None
 

@@ -40,7 +40,7 @@ try:
     from petals.comparison import runs as comparison
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
-        "the package petals did not travel with this notebook. Push it with "
+        "this notebook carries no petals package. Push it with "
         "`python tools/push_kernel.py notebooks/03_compare.ipynb`, which packs it in"
     ) from None
 

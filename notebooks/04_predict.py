@@ -39,7 +39,7 @@ try:
     from petals.accelerators.detect import detect
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
-        "the package petals did not travel with this notebook. Push it with "
+        "this notebook carries no petals package. Push it with "
         "`python tools/push_kernel.py notebooks/04_predict.ipynb`, which packs it in"
     ) from None
 

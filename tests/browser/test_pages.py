@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import PICTURES, PLACES
+from playwright.sync_api import expect
 
 OVERLAPS = (Path(__file__).parent / "overlaps.js").read_text()
 VIEWS = [(width, scheme) for width in (1400, 360) for scheme in ("light", "dark")]
@@ -123,7 +124,7 @@ def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(long_page):
     lines = page.locator("#rows tr:not(.more)")
     assert lines.count() == FIRST_ROWS
     page.locator(".scroll").evaluate("(it) => { it.scrollTop = it.scrollHeight }")
-    page.wait_for_function(f"document.querySelectorAll('#rows tr').length > {FIRST_ROWS + 1}")
+    expect(lines).not_to_have_count(FIRST_ROWS)
     page.focus("th[data-key='seconds'] button")
     page.keyboard.press("Enter")
     assert lines.count() == FIRST_ROWS

@@ -80,7 +80,7 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
     names |= {"reliability", "head_schedule"}
     names |= {"augmentation", "schedule"} if tuning else set()
     assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
-    for part in ("Score of each class", "What is taken for what", "The surest mistakes"):
+    for part in ("Score by class", "Confusion matrix", "Most confident mistakes"):
         assert f"<h2>{part}</h2>" in run.report.read_text()
     execution = execute("04_predict", tmp_path, model=str(run.folder), data=str(dataset))
     kept = np.load(run.folder / "test_predictions.npz")

@@ -125,11 +125,11 @@ def _matrix(path: Path) -> Content:
     cells = {(i, j): count for i, row in enumerate(counts) for j, count in enumerate(row)}
     total = sum(cells.values())
     right = sum(count for (i, j), count in cells.items() if i == j)
-    finding = f"{right:,} of {total:,} are right ({100 * right / max(total, 1):.1f} %)."
+    finding = f"{right:,} of {total:,} are correct ({100 * right / max(total, 1):.1f} %)."
     i, j = max((cell for cell in cells if cell[0] != cell[1]), key=cells.__getitem__)
     if times := cells[i, j]:
         often = f"{times} times" if times > 1 else "once"
-        finding += f" The commonest mistake: {names[i]} is taken for {names[j]}, {often}."
+        finding += f" Most common mistake: {names[i]} → {names[j]}, {often}."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
 

@@ -107,7 +107,7 @@ def embedded(size: int) -> Source:
         from petals.prepare import synthetic
     except ModuleNotFoundError:
         raise DataError(
-            "the embedded flowers are drawn at the desk and did not travel with this notebook: "
+            "the embedded flowers are drawn at the desk, and this notebook carries none: "
             "set data='auto' and attach the competition"
         ) from None
     root = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())

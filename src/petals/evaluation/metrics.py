@@ -84,11 +84,11 @@ def most_confused(
 def examples(
     labels: np.ndarray, probabilities: np.ndarray, truth: int, guess: int
 ) -> tuple[int, int | None]:
-    """Positions of the surest image of `truth` taken for `guess`, and of the likeliest `guess`.
+    """Positions of the most confident `guess` for an image of `truth`, and the likeliest `guess`.
 
     The second is the image of that class to which the model gave the class's highest probability,
-    None where there is no image of it. Raises `ValueError` where no image of `truth` was taken for
-    `guess`.
+    None where there is no image of it. Raises `ValueError` where `guess` was predicted for no image
+    of `truth`.
     """
     guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
     mistaken = np.flatnonzero((labels == truth) & (guesses == guess))

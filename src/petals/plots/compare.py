@@ -163,7 +163,7 @@ def agreement(
     axes.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
     split = len(answers.only_first) + len(answers.only_second)
     figure.suptitle(
-        f"Of {total:,} photos {split:,} are right with one of the two only",
+        f"Of {total:,} photos {split:,} are correct in only one of the two",
         x=0.01,
         ha="left",
         fontsize=TITLE,
@@ -175,7 +175,7 @@ def agreement(
 def surest(
     photos: Photos, pair: tuple[FinishedRun, FinishedRun], positions: np.ndarray, most: int = 8
 ) -> Figure:
-    """The photos of which the two are surest, with the truth and what each says."""
+    """The photos on which the two are most confident, with their class and both predictions."""
     positions = telling(pair, positions, most)
     captions = []
     for i in positions:
@@ -184,7 +184,7 @@ def surest(
         captions.append(
             f"{truth}\n1: {_or_tick(answers[0], truth)}\n2: {_or_tick(answers[1], truth)}"
         )
-    caption = "Photos with their class, and what the two runs answer."
+    caption = "Photos with their class and the predictions of both runs."
     return gallery(photos.of(pair[0], positions), captions, overall=caption)
 
 

@@ -41,12 +41,12 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
     caption = "A row for each true class and a column for each answer: right ones blue, others red."
     figure, axes = new_figure(caption, side, side)
     correct, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
-    title = f"{correct:,} of {total:,} are right ({100 * correct / total:.0f} %)"
+    title = f"{correct:,} of {total:,} are correct ({100 * correct / total:.0f} %)"
     off = matrix - np.diag(np.diag(matrix))
     if off.any():
         truth, guess = np.unravel_index(off.argmax(), off.shape)
         often = f"{off.max()} times" if off.max() > 1 else "once"
-        title += f"; most often {names[truth]} is taken for {names[guess]}: {often}"
+        title += f"; most common mistake: {names[truth]} → {names[guess]}, {often}"
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     colours = np.ones((n, n, 3))
     right, wrong = np.eye(n, dtype=bool), ~np.eye(n, dtype=bool)

@@ -51,10 +51,10 @@ def confused(
     return [
         {
             "true class": truth,
-            "taken for": guess,
+            "predicted": guess,
             "times": times,
             "a mistake": photos[mistake],
-            "a photo of what it was taken for": None if own is None else photos[own],
+            "a photo of the predicted class": None if own is None else photos[own],
         }
         for (truth, guess, times), (mistake, own) in zip(commonest, pairs, strict=True)
     ]
@@ -63,7 +63,7 @@ def confused(
 def mistakes(
     split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The surest mistakes, each with its photo, what it is and what it was taken for."""
+    """The most confident mistakes, each with its photo, its class and the predicted one."""
     guesses = probabilities.argmax(axis=1)
     chosen = instructive(labels, probabilities, 2 * MISTAKES)
     chosen = chosen[guesses[chosen] != labels[chosen]]

@@ -36,11 +36,11 @@ def test_a_matrix_says_what_is_taken_for_what(tmp_path):
     (tmp_path / "m.csv").write_text("true,rose,iris\nrose,5,3\niris,0,2\n")
     part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
     assert part["matrix"] == {"names": ["rose", "iris"], "counts": [[5, 3], [0, 2]]}
-    assert "7 of 10 are right (70.0 %)" in part["finding"]
-    assert "rose is taken for iris, 3 times" in part["finding"]
+    assert "7 of 10 are correct (70.0 %)" in part["finding"]
+    assert "rose → iris, 3 times" in part["finding"]
     (tmp_path / "m.csv").write_text("true,rose,iris\nrose,5,1\niris,0,2\n")
     part = sections.filled(Section("Matrix", "m.csv", "matrix"), tmp_path)
-    assert "rose is taken for iris, once" in part["finding"]
+    assert "rose → iris, once" in part["finding"]
 
 
 def test_photos_have_captions_and_alternative_texts(tmp_path):

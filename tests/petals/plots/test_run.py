@@ -58,7 +58,7 @@ def test_titles_state_the_result():
     assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
     matrix = np.array([[5, 2], [0, 3]])
     title = probabilities.confusion(matrix, ("rose", "iris")).axes[0].get_title(loc="left")
-    assert title == "8 of 10 are right (80 %); most often rose is taken for iris: 2 times"
+    assert title == "8 of 10 are correct (80 %); most common mistake: rose → iris, 2 times"
     scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
     assert "0 of" in probabilities.class_scores(scores).axes[0].get_title(loc="left")
 
