@@ -476,8 +476,9 @@ rows = per_class(val_labels, probabilities, names)
 display(run.figure(answers.class_scores(rows), "class_scores"))
 matrix = confusion(val_labels, probabilities)
 display(run.figure(answers.confusion(matrix, names), "confusion"))
-print("the commonest mistakes:")
-for truth, answer, times in most_confused(val_labels, probabilities, names):
+repeated = [each for each in most_confused(val_labels, probabilities, names) if each[2] > 1]
+print("most common mistakes:" if repeated else "no mistake was made twice")
+for truth, answer, times in repeated:
     print(f"{times:4}  {truth} → {answer}")
 
 # %%
@@ -526,8 +527,8 @@ head_only = not fine_tunes and pretrained.stays(*origin)  # the backbone is in a
 run.write_model(classifier, names, pretrained.origin(*origin), metrics, whole=not head_only)
 if stopped != OUT_OF_TIME:  # else the next session resumes
     kept.clear()
-score = f"macro F1 {scores.macro_f1:.4f}" if validated else "trained on everything"
-print(f"{score} after {run.seconds:.0f} s; everything is in {run}")
+trained = "done" if validated else "trained on everything"
+print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 
 # %% [markdown]
 # ## What to expect
