@@ -131,7 +131,8 @@ class _Session:
         kernel = Kernel(kaggle.username, name)
         if (now := kaggle.status(kernel, None)) and now.alive:
             raise PreflightError(f"{kernel} is still {now.state}: wait for it")
-        stays = 2.5 * context.timing.patience.poll  # so that the desk sees it running
+        timing = context.timing
+        stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be seen running
         text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
         fields = _fields(context, kaggle, text, name, name.replace("-", " "))
         fields |= {"enable_internet": False, "session_timeout_seconds": 60 * MINUTES[self.kind]}

@@ -138,6 +138,7 @@ def pushes(kernels):
     return [f"{push.reference.removeprefix('tester/letter-')} {push.state}" for push in ledger]
 
 
+@pytest.mark.long
 def test_a_chain_runs_what_a_kernel_needs_first_and_skips_what_is_up_to_date(chained):
     assert chained.rehearse("c", chain=True) == "abc"
     assert pushes(chained) == ["a/1 complete", "b/1 complete", "c/1 complete"]
@@ -153,6 +154,7 @@ def test_a_chain_runs_what_a_kernel_needs_first_and_skips_what_is_up_to_date(cha
     assert pushes(chained)[5:] == ["a/2 complete", "b/3 complete"]
 
 
+@pytest.mark.long
 def test_a_push_is_not_identical_once_its_source_has_another_version(chained):
     chained.rehearse("b", chain=True)
     with pytest.raises(PreflightError, match="identical to tester/letter-b/1"):
@@ -162,6 +164,7 @@ def test_a_push_is_not_identical_once_its_source_has_another_version(chained):
     assert chained.rehearse("b") == "ab"
 
 
+@pytest.mark.long
 def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained):
     chained.rehearse("c", chain=True)
     chained.write("a", code="raise MemoryError('too small')")
@@ -188,6 +191,7 @@ def test_what_to_type_next_is_told_once(chained):
     assert chained.message.count("kernelkit push --chain  # on Kaggle") == 1
 
 
+@pytest.mark.long
 def test_a_chain_begun_anew_runs_again(chained):
     chained.rehearse("b", chain=True)
     shutil.rmtree(chained.root / "runs/local_kaggle")
