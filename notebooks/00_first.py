@@ -58,7 +58,7 @@ output = ""  # folder for the results; empty = the working folder on Kaggle, run
 # Older notebooks find the TPU with `TPUClusterResolver`. On a v5e-8 that no longer works: the
 # TensorFlow that Kaggle installs cannot see this TPU, and those notebooks train on the CPU without
 # telling you. [JAX](https://docs.jax.dev) can see it, and Keras 3 runs on JAX as well as on
-# TensorFlow. Six lines are all it takes:
+# TensorFlow. Six lines, after the imports of `os` and `jax`, are all it takes:
 #
 # - `jax.devices()` lists the chips of the TPU, else the GPUs, else one CPU.
 # - `KERAS_BACKEND` tells Keras what to run on. Keras reads the variable once, when it is imported,
@@ -85,9 +85,10 @@ if on_jax:
 # up on a TPU that does not answer, and knows older TPUs, which need TensorFlow's `TPUStrategy`.
 #
 # If you asked for a TPU and got none, it is better to stop now than after nine hours on a CPU.
-# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. It knows
-# `AcceleratorError` by its name and ends with exit code 10. In a rehearsal on your own machine,
-# eight CPU devices stand in for the TPU, and `KAGGLE_REHEARSAL` says so.
+# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. `petals` is the
+# package behind these notebooks; a push that ends with its `AcceleratorError` exits with code 10.
+# In a rehearsal on your own machine, eight CPU devices stand in for the TPU, and
+# `KAGGLE_REHEARSAL` says so.
 #
 # A TPU computes fastest in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16), a float of 16
 # bits. The policy `mixed_bfloat16` uses it for computing and keeps the weights in float32.
@@ -109,8 +110,8 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # %% [markdown]
 # ## Find the photos
 #
-# A few things come from `petals`, the package behind these notebooks. `tools/push_kernel.py` packs
-# it into the notebook that it sends to Kaggle.
+# A few things come from `petals`. `tools/push_kernel.py` packs it into the notebook that it sends
+# to Kaggle.
 #
 # - `find_source` finds the data. Kaggle mounts a competition's files as a folder, whose place
 #   differs from machine to machine. At home the data is in `data/`. With `data="embedded"`, or
@@ -204,7 +205,7 @@ def in_order(split):
 # - `RandomFlip` mirrors half of the training photos, which makes the network see more of them.
 #   It is part of the model, so the devices do the work.
 # - `Rescaling` turns pixels from 0 … 255 into -1 … 1, which is what this MobileNet was trained on.
-# - `training=False` freezes the statistics of the BatchNorm keras.layers. They come from a million
+# - `training=False` freezes the statistics of the BatchNorm layers. They come from a million
 #   photos, and a small batch would estimate them worse. Without weights there is nothing to keep.
 # - `dtype="float32"` on the last layer: bfloat16 would blur small differences in probability.
 

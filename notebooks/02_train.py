@@ -211,7 +211,7 @@ training = Training(history, run.write_history, kept, deadline)
 # of five depths, any other head those of the last layer. Pixels go in as 0 to 255.
 
 # %%
-from tensorflow import keras
+from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2 for TPUStrategy
 
 from petals.models.build import Classifier, build_features, parameter_counts, set_trainable
 
