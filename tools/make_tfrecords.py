@@ -63,8 +63,8 @@ def write(photos: Path, output: Path, **options: Any) -> None:
     With --labels, the photos and their classes are those of the CSV. With --test-photos,
     OUTPUT/test_photos.csv tells the id that each file has in a submission.
 
-    A photo's split follows from its content, so it never changes sides. Interrupted, the same
-    command goes on where it was.
+    A photo's split follows from its content, so it stays the same when photos are added. After an
+    interruption, the same command continues where it stopped.
     """
     from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress

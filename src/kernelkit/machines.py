@@ -84,8 +84,8 @@ def named(name: str) -> Machine:
     if name in RETIRED:
         instead = _BY_SHAPE[RETIRED[name]]
         raise PreflightError(
-            f"machine shape {name} is retired and Kaggle would run on {instead.words} without "
-            f"a word: ask for {instead.shape or 'cpu'} or, for today's TPU, for tpu"
+            f"machine shape {name} is retired, and Kaggle would run on {instead.words} instead "
+            f"without saying so: use {instead.shape or 'cpu'}, or tpu for the current TPU"
         )
     if name in _BY_SHAPE:
         return _BY_SHAPE[name]

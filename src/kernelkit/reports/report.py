@@ -34,7 +34,7 @@ def report(
     `StorageError` where `output` cannot be written.
     """
     if missing := [str(path) for path in paths if not path.exists()]:
-        raise ParameterError(f"nothing at {', '.join(missing)}")
+        raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
     if output is not None:
         files.check_folder(output.parent)
     if index:

@@ -70,7 +70,7 @@ def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
 
 
 def test_a_path_that_is_no_run_is_an_error(tmp_path, run):
-    with pytest.raises(ParameterError, match="nothing at"):
+    with pytest.raises(ParameterError, match="no run at"):
         report([tmp_path / "nowhere"])
     run("a")
     with pytest.raises(ParameterError, match="--index"):
