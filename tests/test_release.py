@@ -117,7 +117,7 @@ def wheels(tmp_path_factory):
     ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
     shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored)
     for name in ("pyproject.toml", PROJECTS["kernelkit"]["readme"], "LICENSE"):
-        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, checkout / name)
     built = {}
     for name, folder in FOLDERS.items():
