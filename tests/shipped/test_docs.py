@@ -38,7 +38,22 @@ TRAINED = (
     "python tools/run_notebook.py notebooks/02_train.py --name trained -p data=embedded "
     "-p backbone=SmallNet -p weights=none -p image_size=64 -p limit=208 -p views=1"
 )
-BEFORE = {"docs/how-to/sweep.md": TRAINED, "docs/how-to/download.md": "mkdir -p runs"}
+CHAINED = """\
+mkdir chain && cd chain && git init -q
+before=
+for kernel in features train submit; do
+  mkdir $kernel && echo 'open("out.txt", "w").close()' > $kernel/$kernel.py
+  echo '{"id": "INSERT_USERNAME/harvest-'$kernel'", "title": "Harvest '$kernel'",' \
+    '"code_file": "'$kernel'.py", "language": "python", "kernel_type": "script",' \
+    '"enable_internet": false, "kernel_sources": ['$before']}' > $kernel/kernel-metadata.json
+  before='"INSERT_USERNAME/harvest-'$kernel'"'
+done"""
+BEFORE = {
+    "docs/how-to/sweep.md": TRAINED,
+    "docs/how-to/download.md": "mkdir -p runs",
+    "docs/how-to/chains.md": CHAINED,
+    "docs/how-to/local-kaggle.md": "git init -q .",
+}
 
 
 @dataclass(frozen=True)

@@ -247,9 +247,8 @@ def _script(carried: Iterable[Cell], own: Iterable[Cell]) -> str:
     """
     ridden = "\n\n".join(cell["source"] for cell in carried)
     text = "\n".join(cell["source"].rstrip("\n") for cell in own)
-    futures = dict.fromkeys(FUTURE.findall(f"{ridden}\n{text}"))
-    rest = [FUTURE.sub("", part) for part in (ridden, text)]
-    return "\n".join([*futures, rest[0], SCRIPT_BEGINS, rest[1]]) + "\n"
+    futures = dict.fromkeys(FUTURE.findall(text))  # those in the carried files are theirs
+    return "\n".join([*futures, ridden, SCRIPT_BEGINS, FUTURE.sub("", text)]) + "\n"
 
 
 def stamped(text: str, number: str) -> str:
