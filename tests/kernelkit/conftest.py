@@ -81,7 +81,7 @@ class Repository:
             '[project]\nversion = "1.2"\n\n[tool.kernelkit]\npackages = ["blossom"]\n'
         )
         (package / "__init__.py").write_text('"""Blossom."""\n')
-        (package / "petals.py").write_text("F1 = 0.75\n")
+        (package / "petals.py").write_text("from __future__ import annotations\n\nF1 = 0.75\n")
         self.package = package
         self.cells(code(PARAMETERS, ["parameters"]), code(TRAIN), code(FAIL))
         self.values = {

@@ -40,14 +40,15 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
         pattern, parts = f"{here}/{below}", [f"{escape(str(here))}/{below}"]
     else:
         parts = pattern.split(",")
-    folders = sorted(
-        {
-            Path(match)
-            for part in parts
-            for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
-            if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)
-        }
-    )
+    matches = {
+        Path(match)
+        for part in parts
+        for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
+        if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)
+    }
+    # A session may mount one input at two places: of a run's paths the one without links counts.
+    linked = sorted(matches, key=lambda path: (path.resolve() != path.absolute(), path))
+    folders = sorted({path.resolve(): path for path in reversed(linked)}.values())
     names = _names(folders)
     runs, skipped = [], []
     for folder in folders:
