@@ -11,7 +11,7 @@ from kernelkit import machines
 from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle_api.answers import Failure, Kernel, Quota, as_errors
+from kernelkit.kaggle_api.answers import Failure, Kernel, Quota, accept_rules, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
@@ -114,10 +114,7 @@ def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
     if limits.num_total and not limits.num_allowed_now:
         findings = [warning(f"{slug} takes no more submissions before 00:00 UTC")]
     if not about.user_has_entered:
-        rules = f"https://www.kaggle.com/competitions/{slug}/rules"
-        findings += [
-            warning(f"Kaggle shows no entry of yours in {slug}: accept the rules, {rules}")
-        ]
+        findings += [warning(f"your account has not entered {slug}: {accept_rules(slug)}")]
     return findings
 
 
@@ -192,8 +189,7 @@ def _sessions(kaggle: Kaggle, kernel: Kernel, machine: Machine, force: bool) -> 
 
 
 def _quota(quota: Quota, plan: Plan) -> list[Finding]:
-    kind = plan.metadata.machine.kind.upper()
-    remaining = f"{quota.left:.1f} of {quota.allowed:.0f} {kind} hours are left this week"
+    remaining = quota.remaining(plan.metadata.machine.kind)
     if quota.left < LEAST_HOURS:
         raise CapacityError(f"{remaining}: push again after Saturday 00:00 UTC, when they renew")
     if quota.left >= plan.hours:

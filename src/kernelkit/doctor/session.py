@@ -40,7 +40,6 @@ def look(mark: str, stays: float) -> None:
     }
     if "libtpu" in installed or "TPU_ACCELERATOR_TYPE" in os.environ:
         jax = importlib.import_module("jax")
-
         devices = jax.devices()
         facts["devices"] = f"{len(devices)} {devices[0].device_kind}"
     print(mark + json.dumps(facts), flush=True)

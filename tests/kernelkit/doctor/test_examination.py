@@ -43,7 +43,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {a.key for a in ASSUMPTIONS if a.hardware or a.key == "submission"}
     assert "leaves the private kernels tester/kernelkit-doctor and tester/" in doctor.told
-    table = repository.runs / "doctor-rehearsal" / "doctor.md"
+    table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
     )
