@@ -120,31 +120,36 @@ def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
 
 @as_errors()
 def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, int]:
-    """The version of each kernel source of one's own that a session gets: the last complete one.
+    """The version of each kernel source of one's own that a session gets.
+
+    That is the last complete one, or the one that the source pins ("me/features/3").
 
     Raises `PreflightError` for one that left nothing, as Kaggle would start the session without it;
     in a rehearsal its files may be in the catalogue.
     """
     versions = {}
     for source in plan.metadata.sources("kernel"):
-        owner, _, slug = source.partition("/")
-        if owner.lower() != kaggle.username.lower() or "/" in slug:
+        owner, slug, *pinned = source.split("/")
+        if owner.lower() != kaggle.username.lower():
             continue
-        stored = kaggle.stored(Kernel(owner, slug))
+        stored = kaggle.stored(Kernel(owner, slug), *map(int, pinned))
         newest = stored.version if stored else 0
-        looked_at = range(newest, max(0, newest - LOOKED_AT), -1)
+        last = [int(number) for number in pinned if stored]
+        looked_at = last or range(newest, max(0, newest - LOOKED_AT), -1)
         statuses = ((v, kaggle.status(Kernel(owner, slug), v)) for v in looked_at)
         version = next((v for v, status in statuses if status and status.state == "complete"), None)
         if version:
             versions[source] = version
             continue
         place = f"catalogue/kernels/{context.owner or owner}/{slug}"
-        if newest > LOOKED_AT or (context.local and (context.local / place).is_dir()):
+        maybe_older = newest > LOOKED_AT and not pinned
+        if maybe_older or (context.local and (context.local / place).is_dir()):
             continue
         if newest:
+            state = f"{source} is not" if pinned else f"no version of {source} is"
             raise PreflightError(
-                f"kernel_sources: no version of {source} is complete, so it has no output to "
-                "attach: wait for its run, or take it out"
+                f"kernel_sources: {state} complete, so it has no output to attach: wait for its "
+                "run, or take it out"
             )
         files = f", put its files into {from_here(context.local / place)}" if context.local else ""
         raise PreflightError(

@@ -65,10 +65,12 @@ def folder_of(state: ServerState, owner: str, slug: str) -> Path:
     return state.root / "datasets" / owner / slug
 
 
-def mounted(state: ServerState, reference: str, user: str) -> Path | None:
-    """The folder that a kernel of `user` gets for "owner/slug"; None if there is none yet."""
+def mounted(state: ServerState, reference: str, number: int | None, user: str) -> Path | None:
+    """The folder that a kernel of `user` gets for a dataset, of the newest version or of `number`;
+    None if it is not ready."""
     dataset = _look_up(state, reference, user)
-    return next((v.folder for v in dataset.versions if v.ready), None) if dataset else None
+    ready = [v for v in dataset.versions if v.ready] if dataset else []
+    return next((v.folder for v in ready if number in (None, v.number)), None)
 
 
 @answers(types.ApiGetDatasetStatusRequest)
