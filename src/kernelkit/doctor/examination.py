@@ -19,7 +19,7 @@ import nbformat.v4
 from slugify import slugify
 
 from kernelkit import files, machines
-from kernelkit.doctor import session
+from kernelkit.doctor import session, submission
 from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
 from kernelkit.kaggle_api.answers import SOURCES, Kernel, accept_rules, as_errors
@@ -37,36 +37,57 @@ PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "noteb
 
 
 def examine(
-    *, run: bool = False, tpu: bool = False, **options: Unpack[CommandOptions]
+    *,
+    run: bool = False,
+    tpu: bool = False,
+    submit: str | None = None,
+    **options: Unpack[CommandOptions],
 ) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes of it; returns the table.
 
-    run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
-    tpu  run it on a TPU too, for at most ten minutes of the week's hours
+    run     save two private kernels and run a CPU notebook of two minutes, which costs no quota
+    tpu     run it on a TPU too, for at most ten minutes of the week's hours
+    submit  a message: do what `run` does, and enter the sample submission into the project's code
+            competition
 
     The table is written to runs/doctor/doctor.md, and what was seen to runs/doctor/doctor.json,
     which later checks read. Raises `CredentialsError` without a token that works, `NetworkError`
     where Kaggle does not answer.
     """
     context = in_project(plan.here(None), options)
+    run = run or submit is not None
     facts: dict[str, str] = {}
     with context.ending(), context.asking() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
         probes: list[Probe] = [_account]
         probes += [_save, functools.partial(_session, "cpu")] if run else []
         probes += [functools.partial(_session, "tpu")] if tpu else []
-        context.events("spends", _costs(kaggle, run=run, tpu=tpu))
-        for probe in probes:
-            try:
-                with as_errors():
-                    probe(context, kaggle, facts)
-            except KernelkitError as error:
-                if isinstance(error, NetworkError) and probe is _account:
-                    raise
-                context.events("warning", f"a probe did not come to its end: {error}")
-    rows = judged(facts, rehearsal=context.events.rehearsal)
-    _write(context, facts, rows)
+        if submit is not None:
+            if not (competitions := _sources(context).get("competition")):
+                raise PreflightError("--submit needs a competition among competition_sources")
+            kernel = Kernel(kaggle.username, KERNELS["cpu"])
+            probes += [functools.partial(submission.enter, kernel, competitions[0], submit)]
+        entry = "" if submit is None else "one submission of today, "
+        context.events("spends", entry + _costs(kaggle, run=run, tpu=tpu))
+        try:
+            for probe in probes:
+                _try(probe, context, kaggle, facts)
+        finally:  # after Ctrl-C too
+            rows = judged(facts, rehearsal=context.events.rehearsal)
+            if facts:
+                _write(context, facts, rows)
     return rows
+
+
+def _try(probe: Probe, context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
+    """Run a probe; one that fails is a line of its own, unless not even the account answers."""
+    try:
+        with as_errors():
+            probe(context, kaggle, facts)
+    except KernelkitError as error:
+        if isinstance(error, NetworkError) and probe is _account:
+            raise
+        context.events("warning", f"a probe did not come to its end: {error}")
 
 
 def _costs(kaggle: Kaggle, *, run: bool, tpu: bool) -> str:
