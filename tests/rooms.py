@@ -86,7 +86,7 @@ ROOMS = {
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",
             "start": f"{_tools} notebooks kaggle_api",
-            "doctor": f"{_tools} kaggle_api plans workspace",
+            "doctor": f"{_tools} kaggle_api run_folders plans workspace",
             "sweep": f"{_tools} notebooks bundle run_folders reports",
             "sweep.workers": f"{_tools} run_folders running sweep",
             "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "

@@ -22,10 +22,8 @@ from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
 from kernelkit.terminal import invocation
-from kernelkit.workspace.context import LEDGER
+from kernelkit.workspace.context import DOCTOR, LEDGER
 from kernelkit.workspace.ledger import Ledger
-
-DOCTOR = Path("doctor", "doctor.json")  # below the folder of runs: what `kernelkit doctor` saw
 
 OUTPUT = "output"  # where a run writes
 OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment

@@ -143,15 +143,14 @@ def below(state: ServerState, above: str, user: str) -> list[Page]:
     return pages
 
 
-def mounted(state: ServerState, name: str, user: str) -> Path | None:
+def mounted(state: ServerState, name: str, number: int | None, user: str) -> Path | None:
     """The folder that a kernel of `user` gets for a page; None if there is none yet.
 
-    The name of a variation ends in that of its version.
+    It is that of version `number`, or of the newest. A variation's name ends in its version.
     """
-    number = None
     if name.startswith("models/"):
         name, _, last = name.rpartition("/")
-        number = int(last) if last.isdigit() else -1
+        number = int(last) if last.isdecimal() else -1
     try:
         return find(state, name, user).version(number).folder
     except HTTPException:
