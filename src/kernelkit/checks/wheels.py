@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 from kernelkit import machines
 from kernelkit.checks.contents import lacking, python_seen
 from kernelkit.datasets import versions
+from kernelkit.datasets.targets import NONE, Dataset
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.client import Kaggle
@@ -27,7 +28,7 @@ from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
 from kernelkit.workspace.context import PushContext
 
-MISSING = (versions.NONE, *versions.UNUSABLE)
+MISSING = (NONE, *versions.UNUSABLE)
 
 
 @dataclass(frozen=True)
@@ -99,14 +100,14 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError` as Kaggle answers.
     """
-    slug = wheels.reference.partition("/")[2]
+    dataset = Dataset(wheels.reference)
     paths = [wheel.path for wheel in wheels.found.wheels]
     with context.alone_in_dataset(wheels.reference), answers.as_errors():
         uploaded = None
-        if versions.state_of(kaggle, wheels.reference) in MISSING:
+        if dataset.state(kaggle) in MISSING:
             notes = f"wheels for {wheels.found.words}"
-            uploaded = versions.upload(context, kaggle, slug, paths, notes)
-        versions.await_ready(context, kaggle, wheels.reference, uploaded)
+            uploaded = versions.upload(context, kaggle, dataset, paths, notes)
+        versions.await_ready(context, kaggle, dataset, uploaded)
 
 
 def _installed(project: Project) -> set[str]:

@@ -28,6 +28,7 @@ GROUPS = {
         "stop": "kaggle.pushed",
         "queue": "kaggle.queue",
         "dataset": "kaggle.dataset",
+        "model": "kaggle.dataset",
     },
     "Compare": {"sweep": "compare.sweep", "report": "compare.report"},
 }

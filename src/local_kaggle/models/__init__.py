@@ -1,4 +1,4 @@
 """Models and their variations: those of the catalogue, and those that users upload.
 
-Begin with `instances`. May import `api`, `catalogue`, `files` and `state`.
+Begin with `models`. May import `api`, `catalogue`, `files` and `state`.
 """

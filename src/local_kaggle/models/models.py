@@ -1,19 +1,44 @@
-"""The pages of models: lists, and what their owners write."""
+"""The pages of models and of their variations: lists, and what their owners write."""
 
 from __future__ import annotations
 
 import re
 
 from kagglesdk.models.types import model_api_service as types
+from kagglesdk.models.types.model_enums import ModelFramework
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill, listing, masked
 from local_kaggle.files import pages
-from local_kaggle.files.pages import Page
-from local_kaggle.models import instances
+from local_kaggle.files.pages import Page, Version
 from local_kaggle.state import ServerState
 
-PAGE = ("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources")
+PAGE = (
+    *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
+    *("overview", "usage", "fineTunable", "trainingData", "licenseName", "modelInstanceType"),
+    "externalBaseModelUrl",
+)
+"""What the page of a model or of a variation takes."""
+
+FRAMEWORKS = {
+    framework.name.removeprefix("MODEL_FRAMEWORK_").replace("_", "").lower(): framework
+    for framework in ModelFramework
+}
+"""By their names in references, such as `tensorflow2`."""
+
+
+def name_of(request: Message) -> str:
+    """The name of the page of the model or the variation that a request names."""
+    name = f"models/{request.owner_slug}/{request.model_slug}"
+    if not hasattr(request, "instance_slug"):
+        return name
+    return f"{name}/{framework_of(request.framework)}/{request.instance_slug}"
+
+
+def framework_of(framework: ModelFramework) -> str:
+    """A framework's name in references; "" for none."""
+    names = {value: name for name, value in FRAMEWORKS.items()}
+    return "" if framework.value == 0 else names[framework]
 
 
 @answers(types.ApiListModelsRequest, anonymous=True)
@@ -26,14 +51,28 @@ def list_models(state: ServerState, request: Message, user: str) -> Message:
         if owner in ("", model.owner.lower())
         and search in f"{model.ref} {model.fields.get('title', '')}".lower()
     ]
-    answer = listing(state, request, models, lambda _, model: _entry(state, model, user))
+    answer = listing(state, request, models, lambda _, model: _model(state, model, user))
     return fill(answer, total_results=len(models))
+
+
+@answers(types.ApiListModelInstancesRequest, anonymous=True)
+def list_variations(state: ServerState, request: Message, user: str) -> Message:
+    """The variations of a model."""
+    model = pages.find(state, name_of(request), user)
+    variations = pages.below(state, model.name, user)
+    return listing(state, request, variations, lambda m, page: described(state, type(m), page))
 
 
 @answers(types.ApiGetModelRequest, anonymous=True)
 def get(state: ServerState, request: Message, user: str) -> Message:
     """A model's page, with its variations."""
-    return _entry(state, pages.find(state, _name(request), user), user)
+    return _model(state, pages.find(state, name_of(request), user), user)
+
+
+@answers(types.ApiGetModelInstanceRequest, anonymous=True)
+def get_variation(state: ServerState, request: Message, user: str) -> Message:
+    """A variation's page."""
+    return described(state, types.ApiModelInstance, pages.find(state, name_of(request), user))
 
 
 @answers(types.ApiCreateModelRequest)
@@ -50,41 +89,58 @@ def create(state: ServerState, request: Message, user: str) -> Message:
             error = f"The slug '{slug}' is already used by another model."
             return fill(answer, error=error, error_code=409)
         page = pages.create(state, name, masked(request, PAGE))
-    return fill(answer, id=page.id, ref=page.ref, url=_url(state, page))
+    return fill(answer, id=page.id, ref=page.ref, url=f"{state.url}/{name}")
 
 
 @answers(types.ApiUpdateModelRequest)
+@answers(types.ApiUpdateModelInstanceRequest)
 def update(state: ServerState, request: Message, user: str) -> Message:
     """Change what the request's mask names."""
     with pages.changing:
-        page = pages.own(state, _name(request), user)
+        page = pages.own(state, name_of(request), user)
         pages.update(state, page, masked(request, PAGE))
-    return fill(types.ApiUpdateModelResponse(), id=page.id, ref=page.ref, url=_url(state, page))
+    url = f"{state.url}/{page.name}"
+    return fill(types.ApiUpdateModelResponse(), id=page.id, ref=page.ref, url=url)
 
 
 @answers(types.ApiDeleteModelRequest)
+@answers(types.ApiDeleteModelInstanceRequest)
 def delete(state: ServerState, request: Message, user: str) -> Message:
-    """Delete a model with all its variations."""
+    """Delete a model with all its variations, or a variation with all its versions."""
     with pages.changing:
-        pages.remove(state, pages.own(state, _name(request), user))
+        pages.remove(state, pages.own(state, name_of(request), user))
     return types.ApiDeleteModelResponse()
 
 
-def _name(request: Message) -> str:
-    return f"models/{request.owner_slug}/{request.model_slug}"
+def described(
+    state: ServerState, message: type[Message], page: Page, version: Version | None = None
+) -> Message:
+    """A message of those that describe a variation or a version of it, by default the newest."""
+    _, owner, model, framework, _ = page.name.split("/")
+    version = version or page.versions[0]
+    fields = {
+        "id": page.id,
+        **page.fields,
+        "ownerSlug": owner,
+        "modelSlug": model,
+        "slug": page.slug,
+        "variationSlug": page.slug,
+        "framework": FRAMEWORKS.get(framework.lower(), ModelFramework.MODEL_FRAMEWORK_OTHER).name,
+        "versionNumber": version.number,
+        "versionNotes": version.notes or "",
+        "url": f"{state.url}/{page.name}/{version.number}",
+        "totalUncompressedBytes": page.size,
+    }
+    return message.from_dict(fields)
 
 
-def _url(state: ServerState, page: Page) -> str:
-    return f"{state.url}/{page.name}"
-
-
-def _entry(state: ServerState, page: Page, user: str) -> Message:
+def _model(state: ServerState, page: Page, user: str) -> Message:
     variations = pages.below(state, page.name, user)
     return fill(
         types.ApiModel.from_dict({"id": page.id, "title": page.slug, **page.fields}),
         ref=page.ref,
         author=page.owner,
         slug=page.slug,
-        url=_url(state, page),
-        instances=[instances.entry(state, types.ApiModelInstance, page) for page in variations],
+        url=f"{state.url}/{page.name}",
+        instances=[described(state, types.ApiModelInstance, each) for each in variations],
     )
