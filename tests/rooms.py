@@ -119,9 +119,8 @@ ROOMS = {
             "api": "faults faults.schedule state",
             "files": "api catalogue faults faults.schedule state",
             "datasets": "api catalogue files state",
-            "models": "api state",
-            "kernels": "api catalogue datasets execution faults faults.schedule files limits "
-            "serving state",
+            "models": "api catalogue files state",
+            "kernels": "api catalogue execution faults faults.schedule files limits serving state",
             "competitions": "api catalogue files kernels rerun state",
             "app": "api competitions datasets faults files kernels models state",
             "server": "app errors limits faults.schedule rerun serving state",

@@ -24,13 +24,14 @@ from local_kaggle.faults.responses import answered, as_json
 from local_kaggle.files import storage, uploads
 from local_kaggle.kernels import kernels, outputs, quota, saving
 from local_kaggle.kernels.log_stream import log_stream
-from local_kaggle.models import models
+from local_kaggle.models import instances, models
 from local_kaggle.state import ServerState
 
 SERVICES = (
     accounts,
     competitions,
     datasets,
+    instances,
     kernels,
     leaderboards,
     models,

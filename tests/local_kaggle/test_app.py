@@ -16,7 +16,7 @@ def test_errors_look_like_kaggles(context):
 
 
 def test_what_is_not_rehearsed_says_so(context):
-    url = f"{context.kaggle.url}/api/v1/models.ModelApiService/CreateModel"
+    url = f"{context.kaggle.url}/api/v1/models.ModelApiService/ReviewModelGatingUserConsent"
     response = requests.post(url, json={}, auth=("tester", context.kaggle.key()), timeout=5)
     assert response.status_code == 501
     assert requests.get(f"{context.kaggle.url}/elsewhere", timeout=5).json()["code"] == 404

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -94,6 +94,20 @@ def fill(message: Message, /, **fields: Any) -> Message:
     return message
 
 
+def masked(request: Message, names: Collection[str]) -> dict[str, Any]:
+    """Those of a request's fields that a page has, by their names in JSON.
+
+    Of a request with a mask, only what the mask names.
+    """
+    values = request.to_dict(ignore_defaults=False)
+    fields = [field for field in request._fields if field.json_name in names]
+    if hasattr(request, "update_mask"):
+        paths = request.update_mask.paths if request.update_mask else ()
+        fields = [field for field in fields if field.field_name in paths]
+    given = {field.json_name: values[field.json_name] for field in fields}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def moment(seconds: float) -> datetime:
     """A time in seconds since the epoch as the naive UTC that the SDK's messages take."""
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
@@ -121,9 +135,15 @@ def listing(
         start, following = max(start - size, 0), token if items else None
     name = type(request).__name__.replace("Request", "Response")
     answer = getattr(sys.modules[type(request).__module__], name)()
-    column = next(field for field in answer._fields if field.default_value == [])
+    # The versions of a model are in a message of their own.
+    inner = answer._fields[0]
+    holder = answer if inner.default_value == [] else inner.field_type()
+    column = next(field for field in holder._fields if field.default_value == [])
     entries = [entry(column.field_type(), item) for item in items[start : start + size]]
-    return fill(answer, **{column.field_name: entries}, next_page_token=following)
+    fill(holder, **{column.field_name: entries})
+    if holder is not answer:
+        fill(answer, **{inner.field_name: holder})
+    return fill(answer, next_page_token=following)
 
 
 def file_entry(message: Message, file: tuple[str, Path]) -> Message:

@@ -49,19 +49,24 @@ def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
     )
     if row and (not row["private"] or row["owner"] == user.lower()):
         return dict(row)
-    outputs = state.catalogue.find("kernels", f"{owner}/{slug}")
-    if row or outputs is None:
+    outputs = state.catalogue.versions("kernels", f"{owner}/{slug}")
+    page = state.catalogue.page("kernels", f"{owner}/{slug}") if outputs else {}
+    private = page.get("isPrivate", False)
+    if row or not outputs or (private and owner.lower() != user.lower()):
         raise HTTPException(403, "Permission 'kernels.get' was denied")
-    names = {"owner": owner, "slug": slug, "title": slug}
-    return {"id": 0, "private": False, "draft": None, "outputs": outputs, **names}
+    names = {"owner": owner, "slug": slug, "title": page.get("title", slug)}
+    return {"id": 0, "private": private, "draft": None, "outputs": outputs, **names}
 
 
 def versions_of(state: ServerState, kernel: Row) -> list[Row]:
     """A kernel's versions, the newest first, each with its session's state and its `outputs`."""
     if not kernel["id"]:
-        changed = kernel["outputs"].stat().st_mtime
-        run = {"status": "COMPLETE", "failure": None, "created": changed, "started": changed}
-        return [{"id": 0, "number": 1, "request": CATALOGUED, "outputs": kernel["outputs"], **run}]
+        run = {"id": 0, "request": CATALOGUED, "status": "COMPLETE", "failure": None}
+        return [
+            {**run, "number": number, "outputs": outputs, "created": at, "started": at}
+            for number, outputs in kernel["outputs"].items()
+            for at in [outputs.stat().st_mtime]
+        ]
     rows = state.store.rows(
         "SELECT versions.*, status, failure, started FROM versions LEFT JOIN sessions "
         "ON versions.id = version WHERE kernel = ? ORDER BY number DESC",

@@ -16,10 +16,10 @@ from slugify import slugify
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill
-from local_kaggle.datasets.datasets import mounted
 from local_kaggle.execution import gateways
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
+from local_kaggle.files.pages import mounted
 from local_kaggle.kernels.kernels import Row, find, saved, versions_of
 from local_kaggle.kernels.placement import Placement, place
 from local_kaggle.kernels.quota import is_spent
@@ -219,9 +219,9 @@ def _source(
 ) -> Path | None:
     if name in state.limits.rules_pending:
         return None
-    if kind == "datasets":
-        return mounted(state, name, number, user)
-    if kind != "notebooks":
+    if kind in ("datasets", "models"):
+        return mounted(state, f"{kind}/{name}", number, user)
+    if kind == "competitions":
         return state.catalogue.find(kind, name)
     owner, _, slug = name.partition("/")
     try:

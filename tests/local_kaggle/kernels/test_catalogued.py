@@ -112,6 +112,21 @@ def test_lists_keep_to_their_filters(api, context, tmp_path):
     assert "meadow/herbarium" not in listed(api, mine=True)
 
 
+def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(api, context):
+    catalogue = context.kaggle.catalogue / "kernels"
+    for place, name in (("tester/own-notes", "new"), ("tester/own-notes.versions/1", "old")):
+        (catalogue / place).mkdir(parents=True)
+        (catalogue / place / f"{name}.csv").write_text("a")
+    (catalogue / "tester" / "own-notes.toml").write_text("isPrivate = true")
+    assert whole_output(api, "tester", "own-notes") == ["new.csv"]
+    assert whole_output(api, "tester", "own-notes", 1) == ["old.csv"]
+    with context.kaggle.attach("other"):
+        other = type(api)()
+        other.authenticate()
+        with pytest.raises(HTTPError, match="denied"):
+            whole_output(other, "tester", "own-notes")
+
+
 def test_a_source_may_pin_its_version(api, context, tmp_path):
     seeds = tmp_path / "seeds"
     seeds.mkdir()
