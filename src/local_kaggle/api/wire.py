@@ -61,8 +61,8 @@ def decode(request: type[Message], body: bytes) -> Message:
     try:
         values = json.loads(body or b"{}")
         for field in request._fields:
-            given = values.get(field.json_name)
-            if field.field_type in (str, int, bool) and isinstance(given, dict):
+            value = values.get(field.json_name)
+            if field.field_type in (str, int, bool) and isinstance(value, dict):
                 raise TypeError(f"{field.json_name} must be a {field.field_type.__name__}")
         return request.from_dict(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -90,8 +90,8 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
         if not candidates:
             raise HTTPException(404, f"Version {label} of this kernel was not found")
         return candidates[0]
-    seen = time.time() - state.limits.lag_seconds
-    begun = [v for v in versions if v["started"] is not None and v["started"] < seen]
+    visible_since = time.time() - state.limits.lag_seconds
+    begun = [v for v in versions if v["started"] is not None and v["started"] < visible_since]
     run = [v for v in versions if v["status"] is not None]
     return (begun or run[-1:] or versions)[0]
 

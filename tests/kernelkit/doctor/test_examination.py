@@ -52,6 +52,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     assert not others(doctor(run=True)), "its kernels are there already"
 
 
+@pytest.mark.long
 def test_a_sample_submission_is_entered_on_request(doctor, repository):
     repository.describe(competition_sources=[])
     with pytest.raises(errors.PreflightError, match="needs a competition"):
@@ -102,6 +103,7 @@ def test_an_account_without_a_verified_phone_and_with_fewer_hours_is_told_so(doc
     assert "verify your phone: https://www.kaggle.com/settings" in doctor.told
 
 
+@pytest.mark.long
 def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
     monkeypatch.setattr(MountedSource, "lead_from_older_place", lambda *_: None)
     assert others(doctor(run=True)) == {"inputs.older": "not there"}

@@ -189,6 +189,7 @@ def choosing(sweeps):
     return sweeps
 
 
+@pytest.mark.long
 def test_runs_on_several_machines_are_checked_before_the_first_session(choosing):
     with pytest.raises(ParameterError, match="--accelerator cpu contradicts them"):
         choosing.run(MACHINES, kaggle=True, local=True, dry_run=True, accelerator="cpu")
