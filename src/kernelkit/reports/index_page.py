@@ -85,7 +85,7 @@ def render(names: Mapping[Path, tuple[str, str]], base: Path, shown: Shown) -> s
     counts = Counter((run.group, run.sweep) for run in runs if run.group)
     sweeps = [{"name": name, "href": page, "count": n} for (name, page), n in counts.items()]
     page = RunsPage("Runs", runs, shown, columns=shown.parameters, curve=curve, sweeps=sweeps)
-    return page.html()
+    return replace(page, folder=base).html()
 
 
 def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
