@@ -128,7 +128,7 @@ def make(folder, count):
     made = SweepFolder(folder)
     rows = []
     for run in runs:
-        record = Record(records.DONE, dict(run.given), seconds=90.0)
+        record = Record(records.DONE, dict(run.overrides), seconds=90.0)
         (folder / run.id / records.STATE).write_text(json.dumps(dataclasses.asdict(record)))
         place = made.run_folder(run)
         metrics = results.numbers(place)

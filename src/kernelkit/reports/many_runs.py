@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import yaml
 
-from kernelkit.reports import naming, sections, shell
+from kernelkit.reports import sections, shell
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
-COLUMNS = 4  # measures in a row, the score among them
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
 PREDICTIONS = "val_predictions.npz"
@@ -59,7 +57,6 @@ class RunsPage:
     columns   parameters with a column each
     axes      the parameters of a sweep that vary
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
-    sweeps    {"name", "href", "count"} of the sweeps whose runs are among these
     curve     the column of the history that the runs' curves are of
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
@@ -72,15 +69,12 @@ class RunsPage:
     axes: Sequence[str] = ()
     base: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    sweeps: Sequence[Mapping[str, Any]] = ()
     curve: str = ""
     folder: Path = Path()
     notebook: str = ""
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
-        shown = self.shown
-        first = list(shown.measures)[:COLUMNS]
         bars = [self._section("bars", run) for run in self.runs]
         scores = [
             {b["name"]: float(b["text"]) for b in [*own["bars"], *own["rest"]]} if own else {}
@@ -90,22 +84,20 @@ class RunsPage:
         photos, guesses = self._guesses()
         data = {
             "sweep": self.base is not None,
-            "score": shown.score,
-            "labels": {name: text for name, text in shown.measures.items() if name},
-            "measures": [name for name in first if name not in (shown.score, "seconds")],
-            "minimize": shown.minimize,
+            "score": self.shown.score,
+            "labels": self.shown.measures,
+            "minimize": self.shown.minimize,
             "columns": list(self.columns),
-            "axes": [name for name in self.axes if name != naming.SEED],
-            "base": dict(self.base or {}),
-            "defaults": dict(self.defaults),
-            "sweeps": list(self.sweeps),
-            "curve": self._curve_label(),
+            "axes": list(self.axes),
+            "base": self.base or {},
+            "defaults": self.defaults,
+            "curve": self.curve,
             "classes": classes,
             "photos": photos,
             "notes": self._notes(),
             "notebook": self.notebook,
             "runs": [
-                asdict(run)
+                vars(run)
                 | {
                     "curve": [round(value, 5) for value in run.curve],
                     "along": history.along(self._place(run)) if run.curve else {},
@@ -148,24 +140,14 @@ class RunsPage:
         except (OSError, ValueError, TypeError, yaml.YAMLError):
             return {}
 
-    def _curve_label(self) -> str:
-        name = self.curve.removeprefix(history.VALIDATED)
-        label = self.shown.measures.get(name, name.replace("_", " "))
-        return f"{label} on validation" if name != self.curve else label
-
 
 def _guesses(path: Path) -> tuple[list[Any], list[int], list[int]] | None:
     """The ids, classes and guessed classes of a run's predictions; None if they cannot be read."""
     try:
-        return _read_guesses(path, path.stat().st_mtime_ns)
+        import numpy as np  # there where a run left such a file
+
+        with np.load(path) as arrays:
+            guesses = arrays["probabilities"].argmax(axis=1)
+            return arrays["ids"].tolist(), arrays["labels"].tolist(), guesses.tolist()
     except (ImportError, OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None
-
-
-@functools.lru_cache(maxsize=64)  # a sweep's page is written again after each of its runs
-def _read_guesses(path: Path, changed: int) -> tuple[list[Any], list[int], list[int]]:
-    import numpy as np  # there where a run left such a file
-
-    with np.load(path) as arrays:
-        guesses = arrays["probabilities"].argmax(axis=1)
-        return arrays["ids"].tolist(), arrays["labels"].tolist(), guesses.tolist()

@@ -162,7 +162,7 @@ def test_marks_that_lie_close_are_distinct(sweeps, tmp_path):
 
 def test_values_that_all_runs_share_are_shown(written):
     data = data_of(written)
-    assert data["axes"] == ["a", "kind"]
+    assert data["axes"] == ["a", "kind", "seed"]
     assert not set(data["base"]) & set(data["axes"])
     assert data["defaults"]
 

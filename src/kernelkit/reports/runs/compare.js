@@ -58,7 +58,7 @@ function differences(rows) {
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "differs"), ...rows.map((row, n) => make("th", { scope: "col" }, column(n))))),
     make("tbody", {}, ...lines.map(([name, cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells))),
   );
-  byId("compare-words").textContent = `${differing.length ? "" : "Their settings are the same. "}${texts.length - differing.length} settings are the same in all. ${noise(rows)}`;
+  byId("compare-words").textContent = `${differing.length ? "" : "Their settings are the same. "}${texts.length - differing.length === 1 ? "One setting is" : `${texts.length - differing.length} settings are`} the same in all. ${noise(rows)}`;
 }
 
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);
@@ -110,6 +110,8 @@ function unevenly(heads, tails) {
   return ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * Math.exp((-z * z) / 2);
 }
 
+const chanceText = (share) => (share < 0.01 ? "less than 0.01" : share.toFixed(2));
+
 function photosBeside([a, b]) {
   const [left, right] = [a, b].map((row) => row.runs.find((run) => run.guesses?.length));
   byId("photos-part").hidden = !left || !right;
@@ -120,7 +122,7 @@ function photosBeside([a, b]) {
   const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
   const neither = apart.filter((photo) => photo.a !== photo.truth && photo.b !== photo.truth);
   const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
-  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${ids.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}. Two equally good models would differ as much or more with a probability of ${unevenly(onlyA.length, onlyB.length).toFixed(2)}.`;
+  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${ids.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}. Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.`;
   const line = (photo) => make("tr", {}, make("td", {}, show(photo.id)), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
   const all = [...onlyA, ...onlyB, ...neither];
   const first = [...onlyA.slice(0, FIRST_PHOTOS), ...onlyB.slice(0, FIRST_PHOTOS), ...neither.slice(0, FIRST_PHOTOS)];

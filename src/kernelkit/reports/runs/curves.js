@@ -100,11 +100,11 @@ function drawCurves(place, width, series, cloud) {
   const yTicks = yAxis.round(height / 55);
   const left = 12 + 7 * Math.max(2, ...yTicks.map(([, text]) => text.length));
   const box = { left, right: width - 12, top: 24, bottom: height - 36 };
-  const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${data.curve}: ${series.map(({ label }) => label).join(", ")}`, tabindex: 0 });
+  const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${curveName}: ${series.map(({ label }) => label).join(", ")}`, tabindex: 0 });
   const x = (value) => box.left + 8 + xAxis.of(value) * (box.right - box.left - 16);
   const y = (value) => box.bottom - yAxis.of(value) * (box.bottom - box.top);
   const seconds = view.x === "seconds";
-  picture.append(draw("text", { x: box.left, y: 12, class: "value" }, data.curve));
+  picture.append(draw("text", { x: box.left, y: 12, class: "value" }, curveName));
   for (const [value, text] of yTicks) {
     if (y(value) < box.top - 2) continue;
     picture.append(draw("line", { x1: box.left, x2: box.right, y1: y(value), y2: y(value), class: "line" }), draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, text));

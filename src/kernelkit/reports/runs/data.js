@@ -3,7 +3,12 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const SEED = "seed";
 const MOST_GROUPS = 8; // of an axis, beyond which its numbers are laid along a line
-const axes = data.axes;
+const inWords = (name) => name.replaceAll("_", " ");
+const COLUMNS = 4; // measures in a row, the score among them
+const axes = data.axes.filter((name) => name !== SEED);
+const measures = Object.keys(data.labels).slice(0, COLUMNS).filter((name) => name && name !== data.score && name !== "seconds");
+const curved = data.curve.replace(/^val_/, ""); // the column of the history that the curves are of
+const curveName = (data.labels[curved] ?? inWords(curved)) + (curved === data.curve ? "" : " on validation");
 const runs = new Map(data.runs.map((run) => [run.id, run]));
 const byId = (id) => document.getElementById(id);
 const scoreName = data.labels[data.score] ?? data.score;
@@ -184,7 +189,6 @@ function logarithmic(name) {
 // Of a file's path its name says enough; the whole is in what hovering shows.
 const brief = (value) => (typeof value === "string" && value.length > 24 ? show(value).split("/").pop() : show(value));
 const shortened = (text, most) => (text.length > most ? text.slice(0, Math.max(1, most - 1)) + "…" : text);
-const inWords = (name) => name.replaceAll("_", " ");
 const listed = (texts) => (texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
 // What tells rows or runs from the others among them.

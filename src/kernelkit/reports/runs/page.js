@@ -14,7 +14,7 @@ function summary() {
   }
   byId("better").textContent = data.minimize ? "Down" : "Up";
   byId("summary").append(...texts);
-  byId("sweeps").append(...data.sweeps.map((sweep) => make("li", {}, make("a", { href: sweep.href, textContent: sweep.name }), ` ${sweep.count} run${sweep.count === 1 ? "" : "s"}`)));
+  byId("sweeps").append(...[...groupBy(data.runs.filter((run) => run.group), (run) => run.sweep)].map(([href, own]) => make("li", {}, href ? make("a", { href, textContent: own[0].group }) : own[0].group, ` ${own.length} run${own.length === 1 ? "" : "s"}`)));
   const same = Object.fromEntries(alike.map(({ name, values }) => [name, values[0]]));
   for (const [id, values] of [["base", { ...data.base, ...same }], ["defaults", data.defaults]]) {
     byId(id).append(...Object.entries(values).map(([name, value]) => make("li", { textContent: `${name}=${show(value)}` })));
@@ -106,7 +106,7 @@ function refresh() {
 }
 
 // The setting that explains most, of those with few values, tells most when it is the colour.
-const telling = () => importances().find(({ name }) => !continuous(name))?.name ?? axes.find((name) => !continuous(name)) ?? "";
+const telling = () => importances().find(({ name }) => !continuous(name))?.name ?? axes.find((name) => !continuous(name) && new Set(finished().map((run) => show(run.parameters[name]))).size > 1) ?? "";
 
 function begin() {
   read();

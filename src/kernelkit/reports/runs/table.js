@@ -20,7 +20,7 @@ function allColumns() {
   all.push(...names.map((name) => ({ key: "p:" + name, title: inWords(name), of: (row) => row.parameters[name] })));
   if (data.score) all.push({ key: "score", title: scoreName, number: true, of: (row) => row.score });
   all.push({ key: "seconds", title: "time", number: true, name: "seconds", of: (row) => row.seconds });
-  for (const name of data.measures) {
+  for (const name of measures) {
     const counts = data.runs.every((run) => run.metrics[name] === undefined || Number.isInteger(run.metrics[name]));
     all.push({ key: "m:" + name, title: data.labels[name] ?? name, number: true, counts, name, of: (row) => mean(finite(row.runs.map((run) => run.metrics[name]))) });
   }
@@ -89,8 +89,8 @@ function rest(count, width) {
   return make("tr", { className: "more nothing" }, make("td", { colSpan: width }, `${count.toLocaleString("en")} more rows. `, all));
 }
 
-// Whether a run's name is the link to its report, so that no column of links is needed.
-const linked = () => !data.sweep && view.rows === "runs";
+// Whether no column of links is needed: a run's name is the link to its report, or there is no report.
+const linked = () => !data.runs.some((run) => run.report) || (!data.sweep && view.rows === "runs");
 
 // The first click shows what one looks for first: good scores, high numbers, early letters.
 function sortBy(column) {
