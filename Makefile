@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-pythons test-browser shapes pictures test-tpu test-parity fuzz conformance lab docs site bench lint lock
+.PHONY: help run tpu-check push test test-long test-pythons test-browser test-mcp shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock conformance
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -78,6 +78,15 @@ shapes: .venv/installed
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
+.venv-mcp/installed: requirements-mcp.lock pyproject.toml
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
+	@touch $@
+
+test-mcp: .venv-mcp/installed ## the assistant's tools by the official SDK, and by the inspector where npx has it
+	.venv-mcp/bin/python -m pytest -c tests/mcp/pytest.ini tests/mcp
+
 pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
 	$(BIN)/python tools/pictures.py -- $(RUN)
 
@@ -109,7 +118,7 @@ fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd 
 
 # Fetches nothing: both are folders with a checkout. They stay as they are.
 conformance: .venv/installed ## the tests of KAGGLE_CLI=checkout and KAGGLEHUB=checkout against the local Kaggle
-	$(BIN)/python tools/conformance.py --output docs/reference/conformance.md \
+	PYTHONPATH=tools $(BIN)/python -m suites --output docs/reference/conformance.md \
 	  $(if $(KAGGLE_CLI),--kaggle-cli $(KAGGLE_CLI)) $(if $(KAGGLEHUB),--kagglehub $(KAGGLEHUB))
 
 lint: .venv/installed ## ruff and mypy
@@ -155,7 +164,8 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
   --no-header --python-version 3.11 --quiet pyproject.toml
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
-	$(PIN) --all-extras --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
+	$(PIN) --extra rehearse --extra sweep --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
+	$(PIN) --extra rehearse --extra mcp --no-emit-package local-kaggle --group mcp -o requirements-mcp.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock

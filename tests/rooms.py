@@ -92,7 +92,8 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
             "sweep.workers",
             "commands.options": "terminal",
-            "commands.start": f"{_tools} commands.options start doctor",
+            "assistant": f"{_tools} run_folders reports",
+            "commands.start": f"{_tools} commands.options start doctor assistant",
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command",

@@ -42,9 +42,7 @@ def run_suites(
     suites: dict[str, Suite] = {}
     limits = ServerLimits(score_seconds=0, rules_pending=catalogue.RULES_PENDING)
     accounts = {catalogue.ACCOUNT: "", catalogue.DEVELOPER: ""}
-    server = LocalKaggle(
-        folder / "kaggle", limits=limits, accounts={catalogue.ACCOUNT: "", catalogue.DEVELOPER: ""}
-    )
+    server = LocalKaggle(folder / "kaggle", limits=limits, accounts=accounts)
     catalogue.fill(server.catalogue)
     with server:
         if kaggle_cli:

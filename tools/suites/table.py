@@ -9,13 +9,16 @@ from suites.running import Suite
 
 HEAD = """# The clients' own tests
 
-The tests of kaggle-cli and kagglehub, run as they are against the local Kaggle with a catalogue of what they expect to
-find. `make conformance KAGGLE_CLI=PATH KAGGLEHUB=PATH` takes checkouts of both and writes this page.
+The tests of kaggle-cli and kagglehub, run as they are against the local Kaggle with a catalogue of
+what they expect to find. `make conformance KAGGLE_CLI=PATH KAGGLEHUB=PATH` takes checkouts of both
+and writes this page.
 
-What does not pass may be the client's own doing: it refuses `--size` and the words after `pages` before it asks anybody.
-`--page-token=abcd` is a token that no server gave out; the local Kaggle answers 400. One package of kagglehub's tests
-installs a distribution from the internet, and is not in the catalogue.
+What does not pass may be the client's own doing: it refuses `--size`, and the words after `pages`,
+before it asks anybody. The page token `abcd` is one that no server gave out; the local Kaggle
+answers 400. One package of kagglehub's tests installs a distribution from the internet, and is not
+in the catalogue.
 """
+COLUMNS = "| family | passed | of |\n|---|---|---|\n"
 LONGEST = 140  # characters of a message
 NOT_METHODS = ("Download", "Upload")  # files behind links
 

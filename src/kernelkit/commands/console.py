@@ -10,7 +10,12 @@ from kernelkit.commands import options
 
 # Each command's module, by the groups and in the order in which the help shows the commands.
 GROUPS = {
-    "Start": {"init": "start.init", "local": "start.local", "doctor": "start.doctor"},
+    "Start": {
+        "init": "start.init",
+        "local": "start.local",
+        "doctor": "start.doctor",
+        "mcp": "start.mcp",
+    },
     "Run": {
         "run": "run.run",
         "tpu": "run.tpu",

@@ -102,11 +102,11 @@ def write_page(path: Path, table: ResultTable) -> Path:
     shown = project.shown(path.parent)
     above = path.resolve().parent.parent / trail.INDEX
     back = {trail.ALL_RUNS: trail.address(above, path.parent)} if above.is_file() else {}
-    shared, given = {}, {}
+    shared, overrides = {}, {}
     if table.rows:
         run = table.rows[0].run
         shared = {n: value for n, value in run.values.items() if n not in table.varying}
-        given = {name: shared.pop(name) for name in run.given if name in shared}
+        overrides = {name: shared.pop(name) for name in run.overrides if name in shared}
     labels = shown.measures or {name: name for row in table.rows for name in row.metrics}
     page = RunsPage(
         table.name,
@@ -114,7 +114,7 @@ def write_page(path: Path, table: ResultTable) -> Path:
         replace(shown, score=table.score, measures=labels, minimize=table.minimize),
         columns=table.varying,
         axes=table.varying,
-        base=given,
+        base=overrides,
         defaults=shared,
         curve=next((row.curve_of for row in table.rows if row.curve), ""),
     )

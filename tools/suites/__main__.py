@@ -1,15 +1,14 @@
-#!/usr/bin/env python
 """Run the tests of kaggle-cli and kagglehub against the local Kaggle; a table for the docs."""
 
 from __future__ import annotations
 
-import _python  # noqa: F401 - before what a wrong Python lacks
-
-# isort: split
 import tempfile
 from pathlib import Path
 
 import click
+
+from suites.running import run_suites
+from suites.table import table
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -19,9 +18,6 @@ FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--kagglehub", type=FOLDER, help="A checkout of Kaggle/kagglehub.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the table here.")
 def main(kaggle_cli: Path | None, kagglehub: Path | None, output: Path | None) -> None:
-    from suites.running import run_suites
-    from suites.table import table
-
     with tempfile.TemporaryDirectory() as folder:
         text = table(*run_suites(Path(folder), kaggle_cli, kagglehub))
     click.echo(text)
