@@ -7,6 +7,7 @@ datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
 …/<slug>.versions/<number>/…   earlier versions of the dataset or kernel `<slug>` beside it
+…/<slug>.topics/<number>.toml  a topic about it; a forum's are in forums/<slug>.topics
 …/<slug>.toml                  what its page says: fields of Kaggle's API, such as isPrivate = true
 solutions/<slug>.toml          how submissions are scored (`competitions/scoring.py` has the format)
 solutions/<slug>.csv           the answers that they are scored against, which no session sees
