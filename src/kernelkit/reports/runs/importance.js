@@ -89,6 +89,7 @@ function cramer(a, b) {
 }
 
 let weighed = { key: null };
+const firstShares = new Map(); // of all runs: parts that follow them keep their order when the filter changes
 
 // Of each parameter that varies among the finished runs of the table, the most telling first.
 function importances() {

@@ -78,6 +78,7 @@ function classesApart() {
 function answers() {
   const filter = view.filter;
   view.filter = "";
+  for (const row of importances()) firstShares.set(row.name, row.share);
   const texts = [["What mattered", mattered()], ["To try next", next()], ["The best against the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
   view.filter = filter;
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
