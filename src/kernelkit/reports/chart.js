@@ -28,7 +28,7 @@ function titled(element, text) {
 
 function show(value) {
   if (value === null || value === undefined) return "";
-  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
+  if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) < 1e-4 ? value.toExponential(3).replace(/\.?0*e/, "e") : String(Number(value.toPrecision(4)));
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 // As kernelkit.shown writes them: 8.2 s, 88 s, 2 min 46 s, 1 h 05 min.

@@ -63,8 +63,13 @@ def seen(path, tmp_path, **view):
 
 
 def body_rows(document):
-    body = re.search(r"<tbody[^>]*>(.*)</tbody>", document, re.DOTALL)[1]
+    body = re.search(r'<tbody id="rows">(.*?)</tbody>', document, re.DOTALL)[1]
     return [re.sub(r"<[^>]+>", " ", row) for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]
+
+
+def part(document, id):
+    """What stands in the section, or in the list, of this name."""
+    return re.split("</section>|</span>", document.partition(f'id="{id}"')[2])[0]
 
 
 def test_it_holds_all_it_needs(written):
@@ -90,12 +95,13 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert document.count('class="mean-dot"') == 5
     assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 4  # short, and folded
     assert document.count('<details class="reason">') == 2
-    assert document.count('class="curve"') == 10  # of the five best settings, on load
+    assert document.count('class="seeds-band"') == 5
+    assert document.count('class="curve"') == 5  # of the five best settings, on load
     assert 'aria-sort="descending"><button type="button">macro F1<' in document
 
 
 def test_a_line_joins_numbers_and_no_categories(written, tmp_path):
-    pictures = seen(written, tmp_path).partition('id="axes"')[2].split('class="axis"')[1:]
+    pictures = part(seen(written, tmp_path), "axes").split('class="axis"')[1:]
 
     assert [picture.count('class="mean"') for picture in pictures] == [1, 0]
 
@@ -108,6 +114,7 @@ def test_time_is_not_shown_as_an_effect_of_an_axis(written, tmp_path):
         "macro F1 by a",
         "macro F1 by kind",
         "macro F1 by time",
+        "macro F1 by run",
     ]
 
 
@@ -116,7 +123,7 @@ def test_the_numbers_of_an_axis_are_in_their_order(sweeps, tmp_path):
 
     document = seen(page_of(tmp_path, runs), tmp_path)
 
-    choices = re.findall(r'<option value="(\d+)"', document)
+    choices = re.findall(r'<option value="(\d+)"', part(document, "choices"))
     below = re.findall(r'text-anchor="middle">(\d+)<title', document)
     assert choices == below == ["1", "3", "10", "20"]
 
@@ -155,7 +162,7 @@ def test_marks_that_lie_close_are_distinct(sweeps, tmp_path):
 
 def test_values_that_all_runs_share_are_shown(written):
     data = data_of(written)
-    assert data["axes"] == ["a", "kind"]
+    assert data["axes"] == ["a", "kind", "seed"]
     assert not set(data["base"]) & set(data["axes"])
     assert data["defaults"]
 
@@ -170,7 +177,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
 
     document = seen(page_of(tmp_path, runs, name="loss", minimize=True), tmp_path)
 
-    assert document.count('class="dot"') == 12
+    assert part(document, "axes").count('class="dot"') == 12
     assert 'class="mean-dot"' not in document
     assert "best" in body_rows(document)[0]
     assert body_rows(document)[0].split()[:3] == ["0", "best", "0.0000"]
