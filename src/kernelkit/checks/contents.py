@@ -266,6 +266,15 @@ def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
     return None
 
 
+def versions_seen(runs: Path, kind: Kind) -> dict[str, str]:
+    """{distribution: version} of the image of this kind of machine, as the doctor saw it."""
+    try:
+        versions = json.loads((_read(runs / DOCTOR).get("facts") or {}).get(f"packages.{kind}", ""))
+    except (ValueError, TypeError):
+        return {}
+    return versions if isinstance(versions, dict) else {}
+
+
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
     for _, modules in _told(runs, kind):

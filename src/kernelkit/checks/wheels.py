@@ -15,7 +15,7 @@ from functools import reduce
 from packaging.utils import canonicalize_name
 
 from kernelkit import machines
-from kernelkit.checks.contents import lacking, python_seen
+from kernelkit.checks.contents import lacking, python_seen, versions_seen
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import NONE, Dataset
 from kernelkit.errors import PreflightError
@@ -24,11 +24,13 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.terminal.events import size_of
+from kernelkit.wheels import of_image
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
 from kernelkit.workspace.context import PushContext
 
 MISSING = (NONE, *versions.UNUSABLE)
+REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
 @dataclass(frozen=True)
@@ -116,3 +118,25 @@ def _installed(project: Project) -> set[str]:
     return {
         module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
     }
+
+
+def for_rehearsal(context: PushContext, plan: Plan, *, install: bool) -> None:
+    """See to the modules that Kaggle's image holds and this machine lacks: install them, or warn.
+
+    Raises `PreflightError` or `NetworkError` where they cannot be installed.
+    """
+    folder, kind = (context.local or context.runs) / REHEARSED, plan.kind or "cpu"
+    imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
+    missing = of_image.lacking(imports, kind, folder)
+    if not missing:
+        return
+    names = ", ".join(missing)
+    if not install:
+        words = f"this machine has no {names}, which Kaggle's image holds: install "
+        words += "it" if len(missing) == 1 else "them"
+        context.events("warning", f"{words} here, or rehearse with --packages kaggle")
+        return
+    context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
+    known = versions_seen(context.runs, kind)
+    requirements = of_image.install_lacking(missing, known, folder)
+    context.events("installed", ", ".join(requirements), folder=str(folder))
