@@ -85,6 +85,11 @@ function repaint(place) {
   if (held[1]) held[0](Math.max(220, held[1]));
 }
 
+// On paper a chart has the paper's width, so that its texts keep their size.
+const PAPER = 700;
+addEventListener("beforeprint", () => { for (const [paint] of painted.values()) paint(PAPER); });
+addEventListener("afterprint", () => { for (const place of painted.keys()) repaint(place); });
+
 // `paint(width)` fills the place, now and whenever its width changes.
 function chart(place, paint) {
   place.classList.add("chart");

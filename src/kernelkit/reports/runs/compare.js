@@ -25,8 +25,7 @@ function sideBySide() {
   const order = [...matching()].sort((a, b) => (a.score === null) - (b.score === null) || better(a.score, b.score));
   const options = [...new Set([...order.slice(0, MOST_OFFERED), ...rows])];
   const differing = apart(options);
-  const seedOf = (row) => (view.rows === "runs" && row.parameters[SEED] !== undefined ? `seed=${show(row.parameters[SEED])}` : "");
-  const tell = (row) => (data.sweep && [differing(row), seedOf(row)].filter(Boolean).join(" ")) || row.name;
+  const tell = (row) => (data.sweep && [differing(row), view.rows === "runs" ? seedOf(row) : ""].filter(Boolean).join(" ")) || row.name;
   byId("compare-choices").replaceChildren(...rows.map((row, n) => {
     const select = make("select", { ariaLabel: `run ${n + 1} of the comparison` }, ...options.map((option, k) => make("option", { value: k, selected: option === row, textContent: `${option.score === null ? option.state : fixed(option.score)}  ${tell(option)}` })));
     select.onchange = () => choose(rows.map((other) => (other === row ? options[select.value] : other)));

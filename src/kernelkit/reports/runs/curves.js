@@ -52,7 +52,8 @@ function seriesOf(own) {
   const groups = [...(view.rows === "runs" ? own.map((run) => [run.name, [run]]) : groupBy(own, (run) => run.setting))];
   const tell = apart(groups.map(([, members]) => members[0]));
   return groups.map(([name, members]) => {
-    const label = (data.sweep && view.rows === "settings" && tell(members[0])) || name;
+    const seed = view.rows === "runs" ? seedOf(members[0]) : "";
+    const label = (data.sweep && [tell(members[0]), seed].filter(Boolean).join(" ")) || name;
     const lines = members.map(lineOf).filter(Boolean);
     if (!lines.length) return null;
     const scores = finite(members.map(score));
@@ -112,8 +113,8 @@ function drawCurves(place, width, series, cloud) {
   ticksBelow({ picture, box }, xAxis.round(width / (seconds ? 110 : 60)).map(([value, text]) => [x(value), seconds ? duration(value) : text]));
   picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, AXES_OF_CURVES[view.x]));
   const area = (upper, lower) => "M" + [...upper, ...lower.toReversed()].map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("L") + "z";
-  for (const [low, high] of spread.length > 1 ? [[1, 5], [2, 4]] : []) picture.append(draw("path", { d: area(spread.map((row) => [row[0], row[high]]), spread.map((row) => [row[0], row[low]])), class: "spread-band" }));
-  if (spread.length) picture.append(draw("polyline", { points: spread.map((row) => `${x(row[0])},${y(row[3])}`).join(" "), class: "trend" }));
+  for (const [low, high] of spread.length > 1 ? [[1, 5], [2, 4]] : []) picture.append(draw("path", { d: area(spread.map((row) => [row[0], row[high]]), spread.map((row) => [row[0], row[low]])), class: "spread-band density" }));
+  if (spread.length) picture.append(draw("polyline", { points: spread.map((row) => `${x(row[0])},${y(row[3])}`).join(" "), class: "trend density" }));
   series.forEach(({ band }, n) => band && picture.append(draw("path", { d: area(band.map(([a, , c]) => [a, c]), band.map(([a, b]) => [a, b])), class: "seeds-band", style: `fill:${look(n).colour}` })));
   series.forEach(({ xs, ys, title }, n) => {
     const { colour, dash, mark: kind } = look(n);
@@ -122,7 +123,7 @@ function drawCurves(place, width, series, cloud) {
     const every = Math.max(1, Math.ceil(points.length / 8));
     points.forEach((point, k) => (k % every === 0 || k === points.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
   });
-  const words = cloud.length ? make("p", { className: "quiet" }, `${cloud.length.toLocaleString("en")} curves are ticked: half of them lie in the darker band, eight in ten in the paler one, and the dashed line is their median. Lines are the best ${series.length} settings.`) : null;
+  const words = cloud.length ? make("p", { className: "quiet" }, `${cloud.length.toLocaleString("en")} curves are ticked: half of them lie in the darker band, eight in ten in the paler one, and the dashed line is their median. Lines are the best ${series.length} ${view.rows}.`) : null;
   place.replaceChildren(...[picture, legend(series.map(({ label }) => label)), crosshair(picture, { series, x, box, width, spread }), words].filter(Boolean));
 }
 

@@ -197,6 +197,8 @@ function apart(all) {
   return (own) => names.map((name) => `${name}=${show(brief(own.parameters[name]))}`).join(" ");
 }
 
+const seedOf = (own) => (own.parameters[SEED] === undefined ? "" : `${SEED}=${show(own.parameters[SEED])}`);
+
 function describe(run) {
   const scored = score(run) === null ? run.state : `${scoreName} ${fixed(score(run))}`;
   return [run.name, scored, seconds(run) === null ? "" : duration(seconds(run))].filter(Boolean).join("\n");

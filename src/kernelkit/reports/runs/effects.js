@@ -107,8 +107,7 @@ function axisPictures() {
   }));
   const place = byId("axes");
   place.replaceChildren();
-  const shares = new Map(importances().map((row) => [row.name, row.share]));
-  for (const name of own.length ? [...axes].sort((a, b) => (shares.get(b) ?? 0) - (shares.get(a) ?? 0)) : []) {
+  for (const name of own.length ? [...axes].sort((a, b) => (firstShares.get(b) ?? 0) - (firstShares.get(a) ?? 0)) : []) {
     // Parameters that change together, as a model and its weights do, are one axis.
     const twins = axes.filter((other) => split.get(other) === split.get(name));
     if (!continuous(name) && twins[0] !== name) continue;

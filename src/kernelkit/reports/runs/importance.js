@@ -89,6 +89,7 @@ function cramer(a, b) {
 }
 
 let weighed = { key: null };
+const firstShares = new Map(); // of all runs: parts that follow them keep their order when the filter changes
 
 // Of each parameter that varies among the finished runs of the table, the most telling first.
 function importances() {
@@ -180,6 +181,7 @@ const atEdge = (row) => continuous(row.name) && (row.best === 0 || row.best === 
 function importance() {
   const rows = importances();
   byId("importance-section").hidden = !rows.length;
+  byId("importance-words").textContent = words().some((word) => /^(score|time|seconds)[<>=]/.test(word) || word.startsWith(data.score.toLowerCase() + ">")) ? "The filter chooses runs by what came of them: among these, a setting that decides the score may explain nothing." : "";
   byId("importance").replaceChildren(...rows.map((row) => {
     const bar = make("span", { className: "share", ariaHidden: "true" }, make("i"), make("b"));
     bar.firstChild.style.width = `${100 * row.share}%`;

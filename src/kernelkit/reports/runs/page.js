@@ -74,15 +74,20 @@ function classesApart() {
   return `${up.length ? `it gains most on ${text(up)}` : "it gains on none"}${down.length ? ` and loses on ${text(down)}` : ""}.`;
 }
 
+// Of all runs, whatever the filter leaves of them.
 function answers() {
+  const filter = view.filter;
+  view.filter = "";
+  for (const row of importances()) firstShares.set(row.name, row.share);
   const texts = [["What mattered", mattered()], ["To try next", next()], ["The best against the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
+  view.filter = filter;
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
 }
 
 // ---- all together -----------------------------------------------------------------------
 
 // The table and the lines follow at once; what is further down is painted piece by piece, so that typing is not held up.
-const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves, answers];
+const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves];
 let waiting = [];
 let begun = false;
 
@@ -131,11 +136,13 @@ function begin() {
   const scroll = document.querySelector(".scroll");
   scroll.onscroll = () => { if (scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) more(); };
   addEventListener("beforeprint", () => { lay(Infinity); while (waiting.length) waiting.shift()(); });
+  addEventListener("afterprint", table);
   addEventListener("hashchange", () => { read(); filter.value = view.filter; forgetLines(); refresh(); });
   byId("tick-all").onclick = () => tickRows(matching());
   byId("tick-none").onclick = () => tickRows([]);
   keep();
   choices();
+  answers();
   for (const paint of [table, parallel, ...LATER]) paint();
   begun = true;
   addExports();

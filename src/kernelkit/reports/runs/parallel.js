@@ -38,7 +38,8 @@ function brushed(scale) {
   if (scale.values) {
     const wanted = own.flatMap((rule) => rule[3].split("|"));
     const chosen = scale.values.map((value, n) => (wanted.includes(show(value).toLowerCase()) ? n : -1)).filter((n) => n >= 0);
-    return chosen.length ? [chosen[0] / scale.values.length, (chosen.at(-1) + 1) / scale.values.length] : null;
+    const count = scale.values.length;
+    return chosen.length ? Object.assign([chosen[0] / count, (chosen.at(-1) + 1) / count], { pieces: chosen.map((n) => [n / count, (n + 1) / count]) }) : null;
   }
   const limit = (sign, otherwise) => Number(own.find((rule) => rule[2] === sign)?.[3] ?? otherwise);
   return [scale.at(limit(">=", scale.least)), scale.at(limit("<=", scale.most))];
@@ -61,8 +62,7 @@ function parallel() {
   const names = axes.filter((name) => valuesOf(name).length > 1);
   byId("parallel-section").hidden = names.length < 2 || rows.length < 3;
   if (byId("parallel-section").hidden) return;
-  const shares = new Map(importances().map((row) => [row.name, row.share]));
-  names.sort((a, b) => (shares.get(a) ?? 0) - (shares.get(b) ?? 0));
+  names.sort((a, b) => (firstShares.get(a) ?? 0) - (firstShares.get(b) ?? 0));
   const scales = [...names, ""].map(scaleOf);
   chart(place, (width) => {
     // On a narrow page the axes that matter most.
@@ -128,8 +128,11 @@ function drawAxis(picture, scale, { x, y, top, bottom, room, ends }) {
   }
   group.append(titled(draw("text", { x, y: 14, "text-anchor": "middle", class: range ? "value brushed" : "value" }, shortened(label, Math.max(5, Math.floor(room / 7.6)))), label));
   const box = draw("rect", { x: x - 7, width: 14, y: y(to), height: Math.max(0, y(from) - y(to)), class: "brush", visibility: range ? "visible" : "hidden" });
+  // Of categories that do not stand side by side each has a piece of its own.
+  const pieces = (range?.pieces ?? []).map(([low, high]) => draw("rect", { x: x - 7, width: 14, y: y(high), height: y(low) - y(high), class: "brush" }));
+  if (pieces.length) box.setAttribute("visibility", "hidden");
   const catcher = draw("rect", { x: x - 14, width: 28, y: top - 6, height: bottom - top + 12, class: "catcher" });
-  group.append(box, catcher);
+  group.append(...pieces, box, catcher);
   picture.append(group);
   const share = (event) => {
     const own = picture.getBoundingClientRect();
