@@ -266,15 +266,6 @@ def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
     return None
 
 
-def versions_seen(runs: Path, kind: Kind) -> dict[str, str]:
-    """{distribution: version} of the image of this kind of machine, as the doctor saw it."""
-    try:
-        versions = json.loads((_read(runs / DOCTOR).get("facts") or {}).get(f"packages.{kind}", ""))
-    except (ValueError, TypeError):
-        return {}
-    return versions if isinstance(versions, dict) else {}
-
-
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
     for _, modules in _told(runs, kind):
@@ -288,14 +279,14 @@ def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            manifest = _read(kit_folder.path(folder, kit_folder.MANIFEST))
+            manifest = read_object(kit_folder.path(folder, kit_folder.MANIFEST))
             yield manifest.get("python"), manifest.get("modules")
-            yield (_read(folder / "metrics.json").get("versions") or {}).get("python"), None
-    facts = _read(runs / DOCTOR).get("facts") or {}
+            yield (read_object(folder / "metrics.json").get("versions") or {}).get("python"), None
+    facts = read_object(runs / DOCTOR).get("facts") or {}
     yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """A JSON object, empty where there is none."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

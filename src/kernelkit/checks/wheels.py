@@ -7,6 +7,7 @@ pushes and machines, and what a push attached never changes below it.
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import operator
 import re
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import reduce
 from packaging.utils import canonicalize_name
 
 from kernelkit import machines
-from kernelkit.checks.contents import lacking, python_seen, versions_seen
+from kernelkit.checks.contents import lacking, python_seen, read_object
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import NONE, Dataset
 from kernelkit.errors import PreflightError
@@ -27,7 +28,7 @@ from kernelkit.terminal.events import size_of
 from kernelkit.wheels import of_image
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
-from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.context import DOCTOR, PushContext
 
 MISSING = (NONE, *versions.UNUSABLE)
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
@@ -120,23 +121,18 @@ def _installed(project: Project) -> set[str]:
     }
 
 
-def for_rehearsal(context: PushContext, plan: Plan, *, install: bool) -> None:
-    """See to the modules that Kaggle's image holds and this machine lacks: install them, or warn.
+def for_rehearsal(context: PushContext, plan: Plan) -> None:
+    """Install, for a rehearsal's session, what Kaggle's image holds and this machine lacks.
 
-    Raises `PreflightError` or `NetworkError` where they cannot be installed.
+    In the versions that the doctor saw there. Raises `PreflightError` or `NetworkError` where it
+    cannot be installed.
     """
     folder, kind = (context.local or context.runs) / REHEARSED, plan.kind or "cpu"
     imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
-    missing = of_image.lacking(imports, kind, folder)
-    if not missing:
-        return
-    names = ", ".join(missing)
-    if not install:
-        words = f"this machine has no {names}, which Kaggle's image holds: install "
-        words += "it" if len(missing) == 1 else "them"
-        context.events("warning", f"{words} here, or rehearse with --packages kaggle")
-        return
-    context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
-    known = versions_seen(context.runs, kind)
-    requirements = of_image.install_lacking(missing, known, folder)
-    context.events("installed", ", ".join(requirements), folder=str(folder))
+    if missing := of_image.lacking(imports, kind, folder):
+        names = ", ".join(missing)
+        context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
+        facts = read_object(context.runs / DOCTOR).get("facts") or {}
+        versions_seen = json.loads(facts.get(f"packages.{kind}") or "{}")
+        requirements = of_image.install_lacking(missing, versions_seen, folder)
+        context.events("installed", ", ".join(requirements), folder=str(folder))

@@ -178,8 +178,8 @@ def _plan_and_push(
             _dry_run(context, plan, findings, options)
             return None
         preflight.stop_on_errors(findings)
-        if context.local:
-            wheels.for_rehearsal(context, plan, install=bool(options.get("packages")))
+        if context.local and options.get("packages"):
+            wheels.for_rehearsal(context, plan)
         return _send_and_follow(context, plan, options, last=last)
 
 
