@@ -74,6 +74,7 @@ shapes: .venv/installed
 	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
 	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tools/report.py runs/browser --index
+	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
 
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser

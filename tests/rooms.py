@@ -83,6 +83,7 @@ ROOMS = {
             "run_folders",
             "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
             "plans checks submissions",
+            "pulls": f"{_tools} notebooks kaggle_api bundle workspace plans",
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",
             "start": f"{_tools} notebooks kaggle_api",
@@ -95,7 +96,7 @@ ROOMS = {
             "assistant": f"{_tools} run_folders reports",
             "commands.start": f"{_tools} commands.options start doctor assistant",
             "commands.run": f"{_tools} commands.options running tpu",
-            "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
+            "commands.kaggle": f"{_tools} commands.options pushes pulls submissions datasets queue",
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
             "commands": f"{_tools} commands.options commands.start commands.run commands.kaggle "
             "commands.compare",
