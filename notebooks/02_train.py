@@ -571,4 +571,4 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # 6. `03_compare`: the average of several runs often scores better than the best of them.
 # 7. `validation="fold:1/5"` to `"fold:5/5"`: five runs, each validated on another fifth of the
 #    labelled photos. `03_compare` joins them.
-# 8. Your own photos, one folder a class, or more photos to train on: `docs/tutorials/photos.md`.
+# 8. Your own photos, one folder per class, or more photos to train on: `docs/tutorials/photos.md`.

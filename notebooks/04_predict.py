@@ -32,7 +32,7 @@ fit = "crop"  # crop | squash: the middle square of a photo, or the whole of it
 top = 5  # [1, 20]: likeliest classes to show for each photo
 limit = 0  # >= 0: photos at most, for trying things out; 0 = all
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
-output = ""  # the folder of the answers; empty = here on Kaggle, runs/latest at home
+output = ""  # the folder for the predictions; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
@@ -69,15 +69,15 @@ Markdown(card.as_markdown())
 #
 # Of the answers that a model gives with 80 % probability, 80 % should be right. `02_train` found
 # one number, the *temperature*, that brings the model close to this on the validation photos. The
-# model's outputs before the softmax are divided by it here. The figure shows how often the answers
-# on the validation photos were right.
+# model's outputs before the softmax are divided by it here. The figure shows how often the model
+# was right on the validation photos.
 
 # %%
 if card.reliability:
     on_validation = {"on validation": Reliability.from_lists(card.reliability)}
     display(run.figure(reliability(on_validation), "reliability"))
 else:
-    print("nothing is known: the model's run had no photos to validate on")
+    print("no figure: the model's run had no validation photos")
 
 # %% [markdown]
 # ## The photos
@@ -100,7 +100,7 @@ answers.table(top, most=20)
 run.figure(answers.picture(top), "predictions")
 
 # %% [markdown]
-# ## What is kept
+# ## The files
 #
 # `predictions.csv` has the likeliest classes of every photo. For a test split there is also
 # `submission.csv`.
@@ -109,4 +109,4 @@ run.figure(answers.picture(top), "predictions")
 answers.write_table(run.path, top)
 if test is not None:
     write_submission(run.path / "submission.csv", answers.ids, answers.probabilities)
-print(f"everything is in {run}")
+print(f"files in {run}")

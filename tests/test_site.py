@@ -1,7 +1,10 @@
 """The pages of docs/ as a site: each is in the navigation, each link and anchor resolves."""
 
+import importlib.util
 import os
 import re
+import sys
+import types
 from pathlib import Path
 
 import yaml
@@ -82,3 +85,23 @@ def test_the_lock_of_the_site_names_no_index():
     assert re.search(r"^mkdocs-material==", lock, re.M)
     assert "--hash=sha256:" in lock
     assert not re.search(r"https?://|--index|--find-links|--extra-index", lock)
+
+
+def test_a_table_of_names_in_a_docstring_is_a_list_on_the_site(monkeypatch):
+    griffe = types.SimpleNamespace(Extension=object, Object=object)  # is where the site is made
+    monkeypatch.setitem(sys.modules, "griffe", griffe)
+    path = DOCS / "docstring_tables.py"
+    spec = importlib.util.spec_from_file_location("docstring_tables", path)
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    text = "Push it.\n\nwait    False returns\n        at once\nhours   of a session\nRaises what?"
+    assert tables.listed(text).splitlines() == [
+        "Push it.",
+        "",
+        "",
+        "- `wait`: False returns",
+        "    at once",
+        "- `hours`: of a session",
+        "",
+        "Raises what?",
+    ]

@@ -22,9 +22,11 @@ from local_kaggle.competitions import competitions, leaderboards, submissions
 from local_kaggle.datasets import datasets, versions
 from local_kaggle.faults.responses import answered, as_json
 from local_kaggle.files import storage, uploads
+from local_kaggle.forums import topics
 from local_kaggle.kernels import kernels, outputs, quota, saving
 from local_kaggle.kernels.log_stream import log_stream
 from local_kaggle.models import models
+from local_kaggle.models import versions as model_versions
 from local_kaggle.state import ServerState
 
 SERVICES = (
@@ -33,11 +35,13 @@ SERVICES = (
     datasets,
     kernels,
     leaderboards,
+    model_versions,
     models,
     outputs,
     quota,
     saving,
     submissions,
+    topics,
     uploads,
     versions,
 )

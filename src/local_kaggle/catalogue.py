@@ -6,6 +6,9 @@ hidden/<slug>/…                what a code competition's rerun finds in its pl
 datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
+…/<slug>.versions/<number>/…   earlier versions of the dataset or kernel `<slug>` beside it
+…/<slug>.topics/<number>.toml  a topic about it; a forum's are in forums/<slug>.topics
+…/<slug>.toml                  what its page says: fields of Kaggle's API, such as isPrivate = true
 solutions/<slug>.toml          how submissions are scored (`competitions/scoring.py` has the format)
 solutions/<slug>.csv           the answers that they are scored against, which no session sees
 """
@@ -15,9 +18,11 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from local_kaggle.errors import LocalKaggleError
 
@@ -33,25 +38,45 @@ class Catalogue:
     def find(self, kind: str, reference: str) -> Path | None:
         """The folder of `reference` ("slug" or "owner/slug") among `competitions`, `datasets`…
 
-        None where there is none, as for a reference with a prefix or a way out of the folder.
+        None where there is none, as for a reference with a prefix or a way out of the folder. Of a
+        model it is "owner/model" or "owner/model/framework/variation".
         """
         parts = reference.split("/")
-        depth = {"competitions": 1, "hidden": 1, "models": 5}.get(kind, 2)
-        if len(parts) != depth or any(part in ("", ".", "..") for part in parts):
+        depths = {"competitions": (1,), "hidden": (1,), "models": (2, 4)}.get(kind, (2,))
+        if len(parts) not in depths or any(part in ("", ".", "..") for part in parts):
             return None
-        if kind == "models":  # "TensorFlow2" in metadata is "tensorflow2" where it is mounted
+        if len(parts) == max(depths) == 4:  # "TensorFlow2" in metadata is "tensorflow2" elsewhere
             frameworks = self.folder.joinpath(kind, *parts[:2]).glob("*")
             spellings = {path.name.lower(): path.name for path in frameworks}
             parts[2] = spellings.get(parts[2].lower(), parts[2])
         folder = self.folder.joinpath(kind, *parts)
         return folder if folder.is_dir() else None
 
+    def versions(self, kind: str, reference: str) -> dict[int, Path]:
+        """The folders of what is there, by the number of their version, the newest first."""
+        folder = self.find(kind, reference)
+        if folder is None:
+            return {}
+        numbered = folder if kind == "models" else folder.with_name(f"{folder.name}.versions")
+        folders = {int(path.name): path for path in numbered.glob("*") if path.name.isdecimal()}
+        if kind != "models":
+            folders[max(folders, default=0) + 1] = folder
+        return dict(sorted(folders.items(), reverse=True))
+
+    def page(self, kind: str, reference: str) -> dict[str, Any]:
+        """What the page of something that is there says."""
+        file = self.folder / kind / f"{reference}.toml"
+        return tomllib.loads(file.read_text()) if file.is_file() else {}
+
     def references(self, kind: str, search: str | None = None) -> list[str]:
-        """The references of a kind that hold the words of a search, sorted; of models the pages."""
+        """The references of a kind that hold the words of a search, sorted.
+
+        Those of "models" are models, those of "models/owner/model" its variations.
+        """
         base = self.folder / kind
         pages = base.glob("*" if kind == "competitions" else "*/*")
         names = sorted(path.relative_to(base).as_posix() for path in pages if path.is_dir())
-        return [name for name in names if (search or "").lower() in name.lower()]
+        return [n for n in names if "." not in n and (search or "").lower() in n.lower()]
 
     def scoring_rules(self, competition: str) -> Path:
         """The file with a competition's scoring rules, which need not be there."""

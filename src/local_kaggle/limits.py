@@ -91,5 +91,5 @@ class ServerLimits:
         """Kinds of machines that a mapping does not name keep Kaggle's figure."""
         for item in fields(self):
             if item.default_factory is not MISSING:
-                given = {**item.default_factory(), **getattr(self, item.name)}
-                object.__setattr__(self, item.name, given)
+                machines = {**item.default_factory(), **getattr(self, item.name)}
+                object.__setattr__(self, item.name, machines)

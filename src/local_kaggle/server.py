@@ -170,8 +170,8 @@ class LocalKaggle:
         self, base: Mapping[str, str] | None = None, user: str = DEFAULT_USER
     ) -> dict[str, str]:
         """A whole environment for a subprocess: `base` (default: this process's) pointed here."""
-        kept = os.environ if base is None else base
-        return {k: v for k, v in kept.items() if k not in UNSET_FOR_CLIENT} | self.environment(user)
+        base = os.environ if base is None else base
+        return {k: v for k, v in base.items() if k not in UNSET_FOR_CLIENT} | self.environment(user)
 
     @contextmanager
     def attach(self, user: str = DEFAULT_USER) -> Iterator[None]:

@@ -23,18 +23,27 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE TABLE IF NOT EXISTS usage (
     user TEXT NOT NULL, kind TEXT NOT NULL, ended REAL NOT NULL, seconds REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS blobs (token TEXT PRIMARY KEY, name TEXT NOT NULL, size INTEGER);
-CREATE TABLE IF NOT EXISTS datasets (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, slug TEXT NOT NULL,
-    title TEXT NOT NULL, licence TEXT, private INTEGER NOT NULL, UNIQUE (owner, slug));
-CREATE TABLE IF NOT EXISTS dataset_versions (
-    dataset INTEGER NOT NULL, number INTEGER NOT NULL, notes TEXT, created REAL NOT NULL,
-    failure TEXT, PRIMARY KEY (dataset, number));
-CREATE TABLE IF NOT EXISTS dataset_blobs (
-    dataset INTEGER NOT NULL, number INTEGER NOT NULL, token TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS pages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL, fields TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS page_versions (
+    page INTEGER NOT NULL, number INTEGER NOT NULL, notes TEXT, created REAL NOT NULL,
+    failure TEXT, PRIMARY KEY (page, number));
+CREATE TABLE IF NOT EXISTS version_blobs (
+    page INTEGER NOT NULL, number INTEGER NOT NULL, token TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS submissions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, competition TEXT NOT NULL, user TEXT NOT NULL,
     description TEXT, name TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,
     status TEXT NOT NULL, score TEXT, failure TEXT);
+"""
+
+# Roots of earlier versions had tables for datasets alone.
+EARLIER = """
+INSERT INTO pages SELECT id, 'datasets/' || owner || '/' || slug, json_object(
+    'title', title, 'licenseName', licence,
+    'isPrivate', json(CASE private WHEN 0 THEN 'false' ELSE 'true' END)) FROM datasets;
+INSERT INTO page_versions SELECT * FROM dataset_versions;
+INSERT INTO version_blobs SELECT * FROM dataset_blobs;
+DROP TABLE datasets; DROP TABLE dataset_versions; DROP TABLE dataset_blobs;
 """
 
 
@@ -52,6 +61,8 @@ class Store:
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.executescript(SCHEMA)
+        if self.row("SELECT 1 FROM sqlite_master WHERE name = 'datasets'"):
+            self._database.executescript(EARLIER)
 
     @property
     def lock(self) -> threading.RLock:

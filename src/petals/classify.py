@@ -180,13 +180,13 @@ def _square(path: Path, size: int, fit: str) -> tuple[np.ndarray, str]:
     return np.asarray(pictures[size], np.uint8), ""
 
 
-def find_photos(given: Sequence[str]) -> list[Path]:
-    """The photos at files, folders and globs, each once, in the given order.
+def find_photos(names: Sequence[str]) -> list[Path]:
+    """The photos at files, folders and globs, each once, in the order of `names`.
 
     Raises `DataError` for a name at which there is no photo.
     """
     paths: dict[Path, None] = {}
-    for text in given:
+    for text in names:
         path = Path(text).expanduser()
         if path.is_file():
             paths[path] = None

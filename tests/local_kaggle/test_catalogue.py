@@ -18,7 +18,7 @@ def catalogue(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "reference"),
-    [("competitions", "flowers"), ("datasets", "me/weights"), ("models", "me/net/keras/b0/1")],
+    [("competitions", "flowers"), ("datasets", "me/weights"), ("models", "me/net/keras/b0")],
 )
 def test_what_is_there_is_found(catalogue, kind, reference):
     assert catalogue.find(kind, reference) == catalogue.folder / kind / reference
@@ -33,11 +33,25 @@ def test_what_is_there_is_found(catalogue, kind, reference):
         ("datasets", "me"),
         ("datasets", "../secret"),
         ("datasets", "datasets/me/weights"),
-        ("models", "me/net"),
+        ("models", "me/net/keras/b0/1"),
     ],
 )
 def test_what_is_not_there_or_not_a_reference_is_not(catalogue, kind, reference):
     assert catalogue.find(kind, reference) is None
+
+
+def test_what_has_earlier_versions_or_a_page_is_listed_once(catalogue):
+    datasets = catalogue.folder / "datasets" / "me"
+    (datasets / "weights.versions" / "4").mkdir(parents=True)
+    (datasets / "weights.toml").write_text("isPrivate = true")
+    assert catalogue.references("datasets") == ["me/weights"]
+    assert catalogue.versions("datasets", "me/weights") == {
+        5: datasets / "weights",
+        4: datasets / "weights.versions" / "4",
+    }
+    assert catalogue.page("datasets", "me/weights") == {"isPrivate": True}
+    assert list(catalogue.versions("models", "me/net/keras/b0")) == [1]
+    assert catalogue.versions("datasets", "me/none") == {}
 
 
 def test_a_command_fills_it(tmp_path):

@@ -28,6 +28,7 @@ STARTS = r"(?:make|python|pip|kernelkit|kaggle|local-kaggle|jupytext|git|\.venv/
 # Commands that a page's test leaves out, and what runs them.
 ELSEWHERE = {
     r"make (?!run$)[a-z -]+": "Makefile",  # the tests themselves, and what has its own environment
+    r"pip install 'mcp>=2,<3'": "tests/mcp/test_protocol.py",
     r"kernelkit tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
     r"(?:git clone|python -m (?:venv|pip wheel)|pip install dist/).*": "tests/test_release.py",
@@ -118,10 +119,12 @@ def test_what_runs_a_command_elsewhere_is_there_and_needed():
 def test_only_what_reaches_kaggle_is_marked_as_needing_an_account():
     marked = [c.line for text in PAGES.values() for c in commands(text) if c.account]
     assert len(marked) > 10
-    commands_to_kaggle = "doctor|push|fetch|resume|status|quota|stop|submit|queue|dataset"
+    commands_to_kaggle = (
+        "doctor|push|fetch|resume|status|quota|stop|submit|queue|dataset|model|pull"
+    )
     reaches = rf"kernelkit (?:{commands_to_kaggle})|tools/push_\w+\.py"
     assert [line for line in marked if not re.search(reaches, line)] == []
-    assert [line for line in marked if re.search(r"--local|--dry-run", line)] == []
+    assert [line for line in marked if re.search(r"--local|(?<!pull )--dry-run", line)] == []
 
 
 def test_answers_continued_lines_and_marks_are_told_apart():

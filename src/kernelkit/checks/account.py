@@ -11,7 +11,7 @@ from kernelkit import machines
 from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle_api.answers import Failure, Kernel, Quota, as_errors
+from kernelkit.kaggle_api.answers import Failure, Kernel, Quota, accept_rules, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
@@ -114,40 +114,42 @@ def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
     if limits.num_total and not limits.num_allowed_now:
         findings = [warning(f"{slug} takes no more submissions before 00:00 UTC")]
     if not about.user_has_entered:
-        rules = f"https://www.kaggle.com/competitions/{slug}/rules"
-        findings += [
-            warning(f"Kaggle shows no entry of yours in {slug}: accept the rules, {rules}")
-        ]
+        findings += [warning(f"your account has not entered {slug}: {accept_rules(slug)}")]
     return findings
 
 
 @as_errors()
 def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, int]:
-    """The version of each kernel source of one's own that a session gets: the last complete one.
+    """The version of each kernel source of one's own that a session gets.
+
+    That is the last complete one, or the one that the source pins ("me/features/3").
 
     Raises `PreflightError` for one that left nothing, as Kaggle would start the session without it;
     in a rehearsal its files may be in the catalogue.
     """
     versions = {}
     for source in plan.metadata.sources("kernel"):
-        owner, _, slug = source.partition("/")
-        if owner.lower() != kaggle.username.lower() or "/" in slug:
+        owner, slug, *pinned = source.split("/")
+        if owner.lower() != kaggle.username.lower():
             continue
-        stored = kaggle.stored(Kernel(owner, slug))
+        stored = kaggle.stored(Kernel(owner, slug), *map(int, pinned))
         newest = stored.version if stored else 0
-        looked_at = range(newest, max(0, newest - LOOKED_AT), -1)
+        last = [int(number) for number in pinned if stored]
+        looked_at = last or range(newest, max(0, newest - LOOKED_AT), -1)
         statuses = ((v, kaggle.status(Kernel(owner, slug), v)) for v in looked_at)
         version = next((v for v, status in statuses if status and status.state == "complete"), None)
         if version:
             versions[source] = version
             continue
         place = f"catalogue/kernels/{context.owner or owner}/{slug}"
-        if newest > LOOKED_AT or (context.local and (context.local / place).is_dir()):
+        maybe_older = newest > LOOKED_AT and not pinned
+        if maybe_older or (context.local and (context.local / place).is_dir()):
             continue
         if newest:
+            state = f"{source} is not" if pinned else f"no version of {source} is"
             raise PreflightError(
-                f"kernel_sources: no version of {source} is complete, so it has no output to "
-                "attach: wait for its run, or take it out"
+                f"kernel_sources: {state} complete, so it has no output to attach: wait for its "
+                "run, or take it out"
             )
         files = f", put its files into {from_here(context.local / place)}" if context.local else ""
         raise PreflightError(
@@ -192,8 +194,7 @@ def _sessions(kaggle: Kaggle, kernel: Kernel, machine: Machine, force: bool) -> 
 
 
 def _quota(quota: Quota, plan: Plan) -> list[Finding]:
-    kind = plan.metadata.machine.kind.upper()
-    remaining = f"{quota.left:.1f} of {quota.allowed:.0f} {kind} hours are left this week"
+    remaining = quota.remaining(plan.metadata.machine.kind)
     if quota.left < LEAST_HOURS:
         raise CapacityError(f"{remaining}: push again after Saturday 00:00 UTC, when they renew")
     if quota.left >= plan.hours:

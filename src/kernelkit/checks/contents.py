@@ -22,10 +22,8 @@ from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
 from kernelkit.terminal import invocation
-from kernelkit.workspace.context import LEDGER
+from kernelkit.workspace.context import DOCTOR, LEDGER
 from kernelkit.workspace.ledger import Ledger
-
-DOCTOR = Path("doctor", "doctor.json")  # below the folder of runs: what `kernelkit doctor` saw
 
 OUTPUT = "output"  # where a run writes
 OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment
@@ -281,14 +279,14 @@ def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            manifest = _read(kit_folder.path(folder, kit_folder.MANIFEST))
+            manifest = read_object(kit_folder.path(folder, kit_folder.MANIFEST))
             yield manifest.get("python"), manifest.get("modules")
-            yield (_read(folder / "metrics.json").get("versions") or {}).get("python"), None
-    facts = _read(runs / DOCTOR).get("facts") or {}
+            yield (read_object(folder / "metrics.json").get("versions") or {}).get("python"), None
+    facts = read_object(runs / DOCTOR).get("facts") or {}
     yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """A JSON object, empty where there is none."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.workspace.context import PushContext
 
 
-def check_tpu(
+def before_push(
     context: PushContext, plan: Plan, findings: list[Finding], *, compile_now: bool
 ) -> None:
     """Compile a TPU push's programs if that is wanted; else report what their last check found.

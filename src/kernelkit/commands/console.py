@@ -10,7 +10,12 @@ from kernelkit.commands import options
 
 # Each command's module, by the groups and in the order in which the help shows the commands.
 GROUPS = {
-    "Start": {"init": "start.init", "local": "start.local", "doctor": "start.doctor"},
+    "Start": {
+        "init": "start.init",
+        "local": "start.local",
+        "doctor": "start.doctor",
+        "mcp": "start.mcp",
+    },
     "Run": {
         "run": "run.run",
         "tpu": "run.tpu",
@@ -27,7 +32,9 @@ GROUPS = {
         "quota": "kaggle.pushed",
         "stop": "kaggle.pushed",
         "queue": "kaggle.queue",
+        "pull": "kaggle.pull",
         "dataset": "kaggle.dataset",
+        "model": "kaggle.dataset",
     },
     "Compare": {"sweep": "compare.sweep", "report": "compare.report"},
 }

@@ -92,14 +92,15 @@ def command(
     examples: tuple[str, str],
     *,
     local: bool = False,
+    events: bool = True,
     group: click.Group | None = None,
     **settings: Any,
 ) -> Callable[[Callable[..., object]], click.Command]:
     """Make a function a command, which ends with the exit code of its error.
 
-    The options that every command has come last, with `local` also `--local`. `examples`: what
-    may follow its name; `group`: the commands that it is one of; `settings`: those of
-    `click.command`.
+    The options that every command with `events` has come last, with `local` also `--local`.
+    `examples`: what may follow its name; `group`: the commands that it is one of; `settings`:
+    those of `click.command`.
     """
 
     def made(function: Callable[..., object]) -> click.Command:
@@ -108,7 +109,7 @@ def command(
             exits_with_code(function)
         )
         new.context_class = Context
-        new.params += [*([LOCAL] if local else []), AS_JSON, QUIET]
+        new.params += [*([LOCAL] if local else []), *([AS_JSON, QUIET] if events else [])]
         if group:
             group.add_command(new)
         return new

@@ -1,4 +1,4 @@
-"""Uploading a folder as a private dataset, and waiting until it is ready.
+"""Uploading a folder as a private dataset or as a model, and waiting until kernels can use it.
 
-Begin with `dataset`.
+Begin with `folders`.
 """

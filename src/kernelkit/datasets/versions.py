@@ -1,4 +1,4 @@
-"""The versions of a dataset: upload one, and wait until kernels can use it."""
+"""What has versions at Kaggle: upload one, and wait until kernels can use it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from kernelkit.bundle.packages import files_below
+from kernelkit.datasets.targets import Target
 from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.kaggle_api import uploads
 from kernelkit.kaggle_api.answers import Failure
@@ -19,56 +19,48 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import PushContext
 
-SERVICE = "datasets"
-LICENCE = "other"
 WORKERS = 4
-READY_SECONDS = 3600.0  # for Kaggle to make an uploaded dataset usable
+READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
 LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")
 SHOWN = 5  # names of files, in an error
-NONE = "not there"  # the state of a dataset that does not exist
-UNUSABLE = ("failed", "deleted")  # the states of one that no kernel will ever get
+UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 
 
 @dataclass(frozen=True)
 class Uploaded:
-    """A version that was made of a dataset "owner/slug", and the bytes of each file in it."""
+    """The version that was made, and the bytes of each file in it."""
 
-    reference: str
     version: int
     sizes: Mapping[str, int]
 
 
 def upload(
-    context: PushContext, kaggle: Kaggle, slug: str, entries: list[Path], notes: str
+    context: PushContext, kaggle: Kaggle, target: Target, entries: list[Path], notes: str
 ) -> Uploaded:
-    """Make the dataset, or a new version of it, of these files and folders.
+    """Make the target, or a new version of it, of these files and folders.
 
     Raises `Failure`, and `RefusedError` where Kaggle does not take it.
     """
-    reference = f"{kaggle.username}/{slug}"
-    before = _version(kaggle, reference)
+    before = target.latest(kaggle)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(WORKERS) as pool:
-        tokens = list(pool.map(lambda e: _send(context, kaggle, e, Path(scratch)), entries))
-    version = _create_once(kaggle, reference, before, tokens, notes)
-    context.events("uploaded", f"{reference} version {version}", version=version)
+        blob = target.service.removesuffix("s").upper()
+        send = pool.map(lambda e: _send(context, kaggle, e, blob, Path(scratch)), entries)
+        tokens = list(send)
+    version = _create_once(kaggle, target, before, tokens, notes)
+    context.events("uploaded", f"{target.reference} version {version}", version=version)
+    return Uploaded(version, sizes_of(entries))
+
+
+def sizes_of(entries: list[Path]) -> dict[str, int]:
+    """The bytes of each file, and of each file in the folders, by their names at Kaggle."""
     files = [p for entry in entries for p in ([entry] if entry.is_file() else files_below(entry))]
     root = entries[0].parent
-    sizes = {file.relative_to(root).as_posix(): file.stat().st_size for file in files}
-    return Uploaded(reference, version, sizes)
-
-
-def state_of(kaggle: Kaggle, reference: str, until: float | None = None) -> str:
-    """The state of a dataset's newest version: "ready", … or `NONE`.
-
-    `until`: when to give up asking. Raises `Failure`.
-    """
-    answer = kaggle.if_there("GetDatasetStatus", SERVICE, until, **_name(reference))
-    return str(answer.status.name).lower() if answer else NONE
+    return {file.relative_to(root).as_posix(): file.stat().st_size for file in files}
 
 
 def await_ready(
-    context: PushContext, kaggle: Kaggle, reference: str, uploaded: Uploaded | None = None
+    context: PushContext, kaggle: Kaggle, target: Target, uploaded: Uploaded | None = None
 ) -> None:
     """Wait until kernels can use it: Kaggle unpacks and copies after the upload.
 
@@ -76,35 +68,38 @@ def await_ready(
     Raises `Failure`, `RefusedError` where Kaggle could not, `NetworkError` past the time.
     """
     clock = kaggle.retries.clock
-    end = clock.now() + READY_SECONDS
+    reference, end = target.reference, clock.now() + READY_SECONDS
     while clock.now() < end:
-        state = state_of(kaggle, reference, end)
+        state = target.state(kaggle, end, uploaded.version if uploaded else 0)
         if state in UNUSABLE:
             raise RefusedError(f"Kaggle could not make {reference} usable: it is {state}")
         if state == "ready":
-            served = _version(kaggle, reference) if uploaded else None
+            served = target.latest(kaggle) if uploaded else None
             if not uploaded or (served or 0) >= uploaded.version:
                 if uploaded:
-                    _check_files(context, kaggle, uploaded, end)
+                    _check_files(context, kaggle, target, uploaded, end)
                 return
             state = f"version {served} is still served"
         context.events("progress", f"{reference}: {state.replace('_', ' ')}")
         clock.sleep(context.timing.patience.poll)
     raise NetworkError(
-        f"{reference} is not ready yet: see https://www.kaggle.com/datasets/{reference}"
+        f"{reference} is not ready yet: see https://www.kaggle.com/{target.service}/{reference}"
     )
 
 
-def _check_files(context: PushContext, kaggle: Kaggle, uploaded: Uploaded, until: float) -> None:
+def _check_files(
+    context: PushContext, kaggle: Kaggle, target: Target, uploaded: Uploaded, until: float
+) -> None:
     """Compare names and lengths with what was sent. Raises `RefusedError` where they differ."""
-    fields = {**_name(uploaded.reference), "dataset_version_number": uploaded.version}
+    method, fields = target.listing(uploaded.version)
     listed: dict[str, list[int]] = {}
-    for answer in kaggle.pages("ListDatasetFiles", fields, until, SERVICE, "dataset_files"):
-        for file in answer.dataset_files or []:  # named with or without their folder
-            listed.setdefault(PurePosixPath(file.name).name, []).append(file.total_bytes)
+    for answer in kaggle.pages(method, fields, until, target.service, target.files):
+        for file in getattr(answer, target.files) or []:  # named with or without their folder
+            size = file.total_bytes if hasattr(file, "total_bytes") else file.size
+            listed.setdefault(PurePosixPath(file.name).name, []).append(size)
     if not listed:
         context.events(
-            "unverified", f"Kaggle lists no files of {uploaded.reference}: what it holds is open"
+            "unverified", f"Kaggle lists no files of {target.reference}: what it holds is open"
         )
         return
     wrong = [
@@ -115,19 +110,19 @@ def _check_files(context: PushContext, kaggle: Kaggle, uploaded: Uploaded, until
     ]
     if wrong:
         raise RefusedError(
-            f"{uploaded.reference} version {uploaded.version} does not hold what was sent: missing "
+            f"{target.reference} version {uploaded.version} does not hold what was sent: missing "
             f"or of another length: {', '.join(wrong[:SHOWN])}. Upload it again"
         )
 
 
-def _send(context: PushContext, kaggle: Kaggle, entry: Path, scratch: Path) -> str:
+def _send(context: PushContext, kaggle: Kaggle, entry: Path, blob: str, scratch: Path) -> str:
     """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
     from kagglesdk.blobs.types.blob_api_service import ApiBlobType
 
     with _as_file(entry, scratch) as file:
         size = size_of(file.stat().st_size)
         token = uploads.upload(
-            kaggle, file, "StartBlobUpload", "blobs", type=ApiBlobType.DATASET, name=file.name
+            kaggle, file, "StartBlobUpload", "blobs", type=ApiBlobType[blob], name=file.name
         )
         context.events("sent", f"{file.name}, {size}")
         return token
@@ -146,55 +141,24 @@ def _as_file(entry: Path, scratch: Path) -> Iterator[Path]:
     archive.unlink()
 
 
-def _version(kaggle: Kaggle, reference: str) -> int | None:
-    """The dataset's latest version, None where there is no such dataset."""
-    answer = kaggle.if_there("GetDataset", SERVICE, None, **_name(reference))
-    return (answer.current_version_number or 1) if answer else None
-
-
 def _create_once(
-    kaggle: Kaggle, reference: str, before: int | None, tokens: list[str], notes: str
+    kaggle: Kaggle, target: Target, before: int | None, tokens: list[str], notes: str
 ) -> int:
     """Make one new version, even where Kaggle's answer is lost; its number."""
-    slug = reference.partition("/")[2]
-    method, fields = _request(kaggle, slug, tokens, None if before is None else notes)
+    from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
+
+    files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
+    method, fields = target.creation(files, None if before is None else notes)
     try:
-        answer = kaggle.once(method, SERVICE, **fields)
+        answer = kaggle.once(method, target.service, **fields)
     except Failure as failure:
         if not failure.is_transient:
             raise
         kaggle.retries.clock.sleep(LOOK_SECONDS)
-        version = _version(kaggle, reference)
+        version = target.latest(kaggle)
         if version is None or version == before:
             raise
         return version
-    if answer.error or (answer.status or "").lower() == "error":
-        raise RefusedError(f"Kaggle did not take the dataset: {answer.error or 'no reason'}")
+    if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+        raise RefusedError(f"Kaggle did not take {target.reference}: {answer.error or 'no reason'}")
     return (before or 0) + 1
-
-
-def _name(reference: str) -> dict[str, str]:
-    owner, _, slug = reference.partition("/")
-    return {"owner_slug": owner, "dataset_slug": slug}
-
-
-def _request(
-    kaggle: Kaggle, slug: str, tokens: list[str], notes: str | None
-) -> tuple[str, dict[str, Any]]:
-    """The method and the fields that make the dataset, or with `notes` another version of it."""
-    from kagglesdk.datasets.types.dataset_api_service import (
-        ApiCreateDatasetVersionRequestBody,
-        ApiDatasetNewFile,
-    )
-
-    files = [ApiDatasetNewFile() for _ in tokens]
-    for file, token in zip(files, tokens, strict=True):
-        file.token = token
-    owner = {"owner_slug": kaggle.username}
-    if notes is None:
-        title = slug.replace("-", " ")
-        settings = {"title": title, "license_name": LICENCE, "is_private": True}
-        return "CreateDataset", {**owner, **settings, "slug": slug, "files": files}
-    body = ApiCreateDatasetVersionRequestBody()
-    body.version_notes, body.files = notes, files
-    return "CreateDatasetVersion", {**owner, "dataset_slug": slug, "body": body}

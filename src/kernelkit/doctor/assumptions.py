@@ -65,7 +65,10 @@ ASSUMPTIONS = (
     Assumption("tpu.memory", "GB of memory of a TPU session", ("405", "406"), hardware=True),
     Assumption("tpu.libtpu", "libtpu of the TPU image", ("0.0.17",), hardware=True),
     Assumption("tpu.jax", "jax of the TPU image", ("0.10.2",), hardware=True),
-    Assumption("submission", "what a code submission answers, and how long it takes", ()),
+    Assumption("submission.answer", "the answer to a code submission", ("a number",)),
+    Assumption("submission.states", "the states of a code submission", ("pending, then complete",)),
+    Assumption("submission.result", "what a code submission ends with", ("a score",)),
+    Assumption("submission.hours", "hours until then", tuple(map(str, range(1, 16)))),
 )
 
 

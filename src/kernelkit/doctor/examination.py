@@ -7,8 +7,10 @@ probe is made to tell one thing; one that fails is a line of its own and stops n
 from __future__ import annotations
 
 import datetime
+import functools
 import inspect
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,53 +19,75 @@ import nbformat.v4
 from slugify import slugify
 
 from kernelkit import files, machines
-from kernelkit.doctor import session
+from kernelkit.doctor import session, submission
 from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
-from kernelkit.kaggle_api.answers import SOURCES, Kernel, Stored, as_errors
+from kernelkit.kaggle_api.answers import SOURCES, Kernel, accept_rules, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans import metadata, plan
+from kernelkit.run_folders.claims import source_of
 from kernelkit.terminal.events import from_here
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.context import DOCTOR, CommandOptions, PushContext, in_project
 
 KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
 TITLED = "kernelkit doctor names"  # the title of the kernel that is saved under another slug
 MINUTES = {"cpu": 5, "tpu": 10}
+Probe = Callable[[PushContext, Kaggle, dict[str, str]], None]
 PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "notebooks"}
-TABLE, FACTS = "doctor.md", "doctor.json"
 
 
 def examine(
-    *, run: bool = False, tpu: bool = False, **options: Unpack[CommandOptions]
+    *,
+    run: bool = False,
+    tpu: bool = False,
+    submit: str | None = None,
+    **options: Unpack[CommandOptions],
 ) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes of it; returns the table.
 
-    run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
-    tpu  run it on a TPU too, for at most ten minutes of the week's hours
+    run     save two private kernels and run a CPU notebook of two minutes, which costs no quota
+    tpu     run it on a TPU too, for at most ten minutes of the week's hours
+    submit  a message: do what `run` does, and enter the sample submission into the project's code
+            competition
 
-    The table is written to runs/doctor.md, and what was seen to runs/doctor.json, from where the
-    kit takes it. Raises `CredentialsError` without a token that works, `NetworkError` where Kaggle
-    does not answer.
+    The table is written to runs/doctor/doctor.md, and what was seen to runs/doctor/doctor.json,
+    which later checks read. Raises `CredentialsError` without a token that works, `NetworkError`
+    where Kaggle does not answer.
     """
     context = in_project(plan.here(None), options)
+    run = run or submit is not None
     facts: dict[str, str] = {}
     with context.ending(), context.asking() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
-        probes = [_account, *([_save] if run else [])]
-        probes += [_Session("cpu")] if run else []
-        probes += [_Session("tpu")] if tpu else []
-        context.events("spends", _costs(kaggle, run=run, tpu=tpu))
-        for probe in probes:
-            try:
-                with as_errors():
-                    probe(context, kaggle, facts)
-            except KernelkitError as error:
-                if isinstance(error, NetworkError) and probe is _account:
-                    raise
-                context.events("warning", f"a probe did not come to its end: {error}")
-    rows = judged(facts, rehearsal=context.events.rehearsal)
-    _write(context, facts, rows)
+        probes: list[Probe] = [_account]
+        probes += [_save, functools.partial(_session, "cpu")] if run else []
+        probes += [functools.partial(_session, "tpu")] if tpu else []
+        if submit is not None:
+            if not (competitions := _sources(context).get("competition")):
+                raise PreflightError("--submit needs a competition among competition_sources")
+            kernel = Kernel(kaggle.username, KERNELS["cpu"])
+            probes += [functools.partial(submission.enter, kernel, competitions[0], submit)]
+        entry = "" if submit is None else "one submission of today, "
+        context.events("spends", entry + _costs(kaggle, run=run, tpu=tpu))
+        try:
+            for probe in probes:
+                _try(probe, context, kaggle, facts)
+        finally:  # after Ctrl-C too
+            rows = judged(facts, rehearsal=context.events.rehearsal)
+            if facts:
+                _write(context, facts, rows)
     return rows
+
+
+def _try(probe: Probe, context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
+    """Run a probe; one that fails is a line of its own, unless not even the account answers."""
+    try:
+        with as_errors():
+            probe(context, kaggle, facts)
+    except KernelkitError as error:
+        if isinstance(error, NetworkError) and probe is _account:
+            raise
+        context.events("warning", f"a probe did not come to its end: {error}")
 
 
 def _costs(kaggle: Kaggle, *, run: bool, tpu: bool) -> str:
@@ -79,16 +103,14 @@ def _account(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> Non
     for kind in ("tpu", "gpu"):
         if quota := kaggle.quota(kind):
             facts[f"quota.{kind}"] = f"{quota.allowed:g}"
-            hours = f"{quota.left:.1f} of {quota.allowed:.0f} hours are left this week"
-            context.events("quota", f"{kind.upper()}: {hours}")
+            context.events("quota", quota.remaining(kind))
     missing = kaggle.stored(Kernel(kaggle.username, "kernelkit-doctor-is-not-there"))
     facts["missing"] = "refused or not found" if missing is None else "shown"
     for slug in _sources(context).get("competition", ()):
         about = kaggle.repeated("GetCompetition", "competitions", competition_name=slug)
         facts["competition.entered"] = "yes" if about.user_has_entered else "no"
         if not about.user_has_entered:
-            rules = f"https://www.kaggle.com/competitions/{slug}/rules"
-            context.events("next", f"accept the rules of {slug}: {rules}")
+            context.events("next", accept_rules(slug))
 
 
 def _save(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
@@ -111,7 +133,7 @@ def _save(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
     facts["save.version"] = "one more" if more == 1 else f"{more} more"
     stored = kaggle.stored(kernel, second.version)
     if stored:
-        facts["save.text"] = "as saved" if _same(stored, text) else "changed"
+        facts["save.text"] = "as saved" if source_of(stored.text) == source_of(text) else "changed"
         facts["save.internet"] = "kept" if stored.internet else "switched off"
         if not stored.internet:
             context.events("next", "verify your phone: https://www.kaggle.com/settings")
@@ -120,55 +142,53 @@ def _save(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
     facts["save.session"] = "starts a session" if alive else "starts no session"
 
 
-class _Session:
-    """A notebook that looks around on one kind of machine, and its lists before and after."""
+def _session(
+    kind: machines.Kind, context: PushContext, kaggle: Kaggle, facts: dict[str, str]
+) -> None:
+    """Run a notebook that looks around on one kind of machine; its lists before and after."""
+    name = KERNELS[kind]
+    kernel = Kernel(kaggle.username, name)
+    if (now := kaggle.status(kernel, None)) and now.alive:
+        raise PreflightError(f"{kernel} is still {now.state}: wait for it")
+    timing = context.timing
+    stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be seen running
+    text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
+    fields = _fields(context, kaggle, text, name, name.replace("-", " "))
+    fields |= {"enable_internet": False, "session_timeout_seconds": 60 * MINUTES[kind]}
+    fields |= {"enable_tpu": kind == "tpu"}
+    fields |= {"machine_shape": machines.TODAY[kind]} if kind == "tpu" else {}
+    version = kaggle.save(fields).version
+    context.events("runs", f"{kernel} version {version}, private")
+    _wait(context, kaggle, kernel, version, facts)
+    seen = _facts_of(kaggle, kernel, version, facts)
+    packages = seen.get("packages", {})
+    shown = {key: value for key, value in seen.items() if key not in ("packages", "inputs")}
+    shown |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
+    facts |= {f"{kind}.{key}": str(value) for key, value in shown.items()}
+    facts[f"packages.{kind}"] = json.dumps(packages)
+    if kind == "cpu":
+        facts |= _mounts(_sources(context), set(seen.get("inputs", ())))
 
-    def __init__(self, kind: machines.Kind) -> None:
-        self.kind: machines.Kind = kind
 
-    def __call__(self, context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
-        name = KERNELS[self.kind]
-        kernel = Kernel(kaggle.username, name)
-        if (now := kaggle.status(kernel, None)) and now.alive:
-            raise PreflightError(f"{kernel} is still {now.state}: wait for it")
-        timing = context.timing
-        stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be seen running
-        text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
-        fields = _fields(context, kaggle, text, name, name.replace("-", " "))
-        fields |= {"enable_internet": False, "session_timeout_seconds": 60 * MINUTES[self.kind]}
-        fields |= {"enable_tpu": self.kind == "tpu"}
-        fields |= {"machine_shape": machines.TODAY[self.kind]} if self.kind == "tpu" else {}
-        version = kaggle.save(fields).version
-        context.events("runs", f"{kernel} version {version}, private")
-        self._wait(context, kaggle, kernel, version, facts)
-        seen = _facts_of(kaggle, kernel, version, facts)
-        packages = seen.get("packages", {})
-        shown = {key: value for key, value in seen.items() if key not in ("packages", "inputs")}
-        shown |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
-        facts |= {f"{self.kind}.{key}": str(value) for key, value in shown.items()}
-        facts[f"packages.{self.kind}"] = json.dumps(packages)
-        if self.kind == "cpu":
-            facts |= _mounts(_sources(context), set(seen.get("inputs", ())))
-
-    @staticmethod
-    def _wait(
-        context: PushContext, kaggle: Kaggle, kernel: Kernel, version: int, facts: dict[str, str]
-    ) -> None:
-        timing = context.timing
-        end = timing.clock.now() + timing.patience.queue
-        looked = False
-        while (status := kaggle.status(kernel, version)) is None or status.alive:
-            if timing.clock.now() > end:
-                raise NetworkError(f"{kernel} is in the queue still: run the doctor again later")
-            state = status.state if status else "unknown"
-            context.events("progress", f"{kernel}: {state}")
-            if state == "running" and not looked:
-                outputs, looked = kaggle.outputs(kernel, version), True
-                facts["running.log"] = "not empty" if outputs.log.strip("[] \n") else "empty"
-                facts["running.files"] = "some" if outputs.files else "none"
-            timing.clock.sleep(timing.patience.poll)
-        facts["ended.state"] = status.state
-        facts["ended.label"] = "of that version" if status.state == "complete" else "unclear"
+def _wait(
+    context: PushContext, kaggle: Kaggle, kernel: Kernel, version: int, facts: dict[str, str]
+) -> None:
+    """Wait for the end; lists and log are read once while it runs, unlike for a push."""
+    timing = context.timing
+    end = timing.clock.now() + timing.patience.queue
+    looked = False
+    while (status := kaggle.status(kernel, version)) is None or status.alive:
+        if timing.clock.now() > end:
+            raise NetworkError(f"{kernel} is still in the queue: run the doctor again later")
+        state = status.state if status else "unknown"
+        context.events("progress", f"{kernel}: {state}")
+        if state == "running" and not looked:
+            outputs, looked = kaggle.outputs(kernel, version), True
+            facts["running.log"] = "not empty" if outputs.log.strip("[] \n") else "empty"
+            facts["running.files"] = "some" if outputs.files else "none"
+        timing.clock.sleep(timing.patience.poll)
+    facts["ended.state"] = status.state
+    facts["ended.label"] = "of that version" if status.state == "complete" else "unclear"
 
 
 def _facts_of(
@@ -237,22 +257,16 @@ def _notebook(code: str) -> str:
     return json.dumps(notebook)
 
 
-def _same(stored: Stored, text: str) -> bool:
-    try:
-        cells = [json.loads(each)["cells"] for each in (stored.text, text)]
-        sources = [["".join(cell["source"]) for cell in of] for of in cells]
-    except (ValueError, KeyError, TypeError):
-        return False
-    return sources[0] == sources[1]
-
-
 def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -> None:
-    folder = context.runs / ("doctor-rehearsal" if context.events.rehearsal else "doctor")
-    folder.mkdir(parents=True, exist_ok=True)
+    path = context.runs / DOCTOR
+    if context.events.rehearsal:  # of which the checks of a push read nothing
+        path = path.with_name("rehearsal.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     content = {"made": made, "facts": facts, "rows": [asdict(row) for row in rows]}
-    files.write_text(folder / FACTS, context.events.clear(json.dumps(content, indent=2)))
-    path = files.write_text(folder / TABLE, context.events.clear(f"{made}\n\n{markdown(rows)}"))
+    files.write_text(path, context.events.clear(json.dumps(content, indent=2)))
+    table = context.events.clear(f"{made}\n\n{markdown(rows)}")
+    path = files.write_text(path.with_suffix(".md"), table)
     for row in rows:
         if row.verdict == OTHER:
             assumed = " or ".join(row.assumption.assumed)

@@ -23,6 +23,11 @@ from kernelkit.shown import duration
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
 
 
+def accept_rules(competition: str) -> str:
+    """What a user does whose account has not entered this competition."""
+    return f"accept the rules: https://www.kaggle.com/competitions/{competition}/rules"
+
+
 @dataclass(frozen=True)
 class Kernel:
     """The name of a kernel: `owner/slug`."""
@@ -119,6 +124,10 @@ class Quota:
     def left(self) -> float:
         """Hours left."""
         return max(0.0, self.allowed - self.used)
+
+    def remaining(self, kind: str) -> str:
+        """The hours left as every message words them; `kind` is that of the machine."""
+        return f"{self.left:.1f} of {self.allowed:.0f} {kind.upper()} hours are left this week"
 
 
 @dataclass(frozen=True)

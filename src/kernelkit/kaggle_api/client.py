@@ -35,6 +35,7 @@ SERVICES = {
     "kernels": "kernels_api",
     "competitions": "competition_api",
     "datasets": "dataset_api",
+    "models": "model_api",
     "blobs": "blob_api",
 }
 PAGE_SIZE = 100

@@ -164,17 +164,17 @@ def check_offers(
 
 
 def resolve(
-    parameters: Mapping[str, Parameter], given: Mapping[str, Value] | Iterable[str]
+    parameters: Mapping[str, Parameter], overrides: Mapping[str, Value] | Iterable[str]
 ) -> dict[str, Value]:
-    """What is `given`, checked: a mapping of typed values, or `name=text` strings.
+    """What is `overrides`, checked: a mapping of typed values, or `name=text` strings.
 
     Returns only the names that were given. Raises `ParameterError` with one line that
     names the nearest right name.
     """
-    if isinstance(given, Mapping):
-        return {name: _named(parameters, name).check(value) for name, value in given.items()}
+    if isinstance(overrides, Mapping):
+        return {name: _named(parameters, name).check(value) for name, value in overrides.items()}
     values: dict[str, Value] = {}
-    for pair in given:
+    for pair in overrides:
         name, equals, text = pair.partition("=")
         if not equals:
             raise ParameterError(f"-p {pair}: write it as name=value")

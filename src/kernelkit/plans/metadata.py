@@ -192,15 +192,21 @@ def load(path: Path) -> Metadata:
     """
     path = Path(path)
     path = path / FILE_NAME if path.is_dir() else path
+    values = json_object(path, f"no {FILE_NAME} at {path}: give its place with --metadata")
+    return Metadata(path, {key: _as_read(key, value) for key, value in values.items()})
+
+
+def json_object(path: Path, missing: str) -> dict[str, Any]:
+    """The JSON object in a file; raises `PreflightError`, with `missing` where there is no file."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise PreflightError(f"no {FILE_NAME} at {path}: give its place with --metadata") from None
+        raise PreflightError(missing) from None
     except ValueError as error:
         raise PreflightError(f"{path} is not JSON: {error}") from None
     if not isinstance(values, dict):
         raise PreflightError(f"{path} must hold one JSON object")
-    return Metadata(path, {key: _as_read(key, value) for key, value in values.items()})
+    return values
 
 
 def _as_read(key: str, value: Any) -> Any:

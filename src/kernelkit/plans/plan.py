@@ -121,7 +121,7 @@ class Plan:
 
 def make(
     notebook: Path | None,
-    given: Sequence[str] | Mapping[str, Any],
+    overrides: Sequence[str] | Mapping[str, Any],
     metadata_file: Path | None,
     accelerator: str | None,
     timeout_minutes: float | None,
@@ -151,7 +151,7 @@ def make(
     _refuse_r(kernel.code_file, content)
     source = parameters_source(content)
     declared = parameters.declared(source, here) if source else {}
-    values = parameters.resolve(declared, given)
+    values = parameters.resolve(declared, overrides)
     defaults = {name: parameter.default for name, parameter in declared.items()}
     for each in (defaults | values, *starts):
         parameters.check_offers(each, here.offers)

@@ -60,6 +60,8 @@ class PushOptions(CommandOptions, total=False):
     submit       a message: enter the submission into the competition and wait for its score
     project      the packages and settings, in place of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the checks
+    packages     "kaggle" has a rehearsal's session import what Kaggle's image holds and this
+                 machine lacks, installed once below the local Kaggle's folder
     stays        glob patterns of outputs that stay at Kaggle, until `fetch --only` asks for them
     """
 
@@ -79,6 +81,7 @@ class PushOptions(CommandOptions, total=False):
     submit: str | None
     project: Project | None
     starts: Sequence[Mapping[str, Any]]
+    packages: str | None
     stays: Sequence[str]
 
 
@@ -102,7 +105,7 @@ def push_kernel(
         notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
     if options.get("chain"):
         _push_needed(notebook, parameters, options)
-    return _push_kernel(notebook, parameters, options)
+    return _plan_and_push(notebook, parameters, options)
 
 
 def _push_needed(
@@ -126,14 +129,14 @@ def _push_needed(
         context.events("chain", kernel.slug)
         own = cast("PushOptions", settings | {"metadata": kernel.path})
         try:
-            _push_kernel(None, (), own, last=False)
+            _plan_and_push(None, (), own, last=False)
         except KernelkitError:
             context.events("stopped", f"the chain ends with {kernel.slug}")
             raise
     context.events("chain", planned[-1].metadata.slug)
 
 
-def _push_kernel(
+def _plan_and_push(
     notebook: Path | None,
     parameters: Sequence[str] | Mapping[str, Any],
     options: PushOptions,
@@ -166,7 +169,7 @@ def _push_kernel(
             plan = replace(plan, metadata=replace(plan.metadata, any_machine=True))
         compile_now = options.get("check_tpu", False)
         if compile_now or plan.kind == "tpu":
-            tpu.check_tpu(context, plan, findings, compile_now=compile_now)
+            tpu.before_push(context, plan, findings, compile_now=compile_now)
         _report_bundle(context, plan, findings)
         preflight.check_submission(plan.metadata, options.get("submit"))
         chained = options.get("chain", False)
@@ -175,13 +178,18 @@ def _push_kernel(
             _dry_run(context, plan, findings, options)
             return None
         preflight.stop_on_errors(findings)
-        return _push(context, plan, options, last=last)
+        if context.local and options.get("packages"):
+            wheels.for_rehearsal(context, plan)
+        return _send_and_follow(context, plan, options, last=last)
 
 
-def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool) -> Path | None:
-    force, submit = options.get("force", False), options.get("submit")
-    output, quota, text, push = options.get("output"), None, plan.bundle.text, None
+def _send_and_follow(
+    context: PushContext, plan: Plan, options: PushOptions, *, last: bool
+) -> Path | None:
+    """Send the plan, or go on with an identical push of before, and follow it to its end."""
     once, chained = options.get("once", False), options.get("chain", False)
+    force, submit = options.get("force", False), options.get("submit")
+    push = quota = None
     with context.connect() as kaggle:
         plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
         if attached:
@@ -189,8 +197,7 @@ def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool)
         with context.alone_with(str(plan.kernel)):  # so that the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
             if (once or chained) and not force:
-                planned = draft(context, plan, kaggle)
-                push = repeated(context, kaggle, planned, latest=chained)
+                push = repeated(context, kaggle, draft(context, plan, kaggle), latest=chained)
             if push:
                 text = stored_version(kaggle, push).text
                 words = f"{push.reference} is {push.state}, and nothing changed since"
@@ -200,8 +207,9 @@ def _push(context: PushContext, plan: Plan, options: PushOptions, *, last: bool)
                 status = account.check_account(context, plan, kaggle, force=force, submits=submits)
                 account.tell(context, plan, status)
                 push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
-                quota = status.quota
-        folder, wait = context.folder(push), options.get("wait", True)
+                text, quota = plan.bundle.text, status.quota
+        output, wait = options.get("output"), options.get("wait", True)
+        folder = context.folder(push)
         needed = output or submit is not None or (wait and not chained and not folder.is_dir())
         if push.state == COMPLETE and not needed:
             return folder

@@ -108,11 +108,11 @@ def _second_run(
     unscored = not truth["message"] and NO_ANSWERS in refusal
     if refusal and not truth["message"]:
         context.events("warning", refusal.removeprefix("[rehearsal] "))
-    seen = [_rows(catalogue / kind / slug / SAMPLE) for kind in ("competitions", "hidden")]
+    samples = [_rows(catalogue / kind / slug / SAMPLE) for kind in ("competitions", "hidden")]
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth["message"] or (SCORING if refusal and not unscored else ""),
-        hours=_hours(push, truth["seconds"], seen, rows) if rows else None,
+        hours=_hours(push, truth["seconds"], samples, rows) if rows else None,
         **{name: truth[name] for name in ("seconds", "memory", "working")},
     )
     if rows and result.hours is None:
@@ -121,7 +121,7 @@ def _second_run(
             f"the time for {rows:,} rows cannot be projected: that takes a {SAMPLE} in both "
             "folders, of different lengths",
         )
-    _report(context, push, truth, result, seen)
+    _report(context, push, truth, result, samples)
     if result.message:
         raise RefusedError(f"on Kaggle all you would read is: {result.message}")
     return result
@@ -146,9 +146,9 @@ def _rows(sample: Path) -> int | None:
         return max(0, sum(1 for _ in csv.reader(file)) - 1)
 
 
-def _hours(push: Push, seconds: float, seen: Sequence[int | None], rows: int) -> float | None:
+def _hours(push: Push, seconds: float, samples: Sequence[int | None], rows: int) -> float | None:
     """Hours for so many rows, by the line through the two runs (a fixed part, and one a row)."""
-    public, hidden = seen
+    public, hidden = samples
     log = kit_folder.path(Path(push.folder or "."), kit_folder.LOG)
     if not public or not hidden or public == hidden or not log.is_file():
         return None

@@ -238,10 +238,10 @@ def _dropped(context: PushContext, plan: Plan, stored: Stored) -> list[str]:
     if sent and not stored.sources:
         _warn(context, "Kaggle names no sources of the stored version: whether it has them is open")
         return []
-    kept = {source.lower() for source in stored.sources}
-    missing = [source for source in sent if source.lower() not in kept]
+    stored_names = {source.lower() for source in stored.sources}
+    missing = [source for source in sent if source.lower() not in stored_names]
     # Kaggle may add a version, or take off the one that was sent.
-    similar = {s for s in missing if any(_is_below(s.lower(), k) for k in kept)}
+    similar = {s for s in missing if any(_is_below(s.lower(), k) for k in stored_names)}
     if similar:
         _warn(context, f"Kaggle names these sources differently: {', '.join(sorted(similar))}")
     return [source for source in missing if source not in similar]

@@ -88,7 +88,7 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
         if quota:
             context.events(
                 "quota",
-                f"{kind.upper()}: {quota.left:.1f} of {quota.allowed:.0f} hours are left this week",
+                quota.remaining(kind),
                 kind=kind,
                 used=quota.used,
                 allowed=quota.allowed,

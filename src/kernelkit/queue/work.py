@@ -170,9 +170,8 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
             "bound it with --timeout MINUTES"
         )
     raise CapacityError(
-        f"{quota.left:.1f} of {quota.allowed:.0f} {kind} hours are left this week and the run may "
-        f"take {longest:.1f}: it waits for Saturday 00:00 UTC. A run that is bounded with "
-        "--timeout MINUTES may fit sooner"
+        f"{quota.remaining(kind)} and the run may take {longest:.1f}: it waits for Saturday 00:00 "
+        "UTC. A run that is bounded with --timeout MINUTES may fit sooner"
     )
 
 

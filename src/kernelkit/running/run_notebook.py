@@ -37,7 +37,7 @@ class CheckedNotebook:
     """A notebook with the values given for its parameters, and the value of every parameter."""
 
     content: nbformat.NotebookNode
-    given: dict[str, Any]
+    overrides: dict[str, Any]
     values: dict[str, Any]
 
 
@@ -74,7 +74,7 @@ class ExecutedRun:
 
 def run_notebook(
     notebook: Path,
-    given: Mapping[str, Any] | Iterable[str] = (),
+    overrides: Mapping[str, Any] | Iterable[str] = (),
     *,
     name: str = "",
     output: Path | None = None,
@@ -84,7 +84,7 @@ def run_notebook(
 ) -> ExecutedRun:
     """Execute a notebook with papermill into a run folder, as `chosen_folder` chooses it.
 
-    `given`: values, or `name=text` strings, of the notebook's parameters cell. The parameter
+    `overrides`: values, or `name=text` strings, of the notebook's parameters cell. The parameter
     `output` is set to the run folder if the notebook has one; every host but the first runs in a
     folder below it. What the notebook prints is shown as it comes unless `quiet`, its steps in
     one moving line.
@@ -93,10 +93,10 @@ def run_notebook(
     `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
     cell; the partial notebook and its report are in the folder then.
     """
-    checked = check(notebook, given)
+    checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as chosen:
         folder = own_folder(chosen)
-        values = checked.given
+        values = checked.overrides
         if "output" in checked.values:
             values = {"output": str(folder.resolve()), **values}
         _begin(folder)
@@ -113,7 +113,7 @@ def run_notebook(
         return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 
-def check(notebook: Path, given: Mapping[str, Any] | Iterable[str]) -> CheckedNotebook:
+def check(notebook: Path, overrides: Mapping[str, Any] | Iterable[str]) -> CheckedNotebook:
     """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
     content = document.read(Path(notebook))
     # The cell that papermill left from an earlier run would set that run's values again.
@@ -121,7 +121,7 @@ def check(notebook: Path, given: Mapping[str, Any] | Iterable[str]) -> CheckedNo
     declared = parameters.declared(
         document.parameters_source(content), project.find_project(Path(notebook))
     )
-    resolved = parameters.resolve(declared, given)
+    resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
     return CheckedNotebook(content, resolved, defaults | resolved)
 

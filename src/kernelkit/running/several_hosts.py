@@ -34,7 +34,7 @@ POLL_SECONDS = 0.2
 def run_on_hosts(
     count: int,
     notebook: Path,
-    given: Mapping[str, Any] | Iterable[str] = (),
+    overrides: Mapping[str, Any] | Iterable[str] = (),
     *,
     name: str = "",
     output: Path | None = None,
@@ -54,9 +54,9 @@ def run_on_hosts(
             "--hosts starts all hosts on this machine, and the environment says that this is one "
             "of several already: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
         )
-    checked = check(notebook, given)
+    checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
-        request = {"notebook": str(notebook), "given": checked.given, "output": str(folder)}
+        request = {"notebook": str(notebook), "overrides": checked.overrides, "output": str(folder)}
         files.make_folder(folder)
         begun = time.monotonic()
         command = [sys.executable, "-m", __name__, json.dumps(request | options)]

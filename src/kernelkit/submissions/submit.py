@@ -77,9 +77,8 @@ def submit(
     `submission` after that, and with `score` at the end. What an `earlier` try submitted, or may
     have, is looked for and not submitted again.
 
-    Raises `CapacityError` when today's submissions are
-    used up, `RefusedError` for a submission that Kaggle cannot score, `NetworkError` when no score
-    comes in time.
+    Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
+    that Kaggle cannot score, `NetworkError` when no score comes in time.
     """
     with answers.as_errors():
         reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())

@@ -96,7 +96,7 @@ class SweepProgress:
 
     def label(self, run: PlannedRun) -> str:
         """What tells this run from the others."""
-        names = self.specification.varying or list(run.given)
+        names = self.specification.varying or list(run.overrides)
         return naming.setting_text({name: run.values.get(name) for name in names})
 
     def table(self) -> ResultTable:

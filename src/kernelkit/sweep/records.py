@@ -82,7 +82,10 @@ class SweepFolder:
             any_machine = accelerator and run.values.get("accelerator") == "auto"
             return {
                 "notebook": str(notebook),
-                "values": {**run.given, **({"accelerator": accelerator} if any_machine else {})},
+                "values": {
+                    **run.overrides,
+                    **({"accelerator": accelerator} if any_machine else {}),
+                },
                 "folder": str(self.run_folder(run).resolve()),
                 "report": report,
             }
@@ -101,7 +104,7 @@ class SweepFolder:
                 if values["state"] in STATES:
                     return Record(**values)
             self.damaged.add(run.id)
-        return Record(parameters=dict(run.given))
+        return Record(parameters=dict(run.overrides))
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` where the disk is full."""

@@ -71,7 +71,7 @@ class PlannedRun:
     """One run: its id, the parameters it sets, and the values of all parameters."""
 
     id: str
-    given: Mapping[str, Any]
+    overrides: Mapping[str, Any]
     values: Mapping[str, Any]
 
 
@@ -106,14 +106,14 @@ class Specification:
         varying = (name for name, values in of_runs.items() if len(values) > 1)
         return list(self.search.get("space", varying))
 
-    def run(self, given: Mapping[str, Any]) -> PlannedRun:
+    def run(self, overrides: Mapping[str, Any]) -> PlannedRun:
         """A run of these values on top of the base; raises `ParameterError` if they do not fit.
 
         Its id follows from the code and the values of all parameters.
         """
-        if OUTPUT in self.base or OUTPUT in given:
+        if OUTPUT in self.base or OUTPUT in overrides:
             raise ParameterError("output is set to each run's own folder: leave it out")
-        checked = parameters.resolve(self.declared, {**self.base, **given})
+        checked = parameters.resolve(self.declared, {**self.base, **overrides})
         defaults = {name: p.default for name, p in self.declared.items() if name != OUTPUT}
         values = defaults | checked
         message = json.dumps([self.code, sorted(values.items())], sort_keys=True)
@@ -152,8 +152,8 @@ def _checked(
     declared = parameters.declared(document.parameters_cell(source).source, home)
     shown, score = project.shown(notebook), content.get("score")
     minimize = shown.minimize if score in (None, shown.score) else False
-    given = (content.get(key) for key in ("runs", "search", "seeds"))
-    if "grid" not in content and all(value in (None, {}) for value in given):
+    overrides = (content.get(key) for key in ("runs", "search", "seeds"))
+    if "grid" not in content and all(value in (None, {}) for value in overrides):
         raise ParameterError("nothing to run: give grid, runs, seeds or search")
     content = sweep_file.with_values(content, declared, pairs)
     search, keep_best = content.get("search") or {}, content.get("keep_best")
@@ -261,7 +261,7 @@ def _different(runs: Iterable[PlannedRun]) -> tuple[PlannedRun, ...]:
     first: dict[str, PlannedRun] = {}
     for run in runs:
         if first.setdefault(run.id, run) is not run:
-            values = ", ".join(f"{name}={value}" for name, value in run.given.items())
+            values = ", ".join(f"{name}={value}" for name, value in run.overrides.items())
             raise ParameterError(f"the same run twice: {values}")
     return tuple(first.values())
 

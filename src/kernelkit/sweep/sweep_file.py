@@ -117,7 +117,7 @@ def names(value: Any, where: str) -> Values:
     """A mapping's names and values, {} for None; raises `ParameterError` for anything else."""
     if not isinstance(value, dict | None):
         raise ParameterError(f"{where} must give names and values, not {value!r}")
-    return {str(name): given for name, given in (value or {}).items()}
+    return {str(name): overrides for name, overrides in (value or {}).items()}
 
 
 def _fix(content: Mapping[str, Any], fixed: Mapping[str, list[Any]]) -> Values:

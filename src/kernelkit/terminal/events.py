@@ -34,6 +34,7 @@ RESULTS = frozenset(
         "report",
         "score",
         "dataset",
+        "model",
         "fetched",
         "status",
         "quota",

@@ -168,7 +168,7 @@ def _search(
 
 
 def values_of(
-    project: Project, notebook: Path, given: Sequence[str] | Mapping[str, Any]
+    project: Project, notebook: Path, overrides: Sequence[str] | Mapping[str, Any]
 ) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""
     if not notebook.is_file():
@@ -176,4 +176,4 @@ def values_of(
     source = parameters_source(read_json(notebook))
     declared = declarations.declared(source, project) if source else {}
     values = {name: parameter.default for name, parameter in declared.items()}
-    return values | declarations.resolve(declared, given)
+    return values | declarations.resolve(declared, overrides)

@@ -27,6 +27,7 @@ from kernelkit.workspace.ledger import Ledger, Push
 from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
 LEDGER = "pushes.jsonl"
+DOCTOR = Path("doctor", "doctor.json")  # below the folder of runs: what `kernelkit doctor` saw
 LAST = "last"  # as a reference: the ledger's last push
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
 

@@ -51,7 +51,7 @@ def read_events(path: Path, skip: int = 0) -> list[Event]:
 
 
 def as_array(events: list[Event]) -> str:
-    """A finished log as Kaggle serves it: a JSON array, an entry a line."""
+    """A finished log as Kaggle serves it: a JSON array with one entry per line."""
     if not events:
         return ""
     return "[" + "\n,".join(json.dumps(event) for event in events) + "]"

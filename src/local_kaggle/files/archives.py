@@ -1,9 +1,10 @@
-"""Files in one ZIP archive, as Kaggle offers whole competitions, datasets and outputs."""
+"""Files in one archive, as Kaggle offers whole competitions, datasets, outputs and models."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
 import threading
 import time
 import zipfile
@@ -19,12 +20,14 @@ Files = list[tuple[str, Path]]  # names in the archive, and where their bytes ar
 _making = threading.Lock()
 
 
-def one_or_all(state: ServerState, folder: Path, files: Files, name: str | None) -> Response:
+def one_or_all(
+    state: ServerState, folder: Path, files: Files, name: str | None, suffix: str = ".zip"
+) -> Response:
     """A redirect to the file of this name, or without a name to an archive of all `files`.
 
     They lie in `folder`. Raises HTTPException 404.
     """
-    path = dict(files).get(name) if name else _archive(state, folder, files)
+    path = dict(files).get(name) if name else _archive(state, folder, files, suffix)
     if path is None:
         raise HTTPException(404, f"There is no file {name}")
     return RedirectResponse(state.link(path), 302)
@@ -37,7 +40,7 @@ def archives_of(state: ServerState, folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.archives")
 
 
-def _archive(state: ServerState, folder: Path, files: Files) -> Path:
+def _archive(state: ServerState, folder: Path, files: Files, suffix: str) -> Path:
     """The archive, made once however many clients ask for it at once.
 
     Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
@@ -46,7 +49,7 @@ def _archive(state: ServerState, folder: Path, files: Files) -> Path:
     stats = [(name, str(path), path.stat()) for name, path in files]
     content = [(name, path, stat.st_size, stat.st_ctime_ns) for name, path, stat in stats]
     digest = hashlib.sha256(repr(content).encode()).hexdigest()
-    packed = archives_of(state, folder) / f"{digest}.zip"
+    packed = archives_of(state, folder) / f"{digest}{suffix}"
     packed.parent.mkdir(exist_ok=True)
     with _making:
         now = time.time()
@@ -55,9 +58,14 @@ def _archive(state: ServerState, folder: Path, files: Files) -> Path:
                 other.unlink()
         if not packed.is_file():
             part = packed.with_suffix(".part")
-            with zipfile.ZipFile(part, "w", strict_timestamps=False) as zipped:
-                for name, path in files:
-                    zipped.write(path, name)
+            if suffix == ".zip":
+                with zipfile.ZipFile(part, "w", strict_timestamps=False) as zipped:
+                    for name, path in files:
+                        zipped.write(path, name)
+            else:
+                with tarfile.open(part, "w:gz", compresslevel=1) as tarred:
+                    for name, path in files:
+                        tarred.add(path.resolve(), name)
             part.replace(packed)
         # The access time is that of the last link; the other one makes the ETag.
         os.utime(packed, (now, max((s.st_mtime for _, _, s in stats), default=now)))

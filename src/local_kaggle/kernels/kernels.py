@@ -23,9 +23,12 @@ Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
 ANY = (None, "", "all")  # the values of a filter that let everything pass
 DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
-# What the catalogue's kernels were pushed with, as far as anybody knows here.
-CATALOGUED = """{"language": "python", "kernelType": "script",
-"text": "# The catalogue has the output alone.\\n"}"""
+# What the catalogue's kernels were pushed with, where their pages do not say it.
+CATALOGUED = {
+    "language": "python",
+    "kernelType": "script",
+    "text": "# The catalogue has the output alone.\n",
+}
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
 # What the metadata repeat of the push.
 AS_SAVED = (
@@ -49,19 +52,25 @@ def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
     )
     if row and (not row["private"] or row["owner"] == user.lower()):
         return dict(row)
-    outputs = state.catalogue.find("kernels", f"{owner}/{slug}")
-    if row or outputs is None:
+    outputs = state.catalogue.versions("kernels", f"{owner}/{slug}")
+    page = state.catalogue.page("kernels", f"{owner}/{slug}") if outputs else {}
+    private = page.get("isPrivate", False)
+    if row or not outputs or (private and owner.lower() != user.lower()):
         raise HTTPException(403, "Permission 'kernels.get' was denied")
-    names = {"owner": owner, "slug": slug, "title": slug}
-    return {"id": 0, "private": False, "draft": None, "outputs": outputs, **names}
+    names = {"owner": owner, "slug": slug, "title": page.get("title", slug)}
+    return {"id": 0, "private": private, "draft": None, "outputs": outputs, "page": page, **names}
 
 
 def versions_of(state: ServerState, kernel: Row) -> list[Row]:
     """A kernel's versions, the newest first, each with its session's state and its `outputs`."""
     if not kernel["id"]:
-        changed = kernel["outputs"].stat().st_mtime
-        run = {"status": "COMPLETE", "failure": None, "created": changed, "started": changed}
-        return [{"id": 0, "number": 1, "request": CATALOGUED, "outputs": kernel["outputs"], **run}]
+        request = json.dumps(CATALOGUED | kernel["page"])
+        run = {"id": 0, "request": request, "status": "COMPLETE", "failure": None}
+        return [
+            {**run, "number": number, "outputs": outputs, "created": at, "started": at}
+            for number, outputs in kernel["outputs"].items()
+            for at in [outputs.stat().st_mtime]
+        ]
     rows = state.store.rows(
         "SELECT versions.*, status, failure, started FROM versions LEFT JOIN sessions "
         "ON versions.id = version WHERE kernel = ? ORDER BY number DESC",
@@ -85,8 +94,8 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
         if not candidates:
             raise HTTPException(404, f"Version {label} of this kernel was not found")
         return candidates[0]
-    seen = time.time() - state.limits.lag_seconds
-    begun = [v for v in versions if v["started"] is not None and v["started"] < seen]
+    visible_since = time.time() - state.limits.lag_seconds
+    begun = [v for v in versions if v["started"] is not None and v["started"] < visible_since]
     run = [v for v in versions if v["status"] is not None]
     return (begun or run[-1:] or versions)[0]
 

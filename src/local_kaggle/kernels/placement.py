@@ -29,8 +29,8 @@ def place(request: Message) -> Placement:
     session and sees no TPU (Kaggle/kaggle-cli #1197).
     """
     switched: Kind = "tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"
-    wanted = request.machine_shape or SHAPES[switched][0]
-    shape = _RETIRED.get(wanted.lower(), wanted)
+    asked_for = request.machine_shape or SHAPES[switched][0]
+    shape = _RETIRED.get(asked_for.lower(), asked_for)
     kind = _KINDS.get(shape.lower(), "cpu")
     runs_on: Kind = "cpu" if kind == "tpu" and _wants_own_image(request) else kind
     return Placement(shape, kind, runs_on)

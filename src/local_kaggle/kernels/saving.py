@@ -16,10 +16,10 @@ from slugify import slugify
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill
-from local_kaggle.datasets.datasets import mounted
 from local_kaggle.execution import gateways
 from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
+from local_kaggle.files.pages import mounted
 from local_kaggle.kernels.kernels import Row, find, saved, versions_of
 from local_kaggle.kernels.placement import Placement, place
 from local_kaggle.kernels.quota import is_spent
@@ -114,8 +114,9 @@ def _sources(
     invalid: dict[str, list[str]] = {}
     for field, kind in SOURCES.items():
         for name in getattr(request, f"{field}_data_sources"):
-            names = [] if name.startswith(PREFIXES) else _names(state, name, user)
-            folders = [f for each in names if (f := _source(state, kind, each, user))]
+            reference, number = _version(kind, name)
+            names = [] if name.startswith(PREFIXES) else _names(state, reference, user)
+            folders = [f for each in names if (f := _source(state, kind, each, number, user))]
             if folders:
                 sources.append(MountedSource(kind, names[-1], folders[0]))
             else:
@@ -206,19 +207,29 @@ def _plan(
     )
 
 
-def _source(state: ServerState, kind: SourceKind, name: str, user: str) -> Path | None:
+def _version(kind: SourceKind, name: str) -> tuple[str, int | None]:
+    """A source without the version that "owner/slug/3" pins, and that version."""
+    owner, slug, *rest = *name.split("/"), ""
+    pins = kind in ("datasets", "notebooks") and len(rest) == 2 and rest[0].isdecimal()
+    return (f"{owner}/{slug}", int(rest[0])) if pins else (name, None)
+
+
+def _source(
+    state: ServerState, kind: SourceKind, name: str, number: int | None, user: str
+) -> Path | None:
     if name in state.limits.rules_pending:
         return None
-    if kind == "datasets":
-        return mounted(state, name, user)
-    if kind != "notebooks":
+    if kind in ("datasets", "models"):
+        return mounted(state, f"{kind}/{name}", number, user)
+    if kind == "competitions":
         return state.catalogue.find(kind, name)
     owner, _, slug = name.partition("/")
     try:
         versions = versions_of(state, find(state, owner, slug, user))
     except HTTPException:
         return None
-    return next((v["outputs"] for v in versions if v["status"] == "COMPLETE"), None)
+    complete = (v for v in versions if v["status"] == "COMPLETE")
+    return next((v["outputs"] for v in complete if number in (None, v["number"])), None)
 
 
 def _check(request: Message, most_bytes: int) -> None:

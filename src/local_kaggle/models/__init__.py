@@ -1,1 +1,4 @@
-"""Models: for now only a list of those in the catalogue. May import `api` and `state`."""
+"""Models and their variations: those of the catalogue, and those that users upload.
+
+Begin with `models`. May import `api`, `catalogue`, `files` and `state`.
+"""

@@ -1,24 +1,146 @@
-"""The list of models."""
+"""The pages of models and of their variations: lists, and what their owners write."""
 
 from __future__ import annotations
 
-from kagglesdk.models.types import model_api_service as types
+import re
 
-from local_kaggle.api.wire import Message, answers, fill, listing
+from kagglesdk.models.types import model_api_service as types
+from kagglesdk.models.types.model_enums import ModelFramework
+from starlette.exceptions import HTTPException
+
+from local_kaggle.api.wire import Message, answers, fill, listing, masked
+from local_kaggle.files import pages
+from local_kaggle.files.pages import Page, Version
 from local_kaggle.state import ServerState
 
+PAGE = (
+    *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
+    *("overview", "usage", "fineTunable", "trainingData", "licenseName", "modelInstanceType"),
+    "externalBaseModelUrl",
+)
+"""What the page of a model or of a variation takes."""
 
-@answers(types.ApiListModelsRequest)
-def list_models(state: ServerState, request: Message, _user: str) -> Message:
-    """The models of the catalogue."""
-    names = [
-        name
-        for name in state.catalogue.references("models", request.search)
-        if not request.owner or name.startswith(f"{request.owner}/")
+FRAMEWORKS = {
+    framework.name.removeprefix("MODEL_FRAMEWORK_").replace("_", "").lower(): framework
+    for framework in ModelFramework
+}
+"""By their names in references, such as `tensorflow2`."""
+
+
+def name_of(request: Message) -> str:
+    """The name of the page of the model or the variation that a request names."""
+    name = f"models/{request.owner_slug}/{request.model_slug}"
+    if not hasattr(request, "instance_slug"):
+        return name
+    return f"{name}/{framework_of(request.framework)}/{request.instance_slug}"
+
+
+def framework_of(framework: ModelFramework) -> str:
+    """A framework's name in references; "" for none."""
+    names = {value: name for name, value in FRAMEWORKS.items()}
+    return "" if framework.value == 0 else names[framework]
+
+
+@answers(types.ApiListModelsRequest, anonymous=True)
+def list_models(state: ServerState, request: Message, user: str) -> Message:
+    """The models of the catalogue and those of users that `user` may see, filtered as asked for."""
+    owner, search = (request.owner or "").lower(), (request.search or "").lower()
+    models = [
+        model
+        for model in pages.below(state, "models", user)
+        if owner in ("", model.owner.lower())
+        and search in f"{model.ref} {model.fields.get('title', '')}".lower()
     ]
+    answer = listing(state, request, models, lambda _, model: _model(state, model, user))
+    return fill(answer, total_results=len(models))
 
-    def entry(message: Message, name: str) -> Message:
-        owner, _, slug = name.partition("/")
-        return fill(message, ref=name, slug=slug, title=slug, author=owner)
 
-    return fill(listing(state, request, names, entry), total_results=len(names))
+@answers(types.ApiListModelInstancesRequest, anonymous=True)
+def list_variations(state: ServerState, request: Message, user: str) -> Message:
+    """The variations of a model."""
+    model = pages.find(state, name_of(request), user)
+    variations = pages.below(state, model.name, user)
+    return listing(state, request, variations, lambda m, page: described(state, type(m), page))
+
+
+@answers(types.ApiGetModelRequest, anonymous=True)
+def get(state: ServerState, request: Message, user: str) -> Message:
+    """A model's page, with its variations."""
+    return _model(state, pages.find(state, name_of(request), user), user)
+
+
+@answers(types.ApiGetModelInstanceRequest, anonymous=True)
+def get_variation(state: ServerState, request: Message, user: str) -> Message:
+    """A variation's page."""
+    return described(state, types.ApiModelInstance, pages.find(state, name_of(request), user))
+
+
+@answers(types.ApiCreateModelRequest)
+def create(state: ServerState, request: Message, user: str) -> Message:
+    """Create a model without variations; a name that is taken is refused in `error`."""
+    slug, answer = (request.slug or "").lower(), types.ApiCreateModelResponse()
+    name = f"models/{(request.owner_slug or user).lower()}/{slug}"
+    if name.split("/")[1] != user.lower():
+        raise HTTPException(403, "Permission 'models.create' was denied")
+    with pages.changing:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{1,49}", slug):
+            return fill(answer, error="The slug must be 2 to 50 letters, digits and hyphens.")
+        if pages.taken(state, name):
+            error = f"The slug '{slug}' is already used by another model."
+            return fill(answer, error=error, error_code=409)
+        page = pages.create(state, name, masked(request, PAGE))
+    return fill(answer, id=page.id, ref=page.ref, url=f"{state.url}/{name}")
+
+
+@answers(types.ApiUpdateModelRequest)
+@answers(types.ApiUpdateModelInstanceRequest)
+def update(state: ServerState, request: Message, user: str) -> Message:
+    """Change what the request's mask names."""
+    with pages.changing:
+        page = pages.own(state, name_of(request), user)
+        pages.update(state, page, masked(request, PAGE))
+    url = f"{state.url}/{page.name}"
+    return fill(types.ApiUpdateModelResponse(), id=page.id, ref=page.ref, url=url)
+
+
+@answers(types.ApiDeleteModelRequest)
+@answers(types.ApiDeleteModelInstanceRequest)
+def delete(state: ServerState, request: Message, user: str) -> Message:
+    """Delete a model with all its variations, or a variation with all its versions."""
+    with pages.changing:
+        pages.remove(state, pages.own(state, name_of(request), user))
+    return types.ApiDeleteModelResponse()
+
+
+def described(
+    state: ServerState, message: type[Message], page: Page, version: Version | None = None
+) -> Message:
+    """A message of those that describe a variation or a version of it, by default the newest."""
+    _, owner, model, framework, _ = page.name.split("/")
+    version = version or page.versions[0]
+    fields = {
+        "id": page.id,
+        **page.fields,
+        "ownerSlug": owner,
+        "modelSlug": model,
+        "slug": page.slug,
+        "variationSlug": page.slug,
+        "framework": FRAMEWORKS.get(framework.lower(), ModelFramework.MODEL_FRAMEWORK_OTHER).name,
+        "versionNumber": version.number,
+        "versionNotes": version.notes or "",
+        "url": f"{state.url}/{page.name}/{version.number}",
+        "totalUncompressedBytes": page.size,
+    }
+    return message.from_dict(fields)
+
+
+def _model(state: ServerState, page: Page, user: str) -> Message:
+    variations = pages.below(state, page.name, user)
+    return fill(
+        types.ApiModel.from_dict({"id": page.id, "title": page.slug, **page.fields}),
+        ref=page.ref,
+        author=page.owner,
+        slug=page.slug,
+        url=f"{state.url}/{page.name}",
+        instances=[described(state, types.ApiModelInstance, each) for each in variations],
+    )

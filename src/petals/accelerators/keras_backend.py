@@ -21,26 +21,26 @@ BACKEND, USE_LEGACY = "KERAS_BACKEND", "TF_USE_LEGACY_KERAS"
 _PACKAGES = ("keras", "tf_keras", "tensorflow")
 
 
-def choose(wanted: str) -> str:
-    """Select the `wanted` Keras and return its name and version.
+def choose(flavour: str) -> str:
+    """Select that flavour of Keras and return its name and version.
 
     `TENSORFLOW` leaves a user's own `TF_USE_LEGACY_KERAS=1` in force. Raises `AcceleratorError`
     when another Keras is imported already; the message names the modules that imported it.
     """
-    backend = JAX if wanted == JAX else TENSORFLOW
+    backend = JAX if flavour == JAX else TENSORFLOW
     other = _imported_backend()
-    if other not in ("", backend) and not (wanted == LEGACY and "tf_keras" in sys.modules):
-        raise _too_early(f"Keras was imported with the {other} backend", wanted)
+    if other not in ("", backend) and not (flavour == LEGACY and "tf_keras" in sys.modules):
+        raise _too_early(f"Keras was imported with the {other} backend", flavour)
     os.environ[BACKEND] = backend
-    if wanted == LEGACY:
+    if flavour == LEGACY:
         _need_tf_keras()
-    if wanted != TENSORFLOW:
-        os.environ[USE_LEGACY] = "1" if wanted == LEGACY else "0"
+    if flavour != TENSORFLOW:
+        os.environ[USE_LEGACY] = "1" if flavour == LEGACY else "0"
     from tensorflow import keras
 
     legacy = is_legacy(keras)
-    if legacy != (wanted == LEGACY) and wanted != TENSORFLOW:
-        raise _too_early(f"tf.keras was used as {'tf_keras' if legacy else 'Keras 3'}", wanted)
+    if legacy != (flavour == LEGACY) and flavour != TENSORFLOW:
+        raise _too_early(f"tf.keras was used as {'tf_keras' if legacy else 'Keras 3'}", flavour)
     return version(keras)
 
 
@@ -96,10 +96,10 @@ def _imported_backend() -> str:
     return module.backend.backend() if module and hasattr(module, "backend") else ""
 
 
-def _too_early(what: str, wanted: str) -> AcceleratorError:
+def _too_early(what: str, flavour: str) -> AcceleratorError:
     by = importers()
     return AcceleratorError(
-        f"{what} before petals.accelerators.detect.detect could choose {wanted}"
+        f"{what} before petals.accelerators.detect.detect could choose {flavour}"
         + (f", by {', '.join(by)}" if by else "")
         + ": import keras, tensorflow and whatever imports them after detect"
     )

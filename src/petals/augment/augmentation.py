@@ -158,8 +158,8 @@ def _recoloured(images: Any, changes: Any, *, strength: Strength, dtype: str) ->
     if strength.erasing:
         # A sum of products: with XLA's `where` this whole function takes twice as long on a CPU.
         rows, columns = (ops.cast(part, dtype) for part in _rectangle(pixels, draws, "erase"))
-        kept = 1 - rows * columns
-        pixels = pixels * kept + GREY * (1 - kept)
+        outside = 1 - rows * columns
+        pixels = pixels * outside + GREY * (1 - outside)
     return rounded(ops, pixels)
 
 

@@ -55,10 +55,10 @@ class Pass:
     def _gathered(self, images: Any, shift: Any, scale: Any, centre: Any) -> Any:
         ops, size = of(images), images.shape[self.axis]
         across, along = (None, slice(None)) if self.axis == ROWS else (slice(None), None)
-        wanted = _from_middle(size)[None, across, along]
+        targets = _from_middle(size)[None, across, along]
         if self.bound:
-            wanted = wanted + (shift * (1 / PARTS))[:, along, across]
-        at = _positions(ops, wanted, scale[:, None, None], centre[:, None, None], size)
+            targets = targets + (shift * (1 / PARTS))[:, along, across]
+        at = _positions(ops, targets, scale[:, None, None], centre[:, None, None], size)
         first = ops.cast(at, "int32")
         share = ops.cast(at - ops.cast(first, "float32"), self.dtype)[..., None]
         near, far = (
@@ -84,8 +84,8 @@ class Pass:
         steps = _steps(2 * bound)
         wide, parts = (size + _reach(steps), PARTS) if bound else (size, 1)
         beyond = np.arange(wide, dtype=np.float32) - np.float32((size - 1) / 2 + bound)
-        wanted = np.concatenate([beyond + np.float32(part / parts) for part in range(parts)])
-        at = _positions(ops, wanted[None, :], scale[:, None], centre[:, None], size)
+        targets = np.concatenate([beyond + np.float32(part / parts) for part in range(parts)])
+        at = _positions(ops, targets[None, :], scale[:, None], centre[:, None], size)
         weights = ops.clip(1.0 - abs(at[:, :, None] - np.arange(size, dtype=np.float32)), 0.0, 1.0)
         how = "nohc,nio->nihc" if self.axis == COLUMNS else "nhoc,nio->nhic"
         pixels = ops.product(how, ops.cast(images, self.dtype), ops.cast(weights, self.dtype))
@@ -124,9 +124,9 @@ def _from_middle(size: int) -> np.ndarray:
     return np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)
 
 
-def _positions(ops: ArrayOps, wanted: Any, scale: Any, centre: Any, size: int) -> Any:
-    """Where in a line the wanted pixels come from: numbers from 0 to size - 1."""
-    at = abs(scale * wanted + (centre + size / 2)) - 0.5  # reflected at the first edge
+def _positions(ops: ArrayOps, targets: Any, scale: Any, centre: Any, size: int) -> Any:
+    """Where in a line the pixels at `targets` come from: numbers from 0 to size - 1."""
+    at = abs(scale * targets + (centre + size / 2)) - 0.5  # reflected at the first edge
     at = (size - 0.5) - abs((size - 0.5) - at)  # and at the last
     return ops.clip(at, 0.0, size - 1.0)
 

@@ -23,8 +23,8 @@ MEANS = ("first_epoch_seconds", "later_epoch_seconds", "images_per_second")
 def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     """The runs, with each complete cross-validation among them as one.
 
-    Complete: one run a fold, alike in every other parameter. Where some fold is missing the runs
-    stay as they are; of two runs of one fold the last by name counts.
+    Complete: one run per fold, with every other parameter the same. Where a fold is missing the
+    runs stay as they are; of two runs of one fold the last by name counts.
     """
     groups: dict[tuple[int, str], dict[int, FinishedRun]] = defaultdict(dict)
     alone, whole = [], []

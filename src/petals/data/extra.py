@@ -183,11 +183,11 @@ def _kept(
     """The images to keep, with the main source's labels."""
     paths = [path for split in own.values() for path in split.paths]
     examples = ((path, example) for path in paths for example in tfrecords.read_shard(path))
-    for (path, example), kept in zip(examples, keep, strict=True):
+    for (path, example), keeps in zip(examples, keep, strict=True):
         if example.label is None or not 0 <= example.label < len(labels):
             raise DataError(
                 f"{path}: {example.id} has the label {example.label}, and its classes.json "
                 f"{len(labels)} names"
             )
-        if kept:
+        if keeps:
             yield tfrecords.Example(example.image, example.id, labels[example.label])

@@ -104,18 +104,18 @@ def inspect_split(
 def _shards(
     name: str, paths: Sequence[str], size: int, num_classes: int, progress: Progress | None
 ) -> list[Shard]:
-    done, seen = [], set[str]()
+    shards, ids = [], set[str]()
     with ThreadPoolExecutor(cpu_count()) as pool:
         for path in paths:
             shard = _shard(path, size, num_classes, pool)
-            twice = len(shard.ids) - len(set(shard.ids) - seen)
+            twice = len(shard.ids) - len(set(shard.ids) - ids)
             if twice:
                 shard.problems.append(f"{path}: {twice} ids occur a second time")
-            seen.update(shard.ids)
-            done.append(shard)
+            ids.update(shard.ids)
+            shards.append(shard)
             if progress:
-                progress(f"inspecting {name}", len(done), len(paths))
-    return done
+                progress(f"inspecting {name}", len(shards), len(paths))
+    return shards
 
 
 def _shard(path: str, size: int, num_classes: int, pool: ThreadPoolExecutor) -> Shard:

@@ -72,9 +72,9 @@ def predict_images(
     light, size = Augmentation("light"), images.shape[1]
     total: Any = 0.0
     for view in range(tta):
-        seen = filled if view == 0 else filled[:, :, ::-1]
+        inputs = filled if view == 0 else filled[:, :, ::-1]
         if view > 1:
             changes = light.draw(tf.constant([seed + view, 0], tf.int64), len(filled), size)
-            seen = light.apply(tf.constant(filled), changes).numpy()
-        total = total + np.asarray(model.predict(seen, batch_size=batch_size, verbose=0))
+            inputs = light.apply(tf.constant(filled), changes).numpy()
+        total = total + np.asarray(model.predict(inputs, batch_size=batch_size, verbose=0))
     return (total[: len(images)] / tta).astype(np.float32)

@@ -15,7 +15,7 @@ from petals.errors import DataError
 def write_submission(
     path: str | Path, ids: np.ndarray, probabilities: np.ndarray, sample: str | Path | None = None
 ) -> None:
-    """`submission.csv` with header `id,label`, one row a test image.
+    """`submission.csv` with header `id,label`, one row per test image.
 
     With a `sample_submission.csv` the rows come in its order and the ids must be the same:
     raises `DataError` when they are not, before anything is written.

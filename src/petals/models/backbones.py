@@ -254,14 +254,14 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
     try:
         with h5py.File(path) as file:
             legacy = "layer_names" in file.attrs or "model_weights" in file
-            held = sum(dataset.size for dataset in _datasets(file))
+            stored = sum(dataset.size for dataset in _datasets(file))
     except OSError:
         raise WeightsError(f"{path} is not a Keras weights file (HDF5)") from None
-    wanted = network.count_params()
-    if held != wanted:
+    expected = network.count_params()
+    if stored != expected:
         raise WeightsError(
-            f"{path} does not hold the weights of {name}: it has {held:,} parameters, "
-            f"{name} has {wanted:,}"
+            f"{path} does not hold the weights of {name}: it has {stored:,} parameters, "
+            f"{name} has {expected:,}"
         )
     try:
         _load(network, path, legacy)

@@ -83,15 +83,17 @@ class ModelCard:
 
     def check(self, classes: Sequence[str], size: int, path: object) -> None:
         """Raise `WeightsError` unless the model of `path` fits these classes and this size."""
-        wanted, own = [_key(name) for name in classes], [_key(name) for name in self.classes]
-        if own != wanted:
+        expected, own = [_key(name) for name in classes], [_key(name) for name in self.classes]
+        if own != expected:
             strange = [
-                name for name, key in zip(self.classes, own, strict=True) if key not in set(wanted)
+                name
+                for name, key in zip(self.classes, own, strict=True)
+                if key not in set(expected)
             ]
             why = f", {strange[0]!r} among them" if strange else ", in another order"
-            counts = f"{len(own)} classes where the data has {len(wanted)}"
+            counts = f"{len(own)} classes where the data has {len(expected)}"
             raise WeightsError(
-                f"{path} knows {counts if len(own) != len(wanted) else 'other classes'}{why}: "
+                f"{path} knows {counts if len(own) != len(expected) else 'other classes'}{why}: "
                 "take a model that was trained on this data's classes"
             )
         if size != self.image_size:

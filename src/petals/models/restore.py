@@ -71,9 +71,9 @@ def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCar
     except TypeError as error:
         raise WeightsError(f"{path} was made by another version of the kit ({error})") from None
     if not whole and saved.digest(classifier.backbone) != card.weights.get("digest"):
-        wanted = card.weights.get("file") or f"ImageNet weights of {card.backbone}"
+        source = card.weights.get("file") or f"ImageNet weights of {card.backbone}"
         raise WeightsError(
-            f"the head in {path} was trained on {wanted}, and other weights were found: give that "
+            f"the head in {path} was trained on {source}, and other weights were found: give that "
             "file as weights=FILE"
         )
     saved.load(classifier, path)

@@ -139,12 +139,14 @@ def _opened(path: Path) -> h5py.File:
     raise WeightsError(f"{path} was not written by petals.models.saved.save")
 
 
-def _fill(file: h5py.File, path: str | Path, name: str, wanted: Iterator[tuple[str, Any]]) -> None:
+def _fill(
+    file: h5py.File, path: str | Path, name: str, variables: Iterator[tuple[str, Any]]
+) -> None:
     model = file.attrs["model"]
     if model != name:
         raise WeightsError(f"{path} is a trained {model}, not {name}")
     values = []
-    for key, variable in wanted:
+    for key, variable in variables:
         shape = tuple(variable.shape)
         try:
             held = file[key][()]

@@ -130,7 +130,7 @@ def write_test_ids(
 ) -> None:
     """Write the id that each file has in a submission to `output/test_photos.csv`.
 
-    Without a `folder` of test photos, one of an earlier call is removed.
+    Without a `folder` of test photos, a file from an earlier call is removed.
     """
     path = output / TEST_IDS
     if folder is None:

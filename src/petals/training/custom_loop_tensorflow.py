@@ -21,8 +21,8 @@ class TensorFlowSteps:
     def __init__(self, model: keras.Model) -> None:
         self.model, self.optimizer = model, model.optimizer
         self.strategy = model.distribute_strategy  # without a scope it is one of one replica
-        # The optimizer's variables live beside the weights, one copy a replica. They cannot be made
-        # within a step, where each replica runs for itself.
+        # The optimizer's variables live beside the weights, one copy per replica. They cannot be
+        # made within a step, where each replica runs for itself.
         keras_backend.build_optimizer(model)
         # One program for a whole step: Python is not asked again until it is over.
         self._step = tf.function(self._on_all_replicas, jit_compile=model.jit_compile)

@@ -9,6 +9,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.checks import contents
+from kernelkit.doctor import examination
 from kernelkit.doctor.assumptions import ASSUMPTIONS, OTHER, SAME, UNTRIED, judged, markdown
 from kernelkit.doctor.examination import examine
 from local_kaggle import ServerLimits, server
@@ -41,13 +42,47 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
     assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
-    assert untried == {a.key for a in ASSUMPTIONS if a.hardware or a.key == "submission"}
+    entered = {a.key for a in ASSUMPTIONS if a.key.startswith("submission.")}
+    assert untried == {a.key for a in ASSUMPTIONS if a.hardware} | entered
     assert "leaves the private kernels tester/kernelkit-doctor and tester/" in doctor.told
-    table = repository.runs / "doctor-rehearsal" / "doctor.md"
+    table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
     )
     assert not others(doctor(run=True)), "its kernels are there already"
+
+
+@pytest.mark.long
+def test_a_sample_submission_is_entered_on_request(doctor, repository):
+    repository.describe(competition_sources=[])
+    with pytest.raises(errors.PreflightError, match="needs a competition"):
+        doctor(submit="a try")
+    repository.describe(competition_sources=["garden"])
+    rows = doctor(submit="a try")
+    assert "a probe did not come to its end: garden has no sample submission" in doctor.told
+    catalogue = repository.runs / "local_kaggle" / "catalogue"
+    (catalogue / "competitions/garden/sample_submission.csv").write_text("id,label\n1,a\n2,a\n")
+    rows = doctor(submit="a try")
+    assert rows["submission.states"] == (OTHER, "pending, then error")
+    assert "does not say how to score this" in rows["submission.result"][1]
+    (catalogue / "solutions").mkdir()
+    (catalogue / "solutions/garden.csv").write_text("id,label\n1,a\n2,b\n")
+    (catalogue / "solutions/garden.toml").write_text('metric = "accuracy"\n')
+    rows = doctor(submit="a try")
+    assert not others(rows)
+    assert rows["submission.hours"] == (SAME, "1")
+    assert "one submission of today, about 40 requests" in doctor.told
+
+
+def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(examination, "_save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        doctor(run=True)
+    table = (repository.runs / "doctor" / "rehearsal.md").read_text()
+    assert "| TPU hours a week | 20 | 20 | as assumed |" in table
 
 
 def test_without_options_it_saves_nothing(doctor):
@@ -68,6 +103,7 @@ def test_an_account_without_a_verified_phone_and_with_fewer_hours_is_told_so(doc
     assert "verify your phone: https://www.kaggle.com/settings" in doctor.told
 
 
+@pytest.mark.long
 def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
     monkeypatch.setattr(MountedSource, "lead_from_older_place", lambda *_: None)
     assert others(doctor(run=True)) == {"inputs.older": "not there"}

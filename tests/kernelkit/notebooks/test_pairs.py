@@ -113,6 +113,7 @@ def test_without_git_no_side_is_blamed(tmp_path):
     assert "copy one half" in pairs.advice(tmp_path / "train.ipynb", place)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("advised", ["text", "notebook"])
 def test_what_is_advised_brings_the_halves_together(notebook, advised):
     side = notebook.with_suffix(".py") if advised == "text" else notebook

@@ -186,6 +186,7 @@ def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained):
     assert chained.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
 
 
+@pytest.mark.long
 def test_what_to_type_next_is_told_once(chained):
     chained.rehearse("c", chain=True)
     assert chained.message.count("kernelkit push --chain  # on Kaggle") == 1
@@ -226,6 +227,7 @@ def test_two_kernels_of_one_name_are_refused_where_one_is_needed(chained):
         chained.rehearse("c", chain=True)
 
 
+@pytest.mark.long
 def test_a_chain_waits_for_what_it_finds_running(chained, tmp_path):
     limits = ServerLimits(queue_seconds=1.0)
     with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():

@@ -215,6 +215,22 @@ def test_an_own_source_without_a_complete_version_stops_the_push(repository, kag
         repository.push("files=1")
 
 
+def test_a_pinned_version_of_an_own_source_is_the_one_that_is_noted(repository, kaggle):
+    repository.push("files=1")
+    repository.push("files=2")
+    repository.describe(
+        id="INSERT_USERNAME/blossom-later",
+        title="Blossom later",
+        kernel_sources=["INSERT_USERNAME/blossom-train/3"],
+    )
+    with pytest.raises(errors.PreflightError, match="there is no tester/blossom-train/3"):
+        repository.push()
+    repository.describe(kernel_sources=["INSERT_USERNAME/blossom-train/1"])
+    repository.push(wait=False)
+    later = Ledger(repository.runs / "pushes.jsonl").pushes()[-1]
+    assert later.inputs == {"tester/blossom-train/1": 1}
+
+
 def test_a_refused_source_is_not_taken_for_success(repository, kaggle):
     repository.describe(dataset_sources=["someone/nothing-there"])
 

@@ -83,7 +83,13 @@ def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kagg
     assert '"id": "tester/blossom-train-two"' in repository.message
 
 
-@pytest.mark.parametrize("times", [1, 10_000], ids=["for a while", "for ever"])
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param(1, id="for a while"),
+        pytest.param(10_000, id="for ever", marks=pytest.mark.long),
+    ],
+)
 def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, times):
     repository.push("files=1")
     stale = []
@@ -109,6 +115,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, 
     assert "unverified" in repository.message
 
 
+@pytest.mark.long
 def test_half_a_list_and_no_log_is_no_result(repository, kaggle, answers):
     def half(self, outputs, _):
         return Outputs(tuple(f for f in outputs.files if f.name == "0.bin"), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import threading
 import zipfile
 from pathlib import Path
@@ -13,6 +14,8 @@ import requests
 from kagglesdk.blobs.types.blob_api_service import ApiStartBlobUploadRequest
 from kagglesdk.datasets.types import dataset_api_service as types
 from requests.exceptions import HTTPError
+
+from local_kaggle.server import LocalKaggle
 
 
 @pytest.fixture
@@ -177,6 +180,48 @@ def test_a_dataset_of_the_catalogue_has_a_page(api, client, context):
     assert (page.ref, page.current_version_number) == ("meadow/clover", 1)
     status = api.dataset_status("meadow/clover", format="json(status,current_version_number)")
     assert json.loads(status) == {"status": "ready", "current_version_number": 1}
+
+
+def test_a_private_dataset_of_the_catalogue_is_its_owners(context, api, tmp_path):
+    catalogue = context.kaggle.catalogue / "datasets"
+    for place, text in (("tester/diary", "new"), ("tester/diary.versions/1", "old")):
+        (catalogue / place).mkdir(parents=True)
+        (catalogue / place / "a.txt").write_text(text)
+    (catalogue / "tester" / "diary.toml").write_text('title = "Mine"\nisPrivate = true\n')
+    assert downloaded(api, "tester/diary/1", tmp_path) == {"a.txt": b"old"}
+    assert downloaded(api, "tester/diary", tmp_path) == {"a.txt": b"new"}
+    named = {"ownerSlug": "tester", "datasetSlug": "diary"}
+    assert context.call("GetDataset", **named)["title"] == "Mine"
+    url = f"{context.kaggle.url}/api/v1/datasets.DatasetApiService/GetDataset"
+    assert requests.post(url, json=named, timeout=5).status_code == 404
+
+
+def test_datasets_of_a_root_from_before_models_are_still_there(tmp_path):
+    with LocalKaggle(tmp_path / "kaggle"):
+        pass
+    folder = tmp_path / "kaggle" / "datasets" / "tester" / "older-one" / "1"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    database = sqlite3.connect(tmp_path / "kaggle" / "kaggle.sqlite")
+    database.executescript(
+        """
+        CREATE TABLE datasets (id INTEGER, owner TEXT, slug TEXT, title TEXT, licence TEXT,
+            private INTEGER);
+        CREATE TABLE dataset_versions (dataset INTEGER, number INTEGER, notes TEXT, created REAL,
+            failure TEXT);
+        CREATE TABLE dataset_blobs (dataset INTEGER, number INTEGER, token TEXT);
+        INSERT INTO datasets VALUES (7, 'tester', 'older-one', 'Older', 'CC0-1.0', 0);
+        INSERT INTO dataset_versions VALUES (7, 1, 'notes', 1.0, NULL);
+        """
+    )
+    database.close()
+    for _ in range(2):
+        with LocalKaggle(tmp_path / "kaggle") as kaggle:
+            url = f"{kaggle.url}/api/v1/datasets.DatasetApiService/GetDataset"
+            named = {"ownerSlug": "tester", "datasetSlug": "older-one"}
+            page = requests.post(url, json=named, timeout=5).json()
+            assert (page["id"], page["title"], page["totalBytes"]) == (7, "Older", 1)
+            assert page["licenseName"] == "CC0-1.0"
 
 
 def test_nobody_changes_another_users_dataset(context, api, folder):

@@ -18,7 +18,7 @@ from local_kaggle.limits import ServerLimits
 
 @pytest.fixture(scope="module")
 def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, sessions={"cpu": 2})
+    return ServerLimits(lag_seconds=0, dataset_seconds=0, sessions={"cpu": 2})
 
 
 @pytest.fixture
@@ -110,6 +110,46 @@ def test_lists_keep_to_their_filters(api, context, tmp_path):
     assert listed(api, kernel_type="notebook") == listed(api, language="r") == set()
     assert listed(api, output_type="visualization") == {"meadow/herbarium"}
     assert "meadow/herbarium" not in listed(api, mine=True)
+
+
+def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(api, context):
+    catalogue = context.kaggle.catalogue / "kernels"
+    for place, name in (("tester/own-notes", "new"), ("tester/own-notes.versions/1", "old")):
+        (catalogue / place).mkdir(parents=True)
+        (catalogue / place / f"{name}.csv").write_text("a")
+    (catalogue / "tester" / "own-notes.toml").write_text("isPrivate = true")
+    assert whole_output(api, "tester", "own-notes") == ["new.csv"]
+    assert whole_output(api, "tester", "own-notes", 1) == ["old.csv"]
+    with context.kaggle.attach("other"):
+        other = type(api)()
+        other.authenticate()
+        with pytest.raises(HTTPError, match="denied"):
+            whole_output(other, "tester", "own-notes")
+
+
+def test_a_source_may_pin_its_version(api, context, tmp_path):
+    seeds = tmp_path / "seeds"
+    seeds.mkdir()
+    metadata = {"id": "tester/soil-seeds", "title": "Soil seeds", "licenses": [{"name": "CC0-1.0"}]}
+    (seeds / "dataset-metadata.json").write_text(json.dumps(metadata))
+    for number in (1, 2):
+        push(api, tmp_path / "sower", "soil-sower", f"open('v.txt', 'w').write('row {number}')")
+        assert context.finish("soil-sower", number) == "COMPLETE"
+        (seeds / "v.txt").write_text(f"seed {number}")
+        upload = api.dataset_create_version if number > 1 else api.dataset_create_new
+        upload(str(seeds), *["next"] * (number > 1), quiet=True)
+    text = """
+import os, pathlib
+root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
+print(*sorted(path.read_text() for path in root.glob("*/tester/*/v.txt")), sep=", ")
+"""
+    pinned = {"kernel_sources": ["tester/soil-sower/1"], "dataset_sources": ["tester/soil-seeds/1"]}
+    answer = push(api, tmp_path / "pins", "soil-pins", text, **pinned)
+    assert not answer.invalid_dataset_sources
+    assert context.finish("soil-pins") == "COMPLETE"
+    assert "row 1, seed 1" in context.log("soil-pins")
+    answer = push(api, tmp_path / "pins", "soil-pins", text, kernel_sources=["tester/soil-sower/3"])
+    assert answer.invalid_kernel_sources == ["tester/soil-sower/3"]
 
 
 def test_a_model_is_mounted_with_its_framework_in_lower_case(api, context, tmp_path):

@@ -161,6 +161,7 @@ def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
         find_model("nowhere")
 
 
+@pytest.mark.long
 def test_an_export_answers_as_the_model_does(tmp_path):
     import tensorflow as tf
 

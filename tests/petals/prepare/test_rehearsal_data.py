@@ -24,6 +24,7 @@ def small(monkeypatch, tmp_path):
     return drawn
 
 
+@pytest.mark.long
 def test_the_sizes_that_are_asked_for_are_drawn_and_no_others(small, tmp_path):
     root = rehearsal_data.fill(tmp_path, [9])
     assert root == tmp_path / "competitions" / COMPETITION

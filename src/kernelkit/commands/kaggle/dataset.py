@@ -1,4 +1,4 @@
-"""Make or update a private Kaggle dataset from a folder."""
+"""Upload a folder as a private dataset, or as a version of a model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ import click
 
 from kernelkit.commands import options
 
+FOLDER = click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+NOTES = click.option("--notes", default="updated by kernelkit", help="Notes on this version.")
+DRY_RUN = click.option(
+    "--dry-run", is_flag=True, help="Check the folder and list what would be sent; send nothing."
+)
+
 
 @options.command("dataset", ("weights", "weights --name my-weights"), local=True)
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@FOLDER
 @click.option("--name", metavar="SLUG", help="The dataset's name (default: the folder's).")
-@click.option("--notes", default="updated by kernelkit", help="Notes on this version.")
+@NOTES
+@DRY_RUN
 def dataset(folder: Path, name: str | None, **values: Any) -> None:
     """Upload FOLDER as a private dataset.
 
@@ -22,3 +29,18 @@ def dataset(folder: Path, name: str | None, **values: Any) -> None:
     from kernelkit.datasets.dataset import push_dataset
 
     push_dataset(folder, name, **values)
+
+
+@options.command("model", ("weights", "weights --dry-run"), local=True)
+@FOLDER
+@NOTES
+@DRY_RUN
+def model(folder: Path, **values: Any) -> None:
+    """Upload FOLDER as a version of a model.
+
+    Its model-instance-metadata.json names the model and the variation; both are made if they are
+    not there. Waits until the version is ready and prints its source line.
+    """
+    from kernelkit.datasets.model import push_model
+
+    push_model(folder, **values)

@@ -69,7 +69,7 @@ def run_on_dask(
                     archive.extractall(progress.folder.run_folder(run))
             else:
                 message = f"lost by the cluster: {future.exception()}"
-                record = Record(FAILED, dict(run.given), error=message)
+                record = Record(FAILED, dict(run.overrides), error=message)
             progress.tell(run, progress.folder.write(run, record))
             future.release()
     if lost:
@@ -92,7 +92,7 @@ def _submit(
         client.submit(
             run_on_worker,
             text,
-            dict(run.given),
+            dict(run.overrides),
             own,
             progress.options.report,
             key=f"{run.id}-{uuid.uuid4().hex}",
@@ -102,10 +102,10 @@ def _submit(
 
 
 def run_on_worker(
-    text: str, given: Mapping[str, Any], limits: WorkerLimits, report: bool
+    text: str, overrides: Mapping[str, Any], limits: WorkerLimits, report: bool
 ) -> tuple[Record, bytes]:
     """One run in a process of its own on this machine; returns its record and files (a zip)."""
-    run = PlannedRun("run", given, given)
+    run = PlannedRun("run", overrides, overrides)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         folder = SweepFolder(Path(scratch))
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)

@@ -51,7 +51,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", carried["notebook"])
         declared = parameters.declared(document.parameters_cell(document.read(notebook)).source)
         sweep = Specification(notebook=notebook, declared=declared, **carried["sweep"])
-        runs = [sweep.run(given) for given in carried["runs"]]
+        runs = [sweep.run(overrides) for overrides in carried["runs"]]
         inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
         if copied := take_over(folder, None if sweep.search else {run.id for run in runs}, inputs):
             print(f"{copied} runs were done in an earlier session", flush=True)
@@ -78,7 +78,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
 
 def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Record) -> None:
     """Print how a run stands; keep its machine as the session's, which the desk checks."""
-    values = " ".join(f"{name}={value}" for name, value in run.given.items())
+    values = " ".join(f"{name}={value}" for name, value in run.overrides.items())
     print(f"{record.state:8} {run.id}  {values}  {record.reason}".rstrip(), flush=True)
     if record.state not in (records.DONE, records.STOPPED):
         return

@@ -155,6 +155,7 @@ def _session(kernel: SessionKernel) -> None:
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # of use in sessions only
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
+                force=options.force,  # else it is refused as identical to the session before
             )
         finally:
             _bring_home(progress, kernel.runs, home / in_session.FOLDER)

@@ -68,7 +68,7 @@ class SessionKernel:
         return {
             "notebook": nbformat.writes(source),
             "sweep": {name: getattr(sweep, name) for name in CARRIED},
-            "runs": [] if sweep.search else [run.given for run in self.runs],
+            "runs": [] if sweep.search else [run.overrides for run in self.runs],
             "retry_failed": self.progress.options.retry_failed,
             "report": self.progress.options.report,
             "shown": project.shown(sweep.notebook).as_json(),

@@ -122,7 +122,7 @@ class Engine:
         earlier = self.folder.record(run)
         cut_off = earlier.state in (records.PENDING, records.RUNNING, records.STOPPED)
         self.folder.clear(run, keep=[records.CHECKPOINTS] if cut_off else ())
-        record = Record(records.RUNNING, dict(run.given), attempts=earlier.attempts + 1)
+        record = Record(records.RUNNING, dict(run.overrides), attempts=earlier.attempts + 1)
         self._note(run, record)
         try:
             child = self.launcher.start(self.request(run))
@@ -217,7 +217,7 @@ def _outcome(flight: Flight, code: int) -> tuple[str, str]:
     if metrics is None and (flight.folder / run_folder.METRICS).is_file():
         return records.FAILED, f"it left a {run_folder.METRICS} that cannot be read"
     out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
-    if out_of_time and not flight.run.given.get(TIME_LIMIT):
+    if out_of_time and not flight.run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, in time for its session's end"
         return records.STOPPED, message
     return records.DONE, ""

@@ -1,4 +1,4 @@
-"""What each of the 104 flowers looks like: one row a class, in label order."""
+"""What each of the 104 flowers looks like: one row per class, in label order."""
 
 from __future__ import annotations
 

@@ -61,6 +61,7 @@ def sessions(sweeps, monkeypatch):
     return Sessions(sweeps, monkeypatch)
 
 
+@pytest.mark.long
 def test_every_run_knows_when_the_session_began(sessions):
     began = time.monotonic() - 100
 

@@ -189,6 +189,7 @@ def choosing(sweeps):
     return sweeps
 
 
+@pytest.mark.long
 def test_runs_on_several_machines_are_checked_before_the_first_session(choosing):
     with pytest.raises(ParameterError, match="--accelerator cpu contradicts them"):
         choosing.run(MACHINES, kaggle=True, local=True, dry_run=True, accelerator="cpu")
@@ -210,6 +211,15 @@ def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing, monkey
     ]
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
+
+
+@pytest.mark.long
+def test_forced_to_repeat_all_runs_it_pushes_the_same_session_again(choosing):
+    only = MACHINES.replace("[cpu, gpu]", "[cpu]")
+    assert only != MACHINES
+    choosing.run(only, kaggle=True, local=True)
+    choosing.run(only, kaggle=True, local=True, force=True)
+    assert "version 2" in choosing.message
 
 
 def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, monkeypatch):

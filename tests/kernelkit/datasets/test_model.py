@@ -1,0 +1,178 @@
+"""A folder becomes a version of a model that kernels can use."""
+
+import io
+import json
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.datasets.model import push_model
+from kernelkit.kaggle_api.client import Kaggle
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
+
+
+@pytest.fixture
+def kaggle(tmp_path):
+    limits = ServerLimits(dataset_seconds=0.2)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "weights"
+    (data / "assets").mkdir(parents=True)
+    (data / "head.bin").write_bytes(b"head" * 1000)
+    (data / "assets" / "words.txt").write_text("petal sepal")
+    model = {"ownerSlug": "tester", "slug": "roses", "title": "Roses", "publishTime": ""}
+    (data / MODEL).write_text(json.dumps(model))
+    variation = {
+        "ownerSlug": "tester",
+        "modelSlug": "roses",
+        "instanceSlug": "small",
+        "framework": "tensorFlow2",
+        "licenseName": "Apache 2.0",
+        "fineTunable": True,
+    }
+    (data / VARIATION).write_text(json.dumps(variation))
+    return data
+
+
+@pytest.fixture
+def push(timing):
+    """Uploads a folder; gives its source and the events."""
+
+    def push(folder, **options):
+        stream = io.StringIO()
+        source = push_model(folder, stream=stream, timing=timing, as_json=True, **options)
+        return source, [json.loads(line) for line in stream.getvalue().splitlines()]
+
+    return push
+
+
+def change(folder, name, **values):
+    written = json.loads((folder / name).read_text())
+    kept = {key: value for key, value in (written | values).items() if value is not None}
+    (folder / name).write_text(json.dumps(kept))
+
+
+def stored(kaggle, version):
+    root = kaggle.root / "models" / "tester" / "roses" / "tensorflow2" / "small" / str(version)
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def page(method, reference):
+    from kaggle.api.kaggle_api_extended import KaggleApi
+
+    api = KaggleApi()
+    api.authenticate()
+    return getattr(api, method)(reference)
+
+
+def test_it_is_made_and_then_updated(kaggle, folder, push):
+    source, events = push(folder)
+    assert source == "tester/roses/tensorFlow2/small/1"
+    assert f'"model_sources": ["{source}"]' in events[-1]["text"]
+    assert (events[-1]["event"], events[-1]["ref"]) == ("model", source)
+    files = {"head.bin": b"head" * 1000, "assets/words.txt": b"petal sepal"}
+    assert stored(kaggle, 1) == files
+    model = page("model_get", "tester/roses")
+    assert (model.title, model.is_private) == ("Roses", True)
+    variation = page("model_instance_get", "tester/roses/tensorFlow2/small")
+    assert (variation.license_name, variation.fine_tunable) == ("Apache 2.0", True)
+
+    (folder / MODEL).unlink()
+    (folder / "head.bin").write_bytes(b"better")
+    assert push(folder)[0] == "tester/roses/tensorFlow2/small/2"
+    assert stored(kaggle, 2) == files | {"head.bin": b"better"}
+
+
+def test_a_dry_run_lists_the_files_and_asks_nobody(folder, push):
+    source, (event,) = push(folder, dry_run=True)
+    assert source == ""
+    assert event["files"] == {"assets/words.txt": 11, "head.bin": 4000}
+    assert "nothing was sent" in event["text"]
+
+
+@pytest.mark.parametrize("method", ["CreateModel", "CreateModelInstance"])
+def test_a_lost_answer_makes_nothing_twice(kaggle, folder, push, method):
+    kaggle.faults = FaultSchedule([Fault(method, 1, FaultKind.LOST_ANSWER)])
+    assert push(folder)[0] == "tester/roses/tensorFlow2/small/1"
+    assert kaggle.faults.fired
+    assert not stored(kaggle, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        (VARIATION, {"licenseName": ""}, "has no licenseName"),
+        (VARIATION, {"instanceSlug": "INSERT_INSTANCE_SLUG_HERE"}, "has no instanceSlug"),
+        (VARIATION, {"modelSlug": "Rosy Roses"}, "modelSlug 'Rosy Roses' must be small letters"),
+        (VARIATION, {"framework": "abacus"}, "value that Kaggle does not know: 'abacus'"),
+        (MODEL, {"slug": "tulips"}, "must have a title and the slug 'roses'"),
+        (MODEL, {"title": None}, "must have a title"),
+        (MODEL, {"publishTime": "spring"}, "value that Kaggle does not know"),
+    ],
+)
+@pytest.mark.usefixtures("kaggle")
+def test_metadata_that_kaggle_would_not_take_are_refused(folder, push, name, values, message):
+    change(folder, name, **values)
+    with pytest.raises(errors.PreflightError, match=message):
+        push(folder)
+
+
+@pytest.mark.usefixtures("kaggle")
+def test_missing_metadata_are_shown_by_an_example_that_works(folder, push):
+    for name in (MODEL, VARIATION):
+        (folder / name).unlink()
+    with pytest.raises(errors.PreflightError, match=r"write it, for example \{") as caught:
+        push(folder)
+    (folder / VARIATION).write_text(str(caught.value).partition("for example ")[2])
+    source, _ = push(folder)
+    assert source == f"tester/{json.loads((folder / VARIATION).read_text())['modelSlug']}/" + (
+        "tensorFlow2/default/1"
+    )
+
+
+def test_a_rehearsal_uploads_to_its_own_account(kaggle, folder, push):
+    for name in (MODEL, VARIATION):
+        change(folder, name, ownerSlug="meadow")
+    assert push(folder)[0] == "tester/roses/tensorFlow2/small/1"
+    assert stored(kaggle, 1)
+
+
+def test_credentials_do_not_leave_the_desk(folder, push):
+    (folder / "kaggle.json").write_text("{}")
+    with pytest.raises(errors.PreflightError, match=r"kaggle\.json:1"):
+        push(folder)
+
+
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
+    once = Kaggle.once
+
+    def other(self, method, service="kernels", **fields):
+        answer = once(self, method, service, **fields)
+        for file in answer.files if method == "ListModelInstanceVersionFiles" else []:
+            file.size = 17
+        return answer
+
+    monkeypatch.setattr(Kaggle, "once", other)
+    with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
+        push(folder)
+
+
+@pytest.mark.usefixtures("quick_sessions")
+def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, notebook_code):
+    repository.describe(model_sources=[push(folder)[0]])
+    repository.cells(
+        notebook_code(
+            "import os, pathlib, shutil\n"
+            "root = pathlib.Path(os.environ['KERNELKIT_INPUT_ROOT'])\n"
+            "shutil.copy(root / 'models/tester/roses/tensorflow2/small/1/head.bin', 'head.bin')"
+        )
+    )
+    assert (repository.push() / "head.bin").read_bytes() == b"head" * 1000
