@@ -117,10 +117,12 @@ fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd 
 	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
-# Fetches nothing: both are folders with a checkout. They stay as they are.
+# Fetches nothing: both are folders with a checkout. They stay as they are. KAGGLEHUB_PYTHON=python
+# of an environment with what kagglehub's unit tests need runs those too, without their stubs.
 conformance: .venv/installed ## the tests of KAGGLE_CLI=checkout and KAGGLEHUB=checkout against the local Kaggle
 	PYTHONPATH=tools $(BIN)/python -m suites --output docs/reference/conformance.md \
-	  $(if $(KAGGLE_CLI),--kaggle-cli $(KAGGLE_CLI)) $(if $(KAGGLEHUB),--kagglehub $(KAGGLEHUB))
+	  $(if $(KAGGLE_CLI),--kaggle-cli $(KAGGLE_CLI)) $(if $(KAGGLEHUB),--kagglehub $(KAGGLEHUB)) \
+	  $(if $(KAGGLEHUB_PYTHON),--python $(KAGGLEHUB_PYTHON))
 
 lint: .venv/installed ## ruff and mypy
 	$(BIN)/ruff check .

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local_kaggle import LocalKaggle, ServerLimits
-from suites import catalogue
+from suites import catalogue, stubbed
 
 SECONDS = 1800
+UNIT_PORT = 7777  # that of the SDK's environment TEST
 SHIM = """#!{python}
 import json, subprocess, sys
 done = subprocess.run([sys.executable, "-m", "kaggle.cli", *sys.argv[1:]], capture_output=True,
@@ -33,11 +34,12 @@ Suite = dict[str, dict[str, str]]
 
 
 def run_suites(
-    folder: Path, kaggle_cli: Path | None, kagglehub: Path | None
+    folder: Path, kaggle_cli: Path | None, kagglehub: Path | None, python: Path | None
 ) -> tuple[dict[str, Suite], Counter[str]]:
     """The outcomes by suite and family, and how often each method of the API was called.
 
     `folder` is for what the tests write; the checkouts are copied there and stay as they are.
+    kagglehub's unit tests run in `python`, which has what they need (flask, pandas, polars …).
     """
     suites: dict[str, Suite] = {}
     limits = ServerLimits(score_seconds=0, rules_pending=catalogue.RULES_PENDING)
@@ -67,7 +69,30 @@ def run_suites(
             own = server.client_environment(user=catalogue.ACCOUNT)
             own["PYTHONPATH"] = str(checkout / "src")
             suites["kagglehub: integration tests"] = _pytest(checkout, ["integration_tests"], own)
+            if python:
+                suites["kagglehub: unit tests without their stubs"] = _unit_tests(
+                    checkout, folder / "unit", python
+                )
     return suites, server.faults.calls
+
+
+def _unit_tests(checkout: Path, folder: Path, python: Path) -> Suite:
+    keys = {account: stubbed.KEYS.get(account, "") for account in stubbed.ACCOUNTS.values()}
+    keys.pop("")
+    limits = ServerLimits(dataset_seconds=0)
+    server = LocalKaggle(
+        folder, port=UNIT_PORT, limits=limits, accounts=keys, tokens=stubbed.TOKENS
+    )
+    stubbed.fill(server.catalogue, checkout / "tests" / "data")
+    paths = [checkout / "src", checkout, Path(__file__).parents[1]]
+    environment = {"HOME": str(folder), "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    suite: Suite = {}
+    with server:
+        for name, account in stubbed.ACCOUNTS.items():
+            own = {"KAGGLE_USERNAME": account, "KAGGLE_KEY": server.key(account)} if account else {}
+            arguments = ["-p", "suites.stubless", f"tests/{name}"]
+            suite |= _pytest(checkout, arguments, environment | own, str(python))
+    return suite
 
 
 def _copy(checkout: Path, place: Path) -> Path:
@@ -87,11 +112,13 @@ def _own_dataset(folder: Path, environment: Mapping[str, str]) -> None:
     subprocess.run([sys.executable, "-m", "kaggle.cli", *create], env=environment, check=True)
 
 
-def _pytest(folder: Path, paths: list[str], environment: Mapping[str, str]) -> Suite:
+def _pytest(
+    folder: Path, paths: list[str], environment: Mapping[str, str], python: str = sys.executable
+) -> Suite:
     report = folder / "outcomes.xml"
-    options = ["-q", "-p", "no:cacheprovider", "--rootdir=.", "-c", os.devnull]
+    options = ["-q", "--show-capture=no", "-p", "no:cacheprovider", "--rootdir=.", "-c", os.devnull]
     subprocess.run(
-        [sys.executable, "-m", "pytest", *options, f"--junitxml={report}", *paths],
+        [python, "-m", "pytest", *options, f"--junitxml={report}", *paths],
         cwd=folder,
         env=environment,
         timeout=SECONDS,

@@ -16,7 +16,9 @@ and writes this page.
 What does not pass may be the client's own doing: it refuses `--size`, and the words after `pages`,
 before it asks anybody. The page token `abcd` is one that no server gave out; the local Kaggle
 answers 400. One package of kagglehub's tests installs a distribution from the internet, and is not
-in the catalogue.
+in the catalogue. kagglehub's unit tests run against stubs of its own; here the local Kaggle takes
+the place of those that stand for the API. What the tests then read from a stub (the files and the
+user agent that it got) is missing.
 """
 COLUMNS = "| family | passed | of |\n|---|---|---|\n"
 LONGEST = 140  # characters of a message
