@@ -60,6 +60,8 @@ class PushOptions(CommandOptions, total=False):
     submit       a message: enter the submission into the competition and wait for its score
     project      the packages and settings, in place of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the checks
+    packages     "kaggle" has a rehearsal's session import what Kaggle's image holds and this
+                 machine lacks, installed once below the local Kaggle's folder
     stays        glob patterns of outputs that stay at Kaggle, until `fetch --only` asks for them
     """
 
@@ -79,6 +81,7 @@ class PushOptions(CommandOptions, total=False):
     submit: str | None
     project: Project | None
     starts: Sequence[Mapping[str, Any]]
+    packages: str | None
     stays: Sequence[str]
 
 
@@ -175,6 +178,8 @@ def _plan_and_push(
             _dry_run(context, plan, findings, options)
             return None
         preflight.stop_on_errors(findings)
+        if context.local and options.get("packages"):
+            wheels.for_rehearsal(context, plan)
         return _send_and_follow(context, plan, options, last=last)
 
 
