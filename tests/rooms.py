@@ -123,7 +123,7 @@ ROOMS = {
             "api": "faults faults.schedule state",
             "files": "api catalogue faults faults.schedule state",
             "datasets": "api catalogue files state",
-            "forums": "api state",
+            "forums": "api catalogue state",
             "models": "api catalogue files state",
             "kernels": "api catalogue execution faults faults.schedule files limits serving state",
             "competitions": "api catalogue files kernels rerun state",

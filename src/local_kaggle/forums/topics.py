@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as of_competitions
@@ -10,6 +9,7 @@ from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill, listing
+from local_kaggle.catalogue import read_page
 from local_kaggle.state import ServerState
 
 ENDING = ".topics"
@@ -75,5 +75,5 @@ def _topics(state: ServerState) -> list[dict[str, Any]]:
     for file in files:
         place = file.parent.relative_to(base).as_posix().removesuffix(ENDING)
         named = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
-        topics.append({**named, **tomllib.loads(file.read_text()), "place": place})
+        topics.append({**named, **read_page(file), "place": place})
     return topics

@@ -69,12 +69,12 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiListModelInstanceVersionFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    version = pages.find(state, name_of(request), user).version(request.version_number)
+    version = pages.version_of(state, name_of(request), request.version_number, user)
     return listing(state, request, files_below(version.folder), file_entry)
 
 
 @answers(types.ApiDownloadModelInstanceVersionRequest, anonymous=True)
 def download(state: ServerState, request: Message, user: str) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = pages.find(state, name_of(request), user).version(request.version_number).folder
+    folder = pages.version_of(state, name_of(request), request.version_number, user).folder
     return one_or_all(state, folder, files_below(folder), request.path, ".tar.gz")

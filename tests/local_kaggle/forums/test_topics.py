@@ -7,7 +7,7 @@ TOPICS = {
     "forums/getting-started.topics/11.toml": 'title = "Welcome"\nvotes = 1\n'
     'postDate = "2026-01-01T00:00:00Z"\n[[comments]]\nauthorName = "clover"\ncontent = "Hello"\n',
     "forums/getting-started.topics/12.toml": 'title = "Rules"\nvotes = 5\n'
-    'postDate = "2025-01-01T00:00:00Z"\n',
+    "postDate = 2025-01-01T00:00:00Z\n",
     "forums/product.topics/13.toml": 'title = "News"\n',
     "competitions/harvest.topics/14.toml": 'title = "A leak"\n',
     "datasets/meadow/soil.topics/15.toml": 'title = "Soil?"\n',
