@@ -27,13 +27,14 @@ def kill_family(pid: int) -> None:
     psutil.wait_procs([member for member in members if member.pid != pid], timeout=5)
 
 
-def memory(pid: int) -> int:
-    """Bytes that a process and all below it hold; 0 where there is none."""
-    total = 0
+def usage(pid: int) -> tuple[int, float]:
+    """Bytes that a process and all below it hold, and seconds of CPU; 0 where there is none."""
+    memory, seconds = 0, 0.0
     for member in _family(pid):
         with suppress(psutil.Error):
-            total += member.memory_info().rss
-    return total
+            memory += member.memory_info().rss
+            seconds += sum(member.cpu_times()[:2])  # of the user and of the system
+    return memory, seconds
 
 
 def _family(pid: int) -> list[psutil.Process]:

@@ -114,8 +114,8 @@ class RunFolder:
     ) -> None:
         """What a report shows of the validation `split`; `petals.plots.records` describes it.
 
-        Writes `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos
-        `confused.json` and `mistakes.json`.
+        Writes `class_scores.csv`, `confusion.csv`, `calibration.csv` with its conclusion in
+        `calibration.txt`, and with photos `confused.json` and `mistakes.json`.
         """
         answers = (labels, probabilities, names)
         texts = {
@@ -125,6 +125,8 @@ class RunFolder:
         }
         for name, text in texts.items():
             storage.write_text(self.path / f"{name}.csv", text)
+        conclusion = records.conclusion(labels, probabilities)
+        storage.write_text(self.path / "calibration.txt", conclusion)
         storage.write_json(self.path / "confused.json", records.confused(split, *answers))
         storage.write_json(self.path / "mistakes.json", records.mistakes(split, *answers))
 

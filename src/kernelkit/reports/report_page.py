@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shlex
@@ -64,9 +65,9 @@ def render(
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    matrices = [part for part in parts if part["kind"] == "matrix"]
-    for number, part in enumerate(matrices):
-        part["matrix_at"] = number
+    resources = history.read(kit_folder.path(folder), kit_folder.RESOURCES)
+    last = _last_run(folder)
+    compared = [_compared(run, shown, folder) for run in (last, folder)] if last else []
     values = notebook_html.parameters_of(notebook)
     defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
     changed = naming.changed(values, defaults)
@@ -87,6 +88,8 @@ def render(
         logs=_logs(folder),
         cards=_cards(metrics, shown, folder),
         curves=curves,
+        resources=resources,
+        compared=compared,
         everything=bool(values or metrics),
         changed=_texts(changed),
         same=_texts({n: v for n, v in values.items() if n not in changed}),
@@ -95,8 +98,42 @@ def render(
         notebook=notebook_html.body(notebook, folder),
         open=bool(failure) or not (curves or parts),  # of what is no training it is the result
     )
-    data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
+    data = {
+        "curves": curves,
+        "matrices": [part["matrix"] for part in parts if part["kind"] == "matrix"],
+        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
+        "compared": compared,
+        "measures": shown.measures,
+    }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+
+
+def _last_run(folder: Path) -> Path | None:
+    """The folder beside this one of the same notebook's run before it."""
+
+    def notebook(run: Path) -> object:
+        push = _kept(run, kit_folder.MARKER)
+        return _kept(run, kit_folder.STATE).get("notebook") or push.get("kernel")
+
+    if not (this := notebook(folder)):
+        return None
+    folder = folder.resolve()
+    written = sorted(
+        folder.parent.glob(f"*/{run_folder.METRICS}"), key=lambda path: path.stat().st_mtime
+    )
+    before = itertools.takewhile(lambda run: run != folder, (path.parent for path in written))
+    return next((run for run in reversed(list(before)) if notebook(run) == this), None)
+
+
+def _compared(run: Path, shown: Shown, folder: Path) -> dict[str, Any]:
+    """What a run is compared by, for a page in `folder`: measures, parameters, bars."""
+    return {
+        "name": run.name,
+        "link": trail.link(run_folder.report_place(run), folder),
+        "metrics": run_folder.metrics(run) or {},
+        "run": _kept(run, kit_folder.STATE),
+        "bars": [sections.filled(s, run) for s in shown.sections if s.kind == "bars"],
+    }
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:

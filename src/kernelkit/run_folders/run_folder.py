@@ -61,8 +61,9 @@ def executed(folder: Path) -> Path | None:
 
 
 def report_place(folder: Path) -> Path:
-    """Where a run folder's report stands, or would stand."""
-    return kit_folder.place(folder, kit_folder.REPORT)
+    """Where a run folder's report stands, or would stand: aside if the run left its own."""
+    own = kit_folder.path(folder, kit_folder.REPORT)
+    return own if own.is_file() else kit_folder.place(folder, kit_folder.REPORT)
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:
