@@ -59,30 +59,25 @@ def render(
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that
-    the notebook, its outputs or the run's files bring runs in the page, or loads anything from
-    elsewhere.
+    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that the
+    notebook, its outputs or the run's files bring runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = history.read(kit_folder.path(folder), kit_folder.RESOURCES)
-    last = _last_run(folder)
-    compared = [_compared(run, shown, folder) for run in (last, folder)] if last else []
+    compared = [_compared(run, shown, folder) for run in _with_last_run(folder)]
     values = notebook_html.parameters_of(notebook)
     defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
     changed = naming.changed(values, defaults)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
-    own, sweep = folder.resolve().name, trail.sweep_of(folder)
     name = title or "Report"
     if run_folder.is_run(folder):
         name, _ = naming.run_name(folder, lambda: (values, defaults), shown.parameters)
-    place = f"{sweep.name}/{own}" if sweep else own
-    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = shell.rendered(
         "report.html.j2",
         name=name,
-        kicker=[text for text in (title, place) if text and text != name],
-        facts=filter(None, (date, _data(metrics), run_folder.device_name(metrics))),
+        kicker=[text for text in (title, _place(folder)) if text and text != name],
+        facts=_facts(metrics, ended),
         failure=failure,
         origin=_origin(folder, metrics, changed),
         logs=_logs(folder),
@@ -98,31 +93,28 @@ def render(
         notebook=notebook_html.body(notebook, folder),
         open=bool(failure) or not (curves or parts),  # of what is no training it is the result
     )
-    data = {
-        "curves": curves,
-        "matrices": [part["matrix"] for part in parts if part["kind"] == "matrix"],
-        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
-        "compared": compared,
-        "measures": shown.measures,
-    }
+    data: dict[str, Any] = {"curves": curves, "compared": compared, "measures": shown.measures}
+    data["matrices"] = [part["matrix"] for part in parts if "matrix" in part]
+    data["resources"] = {name: history.numbers(texts) for name, texts in resources.items()}
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
 
-def _last_run(folder: Path) -> Path | None:
-    """The folder beside this one of the same notebook's run before it."""
+def _with_last_run(folder: Path) -> list[Path]:
+    """The folder beside this one of the same notebook's run before it, and this; [] without one."""
 
     def notebook(run: Path) -> object:
         push = _kept(run, kit_folder.MARKER)
         return _kept(run, kit_folder.STATE).get("notebook") or push.get("kernel")
 
     if not (this := notebook(folder)):
-        return None
+        return []
     folder = folder.resolve()
     written = sorted(
         folder.parent.glob(f"*/{run_folder.METRICS}"), key=lambda path: path.stat().st_mtime
     )
     before = itertools.takewhile(lambda run: run != folder, (path.parent for path in written))
-    return next((run for run in reversed(list(before)) if notebook(run) == this), None)
+    earlier = [run for run in before if notebook(run) == this]
+    return [earlier[-1], folder] if earlier else []
 
 
 def _compared(run: Path, shown: Shown, folder: Path) -> dict[str, Any]:
@@ -174,13 +166,21 @@ def _kept(folder: Path, name: str) -> dict[str, Any]:
         return {}
 
 
-def _data(metrics: Mapping[str, Any]) -> str:
+def _place(folder: Path) -> str:
+    sweep = trail.sweep_of(folder)
+    return f"{sweep.name}/{folder.resolve().name}" if sweep else folder.resolve().name
+
+
+def _facts(metrics: Mapping[str, Any], ended: float) -> list[str]:
+    """When the run ended, its data, and its device, as far as they are known."""
     counts = [
         f"{value:,} {name}"
         for name, value in run_folder.part(metrics, "data").items()
         if isinstance(value, int) and name != "image_size"
     ]
-    return ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
+    data = ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
+    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
+    return [text for text in (date, data, run_folder.device_name(metrics)) if text]
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:

@@ -101,10 +101,8 @@ def class_scores(rows: Sequence[Any]) -> Figure:
     figure, axes = new_figure("A bar for each class, the worst first; the line is their mean.")
     mean = fmean(row.f1 for row in rows) if rows else 0.0
     weak = [row.f1 < mean for row in rows]
-    bars = axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=ACCENT)
-    for bar, below in zip(bars, weak, strict=True):
-        if below:
-            bar.set(color=SECOND, hatch="///", edgecolor="white", linewidth=0)
+    colours = [SECOND if below else ACCENT for below in weak]
+    axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=colours)
     axes.axhline(mean, color=INK, linewidth=0.8, linestyle=":")
     axes.set_ylim(0, 1)
     name_bars(axes, [row.name for row in rows])

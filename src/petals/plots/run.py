@@ -202,22 +202,13 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     caption = "Left the loss, where lower is better; right accuracy and macro F1; by epoch."
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
-    panels = {
-        "loss": left,
-        "val_loss": left,
-        "accuracy": right,
-        "val_accuracy": right,
-        "val_macro_f1": right,
-    }
-    labels = (
-        "training loss",
-        "validation loss",
-        "training accuracy",
-        "validation accuracy",
-        "validation macro F1",
-    )
-    looks = (1, 0, 1, 2, 0)
-    for (key, axes), label, number in zip(panels.items(), labels, looks, strict=True):
+    for axes, key, label, number in (
+        (left, "loss", "training loss", 1),
+        (left, "val_loss", "validation loss", 0),
+        (right, "accuracy", "training accuracy", 1),
+        (right, "val_accuracy", "validation accuracy", 2),
+        (right, "val_macro_f1", "validation macro F1", 0),
+    ):
         axes.plot(x, [row[key] for row in history], label=label, **look(number))
     phases = [row["phase"] for row in history]
     begins = [i for i in range(1, len(phases)) if phases[i] != phases[i - 1]]
