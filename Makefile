@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-pythons test-browser test-mcp shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock
+.PHONY: help run tpu-check push test test-long test-pythons test-browser test-mcp shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock conformance
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -74,6 +74,7 @@ shapes: .venv/installed
 	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
 	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tools/report.py runs/browser --index
+	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
 
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
@@ -115,6 +116,13 @@ fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd 
 	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_push_faults.py
 	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
+
+# Fetches nothing: both are folders with a checkout. They stay as they are. KAGGLEHUB_PYTHON=python
+# of an environment with what kagglehub's unit tests need runs those too, without their stubs.
+conformance: .venv/installed ## the tests of KAGGLE_CLI=checkout and KAGGLEHUB=checkout against the local Kaggle
+	PYTHONPATH=tools $(BIN)/python -m suites --output docs/reference/conformance.md \
+	  $(if $(KAGGLE_CLI),--kaggle-cli $(KAGGLE_CLI)) $(if $(KAGGLEHUB),--kagglehub $(KAGGLEHUB)) \
+	  $(if $(KAGGLEHUB_PYTHON),--python $(KAGGLEHUB_PYTHON))
 
 lint: .venv/installed ## ruff and mypy
 	$(BIN)/ruff check .

@@ -464,8 +464,9 @@ run.figure(answers.reliability(curves), "reliability")
 # ## Which mistakes to look at
 #
 # - **The worst classes.** With few photos, a class's F1 jumps from run to run.
-# - **The pairs.** In the matrix a row is the true class and a column the answer. Confused classes
-#   look alike at this image size, or one is labelled wrongly.
+# - **The pairs.** Of up to 20 classes a matrix shows all: a row is the true class, a column the
+#   answer. Of more, the most common mistakes are drawn, and the report has the matrix. Confused
+#   classes look alike at this image size, or one is labelled wrongly.
 # - **The confident mistakes.** They are often wrong labels, which no setting cures, photos of two
 #   flowers, or small flowers.
 

@@ -83,6 +83,7 @@ ROOMS = {
             "run_folders",
             "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
             "plans checks submissions",
+            "pulls": f"{_tools} notebooks kaggle_api bundle workspace plans",
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",
             "start": f"{_tools} notebooks kaggle_api",
@@ -91,14 +92,16 @@ ROOMS = {
             "sweep.workers": f"{_tools} run_folders running sweep",
             "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
             "sweep.workers",
-            "commands.options": "terminal",
+            "commands.completion": f"{_tools} notebooks workspace plans checks",
+            "commands.options": "terminal commands.completion",
             "assistant": f"{_tools} run_folders reports",
             "commands.start": f"{_tools} commands.options start doctor assistant",
             "commands.run": f"{_tools} commands.options running tpu",
-            "commands.kaggle": f"{_tools} commands.options pushes submissions datasets queue",
+            "commands.kaggle": f"{_tools} commands.options commands.completion pushes pulls "
+            "submissions datasets queue",
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
-            "commands": f"{_tools} commands.options commands.start commands.run commands.kaggle "
-            "commands.compare",
+            "commands": f"{_tools} commands.completion commands.options commands.start "
+            "commands.run commands.kaggle commands.compare",
             "__main__": "commands",
             "sweep.command": f"{_tools} notebooks sweep sweep.workers sweep.backends",
         },
@@ -120,10 +123,11 @@ ROOMS = {
             "api": "faults faults.schedule state",
             "files": "api catalogue faults faults.schedule state",
             "datasets": "api catalogue files state",
+            "forums": "api catalogue state",
             "models": "api catalogue files state",
             "kernels": "api catalogue execution faults faults.schedule files limits serving state",
             "competitions": "api catalogue files kernels rerun state",
-            "app": "api competitions datasets faults files kernels models state",
+            "app": "api competitions datasets faults files forums kernels models state",
             "server": "app errors limits faults.schedule rerun serving state",
             "command": "catalogue errors server faults.schedule state",
             "__main__": "command",

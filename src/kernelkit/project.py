@@ -1,29 +1,31 @@
 """The settings of a repository: `[tool.kernelkit]` in `pyproject.toml`.
 
 [tool.kernelkit]
-packages = ["mypackage"]               # bundled into a pushed notebook keep_best = {"model.h5" = 3}
-# files that only the best N runs of a sweep keep submission = "submission.parquet"      # the
-# output to submit, if there are several wheels = ["optuna==4.6.0"]             # packages missing
-# from Kaggle's image, installed from wheels
+packages = ["mypackage"]               # bundled into a pushed notebook
+keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
+submission = "submission.parquet"      # the output to submit, if there are several
+wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
 
 # makes the inputs of a rehearsal; {NAME} is replaced by the parameter's values in the push
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
 
-[tool.kernelkit.needs]                 # what some parameter values need internet =
-["weights=imagenet"] download = ["weights=auto"]            # the internet, or an attached dataset,
-model or kernel competition = ["data=competition"] desk = ["data=drawn"]                  # works
-only locally
+[tool.kernelkit.needs]                 # what some parameter values need
+internet = ["weights=imagenet"]
+download = ["weights=auto"]            # the internet, or an attached dataset, model or kernel
+competition = ["data=competition"]
+desk = ["data=drawn"]                  # works only locally
 
-[tool.kernelkit.tpu]                   # `kernelkit tpu`: compile programs for a TPU locally command
-= "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
-requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu note = "3 GB" #
-shown to the user before that is created batch = "batch_size"                   # the parameter with
-the batch size per replica before_push = false                    # whether every push to a TPU is
-checked
+[tool.kernelkit.tpu]                   # `kernelkit tpu`: compile programs for a TPU locally
+command = "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
+requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu
+note = "3 GB"                          # shown to the user before that is created
+batch = "batch_size"                   # the parameter with the batch size per replica
+before_push = false                    # whether every push to a TPU is checked
 
-[tool.kernelkit.shown]                 # what pages and summaries show first, see `shown` score =
-"f1"                           # key of metrics.json that ranks the runs parameters = ["model",
-"image_size"] measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
+[tool.kernelkit.shown]                 # what pages and summaries show first, see `shown`
+score = "f1"                           # key of metrics.json that ranks the runs
+parameters = ["model", "image_size"]
+measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
 [tool.kernelkit.offers]                # allowed values, when a parameter has a given value
 "data=competition" = {image_size = [192, 224]}

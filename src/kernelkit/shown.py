@@ -66,8 +66,9 @@ class Section:
 class Shown:
     """What a project wants to show first for its runs.
 
-    score       the key of `metrics.json` that ranks the runs; "" for no ranking minimize    whether
-    a lower score is better parameters  the columns that distinguish runs in a table
+    score       the key of `metrics.json` that ranks the runs; "" for no ranking
+    minimize    whether a lower score is better
+    parameters  the columns that distinguish runs in a table
     measures    {key of `metrics.json`: its label}, most important first
     sections    the sections of a report, in this order
     """

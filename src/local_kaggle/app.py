@@ -22,6 +22,7 @@ from local_kaggle.competitions import competitions, leaderboards, submissions
 from local_kaggle.datasets import datasets, versions
 from local_kaggle.faults.responses import answered, as_json
 from local_kaggle.files import storage, uploads
+from local_kaggle.forums import topics
 from local_kaggle.kernels import kernels, outputs, quota, saving
 from local_kaggle.kernels.log_stream import log_stream
 from local_kaggle.models import models
@@ -40,6 +41,7 @@ SERVICES = (
     quota,
     saving,
     submissions,
+    topics,
     uploads,
     versions,
 )

@@ -7,6 +7,7 @@ datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
 models/<owner>/<model>/<framework>/<variation>/<version>/…
 …/<slug>.versions/<number>/…   earlier versions of the dataset or kernel `<slug>` beside it
+…/<slug>.topics/<number>.toml  a topic about it; a forum's are in forums/<slug>.topics
 …/<slug>.toml                  what its page says: fields of Kaggle's API, such as isPrivate = true
 solutions/<slug>.toml          how submissions are scored (`competitions/scoring.py` has the format)
 solutions/<slug>.csv           the answers that they are scored against, which no session sees
@@ -14,6 +15,7 @@ solutions/<slug>.csv           the answers that they are scored against, which n
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 import sys
@@ -64,8 +66,7 @@ class Catalogue:
 
     def page(self, kind: str, reference: str) -> dict[str, Any]:
         """What the page of something that is there says."""
-        file = self.folder / kind / f"{reference}.toml"
-        return tomllib.loads(file.read_text()) if file.is_file() else {}
+        return read_page(self.folder / kind / f"{reference}.toml")
 
     def references(self, kind: str, search: str | None = None) -> list[str]:
         """The references of a kind that hold the words of a search, sorted.
@@ -80,6 +81,13 @@ class Catalogue:
     def scoring_rules(self, competition: str) -> Path:
         """The file with a competition's scoring rules, which need not be there."""
         return self.folder / "solutions" / f"{competition}.toml"
+
+
+def read_page(file: Path) -> dict[str, Any]:
+    """The fields of a page, as the API's JSON has them: TOML's dates are text there."""
+    fields = tomllib.loads(file.read_text()) if file.is_file() else {}
+    text = json.dumps(fields, default=lambda date: f"{date:%Y-%m-%dT%H:%M:%S}Z")
+    return dict(json.loads(text))
 
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:

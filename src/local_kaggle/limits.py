@@ -56,8 +56,9 @@ class ServerLimits:
     latency_seconds   added to every answer that carries a file
     submissions_a_day submissions per competition and day; on Kaggle as a rule 5 or fewer
     phone_verified    without it `enableInternet` is ignored in silence
-    rules_pending     competitions whose rules nobody has accepted: their files and submissions
-                      are refused (403), and a push goes on without them
+    rules_pending     competitions whose rules nobody has accepted, and models (owner/model) to
+                      whose license nobody has consented: their files and submissions are
+                      refused (403), and a push goes on without them
     also_named        another name of the user, whose sources are the user's and are mounted
                       under it: that of an account at Kaggle which is rehearsed for
     """

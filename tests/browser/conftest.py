@@ -34,6 +34,7 @@ def failed_report():
 PLACES = {
     "index": lambda: PAGES / "index.html",
     "sweep": lambda: next(PAGES.glob("*/sweep.json")).parent / "index.html",
+    "search": lambda: PAGES / "made/search/index.html",  # a thousand runs: made_sweep.py
     "report": report,
     "failed": failed_report,
 }

@@ -41,7 +41,8 @@ def test_a_table_of_unlike_runs_fits_its_page(opened, tmp_path):
     page = opened("index")
     page.goto(path.as_uri())
     assert page.locator("th", has_text="validated on").count() == 1
-    assert page.locator(".scroll").evaluate("(it) => it.scrollWidth - it.clientWidth") == 0
+    wide = "(it) => it.scrollWidth - it.clientWidth"
+    assert page.locator(".scroll").first.evaluate(wide) == 0
     assert page.evaluate(OVERLAPS)["found"] == []
     page.screenshot(path=PICTURES / "unlike-1400.png", full_page=True)
 
@@ -123,15 +124,16 @@ def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(long_page):
     page = long_page
     lines = page.locator("#rows tr:not(.more)")
     assert lines.count() == FIRST_ROWS
-    page.locator(".scroll").evaluate("(it) => { it.scrollTop = it.scrollHeight }")
+    scroll = page.locator(".scroll").first
+    scroll.evaluate("(it) => { it.scrollTop = it.scrollHeight }")
     expect(lines).not_to_have_count(FIRST_ROWS)
     page.focus("th[data-key='seconds'] button")
     page.keyboard.press("Enter")
     assert lines.count() == FIRST_ROWS
-    assert page.locator(".scroll").evaluate("(it) => it.scrollTop") == 0
+    assert scroll.evaluate("(it) => it.scrollTop") == 0
     assert page.evaluate("document.activeElement.closest('th').dataset.key") == "seconds"
     page.locator(".more button").dispatch_event("click")
-    assert lines.count() == 300
+    expect(lines).to_have_count(300)
     heads = page.locator("#heads th").evaluate_all("(all) => all.map((it) => it.dataset.key)")
     times = page.evaluate("shown().map((row) => row.seconds)")
     assert times == sorted(range(1, 301), reverse=True)
@@ -182,7 +184,7 @@ def test_the_table_by_keyboard(opened):
     before = page.locator(".curve").count()
     focus_by_tab(page, "#rows input:not([disabled])")
     page.keyboard.press("Space")
-    assert page.locator(".curve").count() == before - 2  # its two seeds
+    assert page.locator(".curve").count() == before - 1  # the mean of its two seeds
 
     page.focus("#filter")
     page.keyboard.type("augment=flip")
@@ -211,7 +213,7 @@ def test_a_crosshair_reads_values_by_pointer_and_by_keyboard(opened, name, chart
     focus_by_tab(page, f"{chart}[tabindex]")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    reading = page.locator(".reading").first
+    reading = page.locator(f"{chart.split()[0]} .reading").first
     assert "epoch 2" in reading.inner_text()
     page.keyboard.press("End")
     assert re.match(r"epoch [3-9]", reading.inner_text())

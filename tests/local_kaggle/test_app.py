@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
+from pathlib import Path
 
 import pytest
 import requests
 
 from local_kaggle import LocalKaggle, serving
+from local_kaggle.api.wire import METHODS
 
 
 def test_errors_look_like_kaggles(context):
@@ -20,6 +23,14 @@ def test_what_is_not_rehearsed_says_so(context):
     response = requests.post(url, json={}, auth=("tester", context.kaggle.key()), timeout=5)
     assert response.status_code == 501
     assert requests.get(f"{context.kaggle.url}/elsewhere", timeout=5).json()["code"] == 404
+
+
+def test_it_has_every_method_that_the_clients_own_tests_call():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "conformance.md"
+    listed = re.findall(r"^`(\w+)`$", page.read_text(), re.MULTILINE)
+    methods = {name.rpartition("/")[2] for name in METHODS}
+    assert len(listed) > 50
+    assert [name for name in listed if name.lower() not in methods] == []
 
 
 def test_a_malformed_request_is_refused(context):

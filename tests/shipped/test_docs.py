@@ -119,10 +119,12 @@ def test_what_runs_a_command_elsewhere_is_there_and_needed():
 def test_only_what_reaches_kaggle_is_marked_as_needing_an_account():
     marked = [c.line for text in PAGES.values() for c in commands(text) if c.account]
     assert len(marked) > 10
-    commands_to_kaggle = "doctor|push|fetch|resume|status|quota|stop|submit|queue|dataset|model"
+    commands_to_kaggle = (
+        "doctor|push|fetch|resume|status|quota|stop|submit|queue|dataset|model|pull"
+    )
     reaches = rf"kernelkit (?:{commands_to_kaggle})|tools/push_\w+\.py"
     assert [line for line in marked if not re.search(reaches, line)] == []
-    assert [line for line in marked if re.search(r"--local|--dry-run", line)] == []
+    assert [line for line in marked if re.search(r"--local|(?<!pull )--dry-run", line)] == []
 
 
 def test_answers_continued_lines_and_marks_are_told_apart():

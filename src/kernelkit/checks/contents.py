@@ -279,14 +279,14 @@ def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            manifest = _read(kit_folder.path(folder, kit_folder.MANIFEST))
+            manifest = read_object(kit_folder.path(folder, kit_folder.MANIFEST))
             yield manifest.get("python"), manifest.get("modules")
-            yield (_read(folder / "metrics.json").get("versions") or {}).get("python"), None
-    facts = _read(runs / DOCTOR).get("facts") or {}
+            yield (read_object(folder / "metrics.json").get("versions") or {}).get("python"), None
+    facts = read_object(runs / DOCTOR).get("facts") or {}
     yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """A JSON object; empty if the file is missing or is not one."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ pushes and machines, and the dataset that a push attached never changes.
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import operator
 import re
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import reduce
 from packaging.utils import canonicalize_name
 
 from kernelkit import machines
-from kernelkit.checks.contents import lacking, python_seen
+from kernelkit.checks.contents import lacking, python_seen, read_object
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import NONE, Dataset
 from kernelkit.errors import PreflightError
@@ -24,11 +25,13 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.terminal.events import size_of
+from kernelkit.wheels import of_image
 from kernelkit.wheels.find import WheelSet, find_wheels
 from kernelkit.wheels.targets import kaggles_python, this_python
-from kernelkit.workspace.context import PushContext
+from kernelkit.workspace.context import DOCTOR, PushContext
 
 MISSING = (NONE, *versions.UNUSABLE)
+REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,20 @@ def _installed(project: Project) -> set[str]:
     return {
         module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
     }
+
+
+def for_rehearsal(context: PushContext, plan: Plan) -> None:
+    """Install, for a rehearsal's session, what Kaggle's image holds and this machine lacks.
+
+    In the versions that the doctor saw there. Raises `PreflightError` or `NetworkError` where it
+    cannot be installed.
+    """
+    folder, kind = (context.local or context.runs) / REHEARSED, plan.kind or "cpu"
+    imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
+    if missing := of_image.lacking(imports, kind, folder):
+        names = ", ".join(missing)
+        context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
+        facts = read_object(context.runs / DOCTOR).get("facts") or {}
+        versions_seen = json.loads(facts.get(f"packages.{kind}") or "{}")
+        requirements = of_image.install_lacking(missing, versions_seen, folder)
+        context.events("installed", ", ".join(requirements), folder=str(folder))

@@ -32,6 +32,7 @@ GROUPS = {
         "quota": "kaggle.pushed",
         "stop": "kaggle.pushed",
         "queue": "kaggle.queue",
+        "pull": "kaggle.pull",
         "dataset": "kaggle.dataset",
         "model": "kaggle.dataset",
     },

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kernelkit.commands import completion
 from kernelkit.terminal import invocation
 from kernelkit.terminal.cli import exits_with_code
 
@@ -17,6 +18,7 @@ accelerator = click.option(
     "--accelerator",
     metavar="KIND",
     help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
+    shell_complete=completion.machines,
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
 QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
@@ -34,6 +36,7 @@ ignore = click.option(
     metavar="CHECK",
     multiple=True,
     help="Push even if this check fails; may be repeated.",
+    shell_complete=completion.checks,
 )
 metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
 once = click.option("--once", is_flag=True, help="If the same push was made before, take it up.")
@@ -49,6 +52,7 @@ parameters = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     help="Set a parameter; may be repeated.",
+    shell_complete=completion.parameters,
 )
 report = click.option("--report/--no-report", default=True, help="Write a report.html (default).")
 submit = click.option(

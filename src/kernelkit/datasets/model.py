@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +14,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from slugify import slugify
+
 from kernelkit.datasets import folders
 from kernelkit.datasets.targets import Variation, body_of
 from kernelkit.errors import PreflightError, RefusedError
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans.metadata import json_object
+from kernelkit.plans.metadata import PLACEHOLDERS, json_object
 from kernelkit.workspace.context import CommandOptions
 
 VARIATION, MODEL = "model-instance-metadata.json", "model-metadata.json"
-REQUIRED = ("ownerSlug", "modelSlug", "instanceSlug", "framework", "licenseName")
+EXAMPLE = {
+    "ownerSlug": PLACEHOLDERS[0],
+    "modelSlug": "",
+    "instanceSlug": "default",
+    "framework": "tensorFlow2",
+    "licenseName": "Apache 2.0",
+}
 SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 
 
@@ -43,7 +52,9 @@ def push_model(
 
     def prepare(kaggle: Kaggle) -> Variation:
         # A rehearsal's Kaggle knows no owner but its own.
-        owner = kaggle.username if kaggle.connection.rehearses else settings["ownerSlug"]
+        owner = settings["ownerSlug"]
+        if kaggle.connection.rehearses or owner in PLACEHOLDERS:
+            owner = kaggle.username
         _see_to_model(kaggle, folder, owner, settings["modelSlug"])
         parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
         return Variation("/".join(parts), settings)
@@ -53,10 +64,13 @@ def push_model(
 
 def _settings(folder: Path) -> dict[str, Any]:
     path = folder / VARIATION
-    init = "kaggle models instances init"
-    settings = json_object(path, f"no {VARIATION} in {folder}: make it with {init}, and fill it in")
-    for key in REQUIRED:
+    slug = slugify(folder.resolve().name) or "my-model"
+    example = json.dumps(EXAMPLE | {"modelSlug": slug})
+    settings = json_object(path, f"no {VARIATION} in {folder}: write it, for example {example}")
+    for key in EXAMPLE:
         value = settings.get(key)
+        if key == "ownerSlug" and value in PLACEHOLDERS:
+            continue
         if not isinstance(value, str) or not value or value.startswith("INSERT_"):
             raise PreflightError(f"{path} has no {key}: fill it in")
         if key.endswith("Slug") and not SLUG.fullmatch(value):
@@ -67,14 +81,19 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 
 def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
-    """Make the model if it is not there. Raises `RefusedError` or `PreflightError`."""
+    """Make the model if it is not there, as `MODEL` beside it describes its page.
+
+    Raises `RefusedError` or `PreflightError`.
+    """
     from kagglesdk.models.types.model_api_service import ApiCreateModelRequest
 
     get = partial(kaggle.if_there, "GetModel", "models", owner_slug=owner, model_slug=slug)
     if get():
         return
     path = folder / MODEL
-    page = json_object(path, f"Kaggle has no model {owner}/{slug}, and {folder} no {MODEL}")
+    page: dict[str, Any] = {"slug": slug, "title": slug.replace("-", " ").capitalize()}
+    if path.is_file():
+        page = json_object(path, "")
     if page.get("slug") != slug or not page.get("title"):
         raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
     page = {"isPrivate": True, **{key: value for key, value in page.items() if value != ""}}

@@ -46,19 +46,22 @@ class PushOptions(CommandOptions, total=False):
     accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
     timeout      minutes that the session may take
     output       the folder for the outputs; default runs/SLUG-vN
-    dry_run      run the checks and show what would be sent, without sending it offline      with
-    dry_run: skip the checks that need Kaggle wait         False: return once the run is pushed
+    dry_run      run the checks and show what would be sent, without sending it
+    offline      with dry_run: skip the checks that need Kaggle
+    wait         False: return once the run is pushed
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
     continues    attach the outputs of the kernel's last version, so that the notebook can resume
-    force        push even if nothing changed or a run is active once         resume an identical
-    earlier push instead of pushing again ignore       the names of checks whose errors become
-    warnings: see `checks.preflight` check_tpu    compile the run's programs for the TPU first, and
-    stop if one does not fit;
+    force        push even if nothing changed or a run is active
+    once         resume an identical earlier push instead of pushing again
+    ignore       the names of checks whose errors become warnings: see `checks.preflight`
+    check_tpu    compile the run's programs for the TPU first, and stop if one does not fit;
                  `before_push` in [tool.kernelkit.tpu] does so at every push
     submit       a message: submit the result to the competition and wait for its score
     project      the packages and settings, instead of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the checks
+    packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
+                 that this machine lacks; they are installed once, in the local Kaggle's folder
     stays        glob patterns of outputs to leave on Kaggle, until `fetch --only` requests them
     """
 
@@ -78,6 +81,7 @@ class PushOptions(CommandOptions, total=False):
     submit: str | None
     project: Project | None
     starts: Sequence[Mapping[str, Any]]
+    packages: str | None
     stays: Sequence[str]
 
 
@@ -174,6 +178,8 @@ def _plan_and_push(
             _dry_run(context, plan, findings, options)
             return None
         preflight.stop_on_errors(findings)
+        if context.local and options.get("packages"):
+            wheels.for_rehearsal(context, plan)
         return _send_and_follow(context, plan, options, last=last)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
-from kernelkit import project
+from kernelkit import machines, project
 from kernelkit.bundle import build
 from kernelkit.errors import (
     CapacityError,
@@ -35,15 +36,18 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
+MISSING_MODULE = re.compile(r"No module named '(\w+)")
+
 
 class FollowOptions(TypedDict, total=False):
     """The keyword arguments of `follow`.
 
-    output       the folder for the outputs; default the push's own submit       the message of a
-    submission submit_once  do not submit a push again that was submitted before, with whatever
-    message unverified   accept files that are not proved to be this push's quota        the hours
-    left before the push, to show while waiting last         False leaves out the next commands,
-    because another push follows
+    output       the folder for the outputs; default the push's own
+    submit       the message of a submission
+    submit_once  do not submit a push again that was submitted before, with whatever message
+    unverified   accept files that are not proved to be this push's
+    quota        the hours left before the push, to show while waiting
+    last         False leaves out the next commands, because another push follows
     """
 
     output: Path | None
@@ -190,11 +194,22 @@ class Run:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events("failure", str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = f"{message.partition(chr(10))[0]}\nIts log: {log}"
+            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}\nIts log: {log}"
         self._report()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
         raise RunFailedError(f"{self._version} ended in {ended.state}: {ended.message or why}")
+
+    def _missing_here(self, message: str) -> str:
+        """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
+        named = MISSING_MODULE.search(message)
+        kind: Any = self.push.accelerator
+        if not self.context.local or not named or named[1] not in machines.modules(kind):
+            return ""
+        return (
+            f", which Kaggle's image holds: install {named[1]} here, or rehearse with "
+            "--packages kaggle"
+        )
 
     def judge(self) -> None:
         """Show the measures, write the report, and compare the machine with the requested one."""

@@ -28,7 +28,7 @@ function titled(element, text) {
 
 function show(value) {
   if (value === null || value === undefined) return "";
-  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
+  if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) < 1e-4 ? value.toExponential(3).replace(/\.?0*e/, "e") : String(Number(value.toPrecision(4)));
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 // As kernelkit.shown writes them: 8.2 s, 88 s, 2 min 46 s, 1 h 05 min.
@@ -84,6 +84,11 @@ function repaint(place) {
   held[1] = place.clientWidth;
   if (held[1]) held[0](Math.max(220, held[1]));
 }
+
+// On paper a chart has the paper's width, so that its texts keep their size.
+const PAPER = 700;
+addEventListener("beforeprint", () => { for (const [paint] of painted.values()) paint(PAPER); });
+addEventListener("afterprint", () => { for (const place of painted.keys()) repaint(place); });
 
 // `paint(width)` fills the place, now and whenever its width changes.
 function chart(place, paint) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -82,10 +81,8 @@ def render(names: Mapping[Path, tuple[str, str]], base: Path, shown: Shown) -> s
         column, points = history.curve(folder, shown.score)
         curve = curve or column
         runs.append(replace(_run(folder, base, names_of_run), curve=points))
-    counts = Counter((run.group, run.sweep) for run in runs if run.group)
-    sweeps = [{"name": name, "href": page, "count": n} for (name, page), n in counts.items()]
-    page = RunsPage("Runs", runs, shown, columns=shown.parameters, curve=curve, sweeps=sweeps)
-    return page.html()
+    columns = shown.parameters
+    return RunsPage("Runs", runs, shown, columns, curve=curve, folder=base).html()
 
 
 def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:

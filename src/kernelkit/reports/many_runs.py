@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from kernelkit.reports import naming, shell
+import yaml
+
+from kernelkit.reports import sections, shell
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
-COLUMNS = 4  # measures in a row, the score among them
-SCRIPTS = (shell.CHART, "runs.js")
+GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
+NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
+PREDICTIONS = "val_predictions.npz"
+PARTS = "data table effects parallel importance curves compare notes export page"
+SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
 
 @dataclass(frozen=True)
@@ -48,8 +57,9 @@ class RunsPage:
     columns   parameters with a column each
     axes      the parameters of a sweep that vary
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
-    sweeps    {"name", "href", "count"} of the sweeps whose runs are among these
     curve     the column of the history that the runs' curves are of
+    folder    where the page will stand; the runs' ids are addresses from there
+    notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
     """
 
     title: str
@@ -59,35 +69,85 @@ class RunsPage:
     axes: Sequence[str] = ()
     base: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    sweeps: Sequence[Mapping[str, Any]] = ()
     curve: str = ""
+    folder: Path = Path()
+    notebook: str = ""
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
-        shown = self.shown
-        first = list(shown.measures)[:COLUMNS]
+        bars = [self._section("bars", run) for run in self.runs]
+        scores = [
+            {b["name"]: float(b["text"]) for b in [*own["bars"], *own["rest"]]} if own else {}
+            for own in bars
+        ]
+        classes = list(dict.fromkeys(name for own in scores for name in own))
+        photos, guesses = self._guesses()
         data = {
             "sweep": self.base is not None,
-            "score": shown.score,
-            "labels": {name: text for name, text in shown.measures.items() if name},
-            "measures": [name for name in first if name not in (shown.score, "seconds")],
-            "minimize": shown.minimize,
+            "score": self.shown.score,
+            "labels": self.shown.measures,
+            "minimize": self.shown.minimize,
             "columns": list(self.columns),
-            "axes": [name for name in self.axes if name != naming.SEED],
-            "base": dict(self.base or {}),
-            "defaults": dict(self.defaults),
-            "sweeps": list(self.sweeps),
-            "curve": self._curve_label(),
+            "axes": list(self.axes),
+            "base": self.base or {},
+            "defaults": self.defaults,
+            "curve": self.curve,
+            "classes": classes,
+            "photos": photos,
+            "notes": self._notes(),
+            "notebook": self.notebook,
             "runs": [
-                asdict(run) | {"curve": [round(value, 5) for value in run.curve]}
-                for run in self.runs
+                vars(run)
+                | {
+                    "curve": [round(value, 5) for value in run.curve],
+                    "along": history.along(self._place(run)) if run.curve else {},
+                    "classes": [own.get(name) for name in classes] if own else [],
+                    "guesses": guesses.get(run.id),
+                }
+                for run, own in zip(self.runs, scores, strict=True)
             ],
         }
         example = f"{self.columns[0]}=… " if self.columns else ""
         body = shell.rendered("runs.html.j2", title=self.title, example=example)
         return shell.page(self.title, body, SCRIPTS, data, back)
 
-    def _curve_label(self) -> str:
-        name = self.curve.removeprefix(history.VALIDATED)
-        label = self.shown.measures.get(name, name.replace("_", " "))
-        return f"{label} on validation" if name != self.curve else label
+    def _place(self, run: ShownRun) -> Path:
+        return self.folder / unquote(run.id)
+
+    def _section(self, kind: str, run: ShownRun) -> sections.Content:
+        """What the first section of this kind shows of a run."""
+        section = next((own for own in self.shown.sections if own.kind == kind), None)
+        return sections.filled(section, self._place(run)) or {} if section else {}
+
+    def _guesses(self) -> tuple[dict[str, Any], dict[str, list[int]]]:
+        """What was validated on, and the guesses of the best runs by their ids.
+
+        Runs that were validated on something else than the best of them are left out.
+        """
+        best = [run for run in self.runs if self.shown.score in run.metrics]
+        best.sort(key=lambda run: run.metrics[self.shown.score], reverse=not self.shown.minimize)
+        read = {run.id: _guesses(self._place(run) / PREDICTIONS) for run in best[:GUESSED]}
+        ids, labels, _ = first = next(filter(None, read.values()), ([], [], []))
+        matrix = self._section("matrix", best[0]).get("matrix", {}) if ids else {}
+        alike = {id: own[2] for id, own in read.items() if own and own[:2] == first[:2]}
+        return {"ids": ids, "truths": labels, "names": matrix.get("names", [])}, alike
+
+    def _notes(self) -> object:
+        """What `notes.yaml` beside the page holds, as JSON can say it; {} if it cannot be read."""
+        try:
+            notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8"))
+            return json.loads(json.dumps(notes, default=str))
+        except (OSError, ValueError, TypeError, yaml.YAMLError):
+            return {}
+
+
+def _guesses(path: Path) -> tuple[list[Any], list[int], list[int]] | None:
+    """The ids, classes and guessed classes of a run's predictions; None if they cannot be read."""
+    try:
+        import numpy as np  # there where a run left such a file
+
+        with np.load(path) as arrays:
+            guesses = arrays["probabilities"].argmax(axis=1)
+            return arrays["ids"].tolist(), arrays["labels"].tolist(), guesses.tolist()
+    except (ImportError, OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None

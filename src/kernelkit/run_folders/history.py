@@ -44,6 +44,13 @@ def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> tuple[
     return "", []
 
 
+def along(folder: Path) -> dict[str, list[float]]:
+    """Where epochs end: their `step`, and the `seconds` since the first began; [] if unknown."""
+    columns = read(folder)
+    step, seconds = (numbers(columns.get(name, ())) for name in ("step", "seconds"))
+    return {"step": step, "seconds": [round(s, 2) for s in itertools.accumulate(seconds)]}
+
+
 def phases(columns: Columns) -> list[tuple[int, str]]:
     """(epoch from 0, name) for each change in a text column, such as the phase."""
     for values in columns.values():

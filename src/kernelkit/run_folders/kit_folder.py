@@ -7,8 +7,8 @@
     .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/score.json           the score of its submission, and the competition's name
-    .kernelkit/parts/               files that are being downloaded .kernelkit/outputs/ files of the
-    run whose names collide with this folder
+    .kernelkit/parts/               files that are being downloaded
+    .kernelkit/outputs/             files of the run whose names collide with this folder
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
 with these names.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ class Row:
     curve: tuple[float, ...] = ()
     report: str = ""
     curve_of: str = ""  # the column of the history that the curve shows
+    ended: float = 0.0  # seconds since 1970; 0.0 if unknown
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class ResultTable:
     rows: tuple[Row, ...]
     varying: Sequence[str]  # the parameters that tell the runs apart
     minimize: bool = False  # whether a lower score is better
+    notebook: str = ""  # from the folder that the sweep was started in
 
     def values(self, row: Row) -> dict[str, Any]:
         """A run's values of these parameters."""
@@ -87,7 +90,8 @@ def gather(
     score = specification.score or next(filter(None, measures), "")
     rows = tuple(_row(folder, run, score) for run in runs)
     varying, minimize = specification.varying, specification.minimize
-    return ResultTable(specification.name, score, rows, varying, minimize)
+    notebook = os.path.relpath(specification.notebook)
+    return ResultTable(specification.name, score, rows, varying, minimize, notebook)
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
@@ -117,6 +121,8 @@ def write_page(path: Path, table: ResultTable) -> Path:
         base=overrides,
         defaults=shared,
         curve=next((row.curve_of for row in table.rows if row.curve), ""),
+        folder=path.parent,
+        notebook=table.notebook,
     )
     return files.write_text(path, page.html(back))
 
@@ -132,6 +138,7 @@ def _shown_run(row: Row, values: Mapping[str, Any]) -> ShownRun:
         metrics=row.metrics,
         state=record.state,
         seconds=record.seconds,
+        when=row.ended,
         error=record.error,
         report=row.report,
         folder=id,
@@ -200,13 +207,15 @@ def _spread(table: ResultTable, rows: Sequence[Row]) -> dict[str, Any]:
 def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
     record, place = folder.record(run), folder.run_folder(run)
     done = record.state == records.DONE
-    metrics = numbers(place) if done or record.state == records.STOPPED else {}
+    values = run_folder.metrics(place) or {}
+    metrics = run_folder.numbers(values) if done or record.state == records.STOPPED else {}
     # A run that was taken up again counts its earlier sessions too, and the record does not.
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
-    column, values = history.curve(place, score)
-    return Row(run, record, metrics, tuple(values), report, column)
+    column, points = history.curve(place, score)
+    ended = run_folder.ended(values, 0.0)
+    return Row(run, record, metrics, tuple(points), report, column, ended)
 
 
 def numbers(folder: Path) -> dict[str, float]:

@@ -29,17 +29,33 @@ def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> 
     Raises `PreflightError` where the index has no such wheel for the target or there is no pip,
     and `NetworkError` where the index does not answer.
     """
+    options = ["--no-deps", f"--dest={folder}", *target.flags]
+    _pip("download", options, requirements, target.words, "correct wheels in [tool.kernelkit]")
+
+
+def install(requirements: Sequence[str], folder: Path) -> None:
+    """Put what this Python would install for the requirements into the folder, with what they need.
+
+    Raises as `download` does.
+    """
+    options = [f"--target={folder}", "--upgrade"]
+    _pip("install", options, requirements, "this Python", "install it in another way")
+
+
+def _pip(
+    verb: str, options: Sequence[str], requirements: Sequence[str], words: str, advice: str
+) -> None:
     if importlib.util.find_spec("pip") is None:
         raise PreflightError(
             "wheels are chosen with pip, and this Python has none: python -m ensurepip"
         )
     pip = [sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check"]
-    options = ["--no-deps", "--progress-bar=off", "--only-binary=:all:", f"--dest={folder}"]
+    always = ["--progress-bar=off", "--only-binary=:all:"]
     # Colours would hide the lines that tell why pip failed.
     environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
     try:
         done = subprocess.run(
-            [*pip, *CONNECTIONS, "download", *options, *target.flags, "--", *requirements],
+            [*pip, *CONNECTIONS, verb, *always, *options, "--", *requirements],
             capture_output=True,
             text=True,
             errors="replace",
@@ -53,10 +69,10 @@ def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> 
             "minutes: try again"
         ) from None
     if done.returncode:
-        raise _failure(requirements, target, done.stdout + done.stderr)
+        raise _failure(requirements, words, advice, done.stdout + done.stderr)
 
 
-def _failure(requirements: Sequence[str], target: WheelTarget, output: str) -> KernelkitError:
+def _failure(requirements: Sequence[str], words: str, advice: str, output: str) -> KernelkitError:
     """The error behind pip's output."""
     if _NO_ANSWER.search(output):
         return NetworkError(
@@ -71,8 +87,7 @@ def _failure(requirements: Sequence[str], target: WheelTarget, output: str) -> K
         versions = re.search(r"\(from versions: (?!none\))(.+)\)", output)
         newest = f", only of {', '.join(versions[1].split(', ')[-3:])}" if versions else ""
         return PreflightError(
-            f"the package index has no wheel of {missing[1].strip()} for {target.words}{newest}: "
-            "correct wheels in [tool.kernelkit]"
+            f"the package index has no wheel of {missing[1].strip()} for {words}{newest}: {advice}"
         )
     reasons = re.findall(r"^ERROR: (.+)", output, re.MULTILINE) or ["it gave no reason"]
     return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reasons[-1])}")

@@ -180,9 +180,11 @@ class CommandOptions(TypedDict, total=False):
     """The keyword arguments of every command that talks to Kaggle.
 
     local    rehearse against a local Kaggle that lives as long as the call
-    as_json  print one JSON object per event quiet    only the events that need attention, and the
-    results runs     the folder of runs and ledger; default `runs` at the project's root stream
-    where the events are written; default stdout timing   the clock and all time limits
+    as_json  print one JSON object per event
+    quiet    only the events that need attention, and the results
+    runs     the folder of runs and ledger; default `runs` at the project's root
+    stream   where the events are written; default stdout
+    timing   the clock and all time limits
     """
 
     local: bool

@@ -32,6 +32,23 @@ class Method:
     anonymous: bool
 
 
+# What a list is sorted by, the highest first, by how the order's name ends in the SDK.
+ORDERS = {
+    "_VOTES": "vote_count",
+    "VOTE_COUNT": "vote_count",
+    "DOWNLOAD_COUNT": "download_count",
+    "NOTEBOOK_COUNT": "kernel_count",
+    "_UPDATED": "last_updated",
+    "_PUBLISHED": "id",
+    "DATE_CREATED": "id",
+    "CREATE_TIME": "id",
+    "DATE_RUN": "last_run_time",
+    "_PRIZE": "reward",
+    "_DEADLINE": "deadline",
+    "_TEAMS": "team_count",
+    "_TOP": "votes",
+    "_NEW": "post_date",
+}
 METHODS: dict[str, Method] = {}
 """By `key`; filled as the services are imported."""
 
@@ -53,7 +70,7 @@ def answers(request: type[Message], *, anonymous: bool = False) -> Callable[[Ans
 
 def key(name: str) -> str:
     """`kernels.KernelsApiService/GetKernel` and `kernels.kernels_api_service/GetKernel` alike."""
-    return name.replace("_", "").lower()
+    return name.replace("_", "").lower().replace("discussionsapi", "discussionapi")
 
 
 def decode(request: type[Message], body: bytes) -> Message:
@@ -118,15 +135,18 @@ def listing(
     request: Message,
     items: Sequence[T],
     entry: Callable[[Message, T], Message],
+    answer: Message | None = None,
 ) -> Message:
     """The answer to a request for a list: the page that it asks for, and the token of the next.
 
-    `entry` fills an empty message for an item. A token is an offset. Raises HTTPException 400 for
+    `entry` fills an empty message for an item; `answer` is one whose name is not the request's. A
+    token is an offset. Raises HTTPException 400 for
     one that this server did not make.
     """
-    size = min(request.page_size or state.limits.page_size, state.limits.max_page_size)
-    number = getattr(request, "page", None) or 1
-    token = request.page_token or str((number - 1) * size)
+    size = getattr(request, "page_size", None) or state.limits.page_size
+    size = min(size, state.limits.max_page_size) if size > 0 else state.limits.max_page_size
+    number = max(getattr(request, "page", None) or 1, 1)  # the client asks for page -1
+    token = getattr(request, "page_token", None) or str((number - 1) * size)
     if not token.isdigit():
         raise HTTPException(400, f"Invalid page token: {token}")
     start = int(token)
@@ -134,21 +154,35 @@ def listing(
     if shows(FaultKind.REPEATED_PAGE):
         start, following = max(start - size, 0), token if items else None
     name = type(request).__name__.replace("Request", "Response")
-    answer = getattr(sys.modules[type(request).__module__], name)()
+    answer = answer or getattr(sys.modules[type(request).__module__], name)()
     # The versions of a model are in a message of their own.
     inner = answer._fields[0]
     holder = answer if inner.default_value == [] else inner.field_type()
     column = next(field for field in holder._fields if field.default_value == [])
-    entries = [entry(column.field_type(), item) for item in items[start : start + size]]
+    order = getattr(getattr(request, "sort_by", None), "name", "")
+    field = next((field for ending, field in ORDERS.items() if order.endswith(ending)), "")
+    if hasattr(column.field_type(), field):
+        entries = sorted(
+            (entry(column.field_type(), item) for item in items),
+            key=lambda entry: (getattr(entry, field) is not None, getattr(entry, field)),
+            reverse="EARLIEST" not in order,
+        )[start : start + size]
+    else:
+        entries = [entry(column.field_type(), item) for item in items[start : start + size]]
     fill(holder, **{column.field_name: entries})
     if holder is not answer:
         fill(answer, **{inner.field_name: holder})
-    return fill(answer, next_page_token=following)
+    return fill(answer, next_page_token=following if hasattr(answer, "next_page_token") else None)
 
 
 def file_entry(message: Message, file: tuple[str, Path]) -> Message:
     """The entry of a file in a list: its name, its size in bytes, and when it was written."""
     stat = file[1].stat()
-    return fill(
-        message, name=file[0], total_bytes=stat.st_size, creation_date=moment(stat.st_mtime)
-    )
+    fields = {
+        "name": file[0],
+        "ref": file[0],
+        "size": stat.st_size,
+        "totalBytes": stat.st_size,
+        "creationDate": f"{moment(stat.st_mtime):%Y-%m-%d %H:%M:%S}",
+    }
+    return type(message).from_dict(fields)

@@ -35,12 +35,15 @@ def entered(state: ServerState, competition: str) -> Path:
 
 @answers(types.ApiListCompetitionsRequest)
 def list_competitions(state: ServerState, request: Message, _user: str) -> Message:
-    """The competitions of the catalogue: entered by everybody, launched, and of no category."""
+    """The competitions of the catalogue: entered by everybody, and launched."""
     names = state.catalogue.references("competitions", request.search)
-    if request.category not in (None, HostSegment.HOST_SEGMENT_UNSPECIFIED) or (
-        request.group and request.group.name.rpartition("_TAB_")[2] not in TABS
-    ):
+    segment = request.category or HostSegment.HOST_SEGMENT_UNSPECIFIED
+    if request.group and request.group.name.rpartition("_TAB_")[2] not in TABS:
         names = []
+    elif segment.value:
+        category = segment.name.removeprefix("HOST_SEGMENT_").replace("_", " ").lower()
+        pages = {name: state.catalogue.page("competitions", name) for name in names}
+        names = [name for name in names if pages[name].get("category", "").lower() == category]
     return listing(state, request, names, lambda message, name: _about(state, message, name))
 
 
@@ -52,10 +55,10 @@ def get(state: ServerState, request: Message, _user: str) -> Message:
 
 
 def _about(state: ServerState, message: Message, name: str) -> Message:
+    page = {"title": name, **state.catalogue.page("competitions", name)}
     return fill(
-        message,
+        type(message).from_dict(page),
         ref=f"{state.url}/competitions/{name}",
-        title=name,
         url=f"{state.url}/competitions/{name}",
         user_has_entered=name not in state.limits.rules_pending,
         max_daily_submissions=state.limits.submissions_a_day,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kagglesdk.datasets.types import dataset_api_service as types
 from kagglesdk.datasets.types.dataset_enums import DatabundleVersionStatus
 from kagglesdk.datasets.types.dataset_types import DatasetInfo
@@ -54,9 +52,7 @@ def list_datasets(state: ServerState, request: Message, user: str) -> Message:
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes of the newest version, or of the version named."""
     files = files_below(_version(state, request, user).folder)
-    return listing(
-        state, request, files, lambda message, file: fill(file_entry(message, file), ref=file[0])
-    )
+    return listing(state, request, files, file_entry)
 
 
 @answers(types.ApiDownloadDatasetRequest, anonymous=True)
@@ -70,8 +66,9 @@ def download(state: ServerState, request: Message, user: str) -> Response:
 def metadata(state: ServerState, request: Message, user: str) -> Message:
     """What `dataset-metadata.json` is made of."""
     dataset = find(state, request, user)
+    licences = [{"name": dataset.fields.get("licenseName", "")}]
     info = fill(
-        DatasetInfo.from_dict({"title": dataset.slug, **dataset.fields}),
+        DatasetInfo.from_dict({"title": dataset.slug, "licenses": licences, **dataset.fields}),
         dataset_id=dataset.id,
         dataset_slug=dataset.slug,
         owner_user=dataset.owner,
@@ -84,11 +81,13 @@ def _version(state: ServerState, request: Message, user: str) -> Version:
 
 
 def _matches(dataset: Page, request: Message, user: str) -> bool:
-    """Whether a list has a dataset, by the request's filters; nothing here has tags."""
+    """Whether a list has a dataset, by the request's filters."""
     group, licence, kind = (
         value.name.partition("_GROUP_")[2].lower()
         for value in (request.group, request.license, request.file_type)
     )
+    kind = kind.replace("_", "")  # "bigquery"
+    tags = {tag.strip() for tag in (request.tag_ids or "").split(",") if tag.strip()}
     owner = user if group.startswith("my") else request.user or dataset.owner
     theirs = dataset.fields.get("licenseName", "").lower()
     begins = next((begin for begin in LICENCES if theirs.startswith(begin)), "other")
@@ -103,13 +102,14 @@ def _matches(dataset: Page, request: Message, user: str) -> bool:
         and licence in ("all", begins)
         and (kind == "all" or any(name.lower().endswith(f".{kind}") for name, _ in files))
         and (request.min_size or 0) <= size <= (request.max_size or size)
-        and not request.tag_ids
+        and tags <= set(dataset.fields.get("keywords", ()))
     )
 
 
 def _entry(_message: Message, dataset: Page) -> Message:
     newest = dataset.versions[0]
-    fields: dict[str, Any] = {"id": dataset.id, "title": dataset.slug, **dataset.fields}
+    tags = [{"name": tag, "ref": tag} for tag in dataset.fields.get("keywords", ())]
+    fields = {"id": dataset.id, "title": dataset.slug, "tags": tags, **dataset.fields}
     return fill(
         types.ApiDataset.from_dict(fields),
         ref=dataset.ref,

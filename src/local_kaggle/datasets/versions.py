@@ -30,7 +30,8 @@ def create(state: ServerState, request: Message, user: str) -> Message:
             refused = f'The requested title "{request.title}" is already in use by a dataset.'
         if refused:
             return fill(types.ApiCreateDatasetResponse(), status="error", error=refused)
-        return _created(state, pages.create(state, name, masked(request, PAGE), request))
+        fields = masked(request, PAGE) | {"keywords": list(request.category_ids or ())}
+        return _created(state, pages.create(state, name, fields, request))
 
 
 @answers(types.ApiCreateDatasetVersionRequest)
@@ -48,6 +49,19 @@ def create_version(state: ServerState, request: Message, user: str) -> Message:
         if request.body.delete_old_versions:
             pages.remove_versions(state, dataset.id, dataset.versions)
     return _created(state, dataset)
+
+
+@answers(types.ApiUpdateDatasetMetadataRequest)
+def update_metadata(state: ServerState, request: Message, user: str) -> Message:
+    """Change what `dataset-metadata.json` says."""
+    settings = request.settings
+    name = f"datasets/{request.owner_slug}/{request.dataset_slug}"
+    fields = settings.to_dict() | {"isPrivate": settings.is_private}
+    if settings.licenses:
+        fields["licenseName"] = settings.licenses[0].name
+    with pages.changing:
+        pages.update(state, pages.own(state, name, user), fields)
+    return types.ApiUpdateDatasetMetadataResponse()
 
 
 @answers(types.ApiDeleteDatasetRequest)

@@ -17,6 +17,7 @@ import venv
 from pathlib import Path
 
 from local_kaggle.execution import kaggle_paths
+from local_kaggle.execution.walls import PACKAGES
 
 SERVES = "LOCAL_KAGGLE_SERVES"  # set where a notebook serves predictions
 # gRPC logs the traceback of an exception in `predict` to nobody; the desk is to see it.
@@ -33,7 +34,8 @@ SITE_FOLDERS = ("site-packages", "dist-packages")
 def build_image(folder: Path) -> Path:
     """Make the environment below `folder` afresh and return its Python.
 
-    Takes a fraction of a second: nothing is copied or installed.
+    What lies in `packages` beside it, as `pip install --target` leaves it, comes before what is
+    installed beside this interpreter. Takes a fraction of a second: nothing is copied or installed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
@@ -41,7 +43,10 @@ def build_image(folder: Path) -> Path:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = folder / "lib" / version / "site-packages"
     hidden = _desk_names()
-    for source in (Path(p) for p in sys.path if Path(p).name in SITE_FOLDERS):
+    for source in (
+        folder.with_name(PACKAGES),
+        *(Path(p) for p in sys.path if Path(p).name in SITE_FOLDERS),
+    ):
         for entry in sorted(source.iterdir()) if source.is_dir() else []:
             link = site / entry.name
             if not (LEADS_ELSEWHERE.fullmatch(entry.name) or entry.name in hidden or link.exists()):

@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+PACKAGES = "packages"  # beside the image: what this machine lacks and Kaggle's image holds
 # What programs need of a system. Home folders, /run, /srv, /mnt and the like are left out.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys")
 RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf")  # to which /etc/resolv.conf may link
@@ -106,8 +107,8 @@ def python_folders(image: Path) -> dict[str, str]:
     for entry in sys.path:
         if Path(entry).name in ("site-packages", "dist-packages"):
             folders |= {Path(entry), Path(entry).resolve()}
-    share = Path(sys.prefix) / "share"
-    folders |= {share} if share.is_dir() else set()
+    for folder in (Path(sys.prefix) / "share", image.resolve().with_name(PACKAGES)):
+        folders |= {folder} if folder.is_dir() else set()
     return {
         str(folder): str(folder)
         for folder in sorted(folders)

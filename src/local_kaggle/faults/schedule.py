@@ -77,6 +77,9 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     "CreateDataset": (*_CALL, FaultKind.LOST_ANSWER),
     "CreateDatasetVersion": (*_CALL, FaultKind.LOST_ANSWER),
     "GetDatasetStatus": _CALL,
+    "CreateModel": (*_CALL, FaultKind.LOST_ANSWER),
+    "CreateModelInstance": (*_CALL, FaultKind.LOST_ANSWER),
+    "CreateModelInstanceVersion": (*_CALL, FaultKind.LOST_ANSWER),
 }
 """The kinds that a method can show; a seeded schedule draws from these."""
 

@@ -111,11 +111,19 @@ def find(state: ServerState, name: str, user: str) -> Page:
     is_model = kind == "models" and name.count("/") == MODEL_DEPTH
     if (
         page is None
-        or (page.private and page.owner != user.lower())
+        or (page.private and page.owner.lower() != user.lower())
         or not (page.versions or is_model)
     ):
         raise HTTPException(404, f"{kind[:-1].title()} not found")
     return page
+
+
+def version_of(state: ServerState, name: str, number: int | None, user: str) -> Version:
+    """The version of a page whose files `user` may have. Raises HTTPException 403 or 404."""
+    page = find(state, name, user)
+    if "/".join(page.ref.split("/")[:2]) in state.limits.rules_pending:
+        raise HTTPException(403, "You must consent to the license of this model first")
+    return page.version(number)
 
 
 def own(state: ServerState, name: str, user: str) -> Page:
@@ -152,7 +160,7 @@ def mounted(state: ServerState, name: str, number: int | None, user: str) -> Pat
         name, _, last = name.rpartition("/")
         number = int(last) if last.isdecimal() else -1
     try:
-        return find(state, name, user).version(number).folder
+        return version_of(state, name, number, user).folder
     except HTTPException:
         return None
 

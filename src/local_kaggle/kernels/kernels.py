@@ -23,9 +23,12 @@ Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
 ANY = (None, "", "all")  # the values of a filter that let everything pass
 DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
-# What the catalogue's kernels were pushed with, as far as anybody knows here.
-CATALOGUED = """{"language": "python", "kernelType": "script",
-"text": "# The catalogue has the output alone.\\n"}"""
+# What the catalogue's kernels were pushed with, where their pages do not say it.
+CATALOGUED = {
+    "language": "python",
+    "kernelType": "script",
+    "text": "# The catalogue has the output alone.\n",
+}
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
 # What the metadata repeat of the push.
 AS_SAVED = (
@@ -55,13 +58,14 @@ def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
     if row or not outputs or (private and owner.lower() != user.lower()):
         raise HTTPException(403, "Permission 'kernels.get' was denied")
     names = {"owner": owner, "slug": slug, "title": page.get("title", slug)}
-    return {"id": 0, "private": private, "draft": None, "outputs": outputs, **names}
+    return {"id": 0, "private": private, "draft": None, "outputs": outputs, "page": page, **names}
 
 
 def versions_of(state: ServerState, kernel: Row) -> list[Row]:
     """A kernel's versions, the newest first, each with its session's state and its `outputs`."""
     if not kernel["id"]:
-        run = {"id": 0, "request": CATALOGUED, "status": "COMPLETE", "failure": None}
+        request = json.dumps(CATALOGUED | kernel["page"])
+        run = {"id": 0, "request": request, "status": "COMPLETE", "failure": None}
         return [
             {**run, "number": number, "outputs": outputs, "created": at, "started": at}
             for number, outputs in kernel["outputs"].items()

@@ -8,7 +8,7 @@ from kagglesdk.kernels.types import kernels_api_service as types
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, listing, moment
+from local_kaggle.api.wire import Message, answers, file_entry, fill, listing
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution.logs import as_array, read_events
 from local_kaggle.execution.running import log_path
@@ -35,14 +35,7 @@ def session_output(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiListKernelFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes."""
-    version = _version(state, request, user)
-
-    def entry(message: Message, file: tuple[str, Path]) -> Message:
-        stat = file[1].stat()
-        written = f"{moment(stat.st_mtime):%Y-%m-%d %H:%M:%S}"
-        return fill(message, name=file[0], size=stat.st_size, creation_date=written)
-
-    return listing(state, request, files_of(version), entry)
+    return listing(state, request, files_of(_version(state, request, user)), file_entry)
 
 
 @answers(types.ApiDownloadKernelOutputRequest, anonymous=True)

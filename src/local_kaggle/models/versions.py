@@ -7,7 +7,7 @@ import re
 from kagglesdk.models.types import model_api_service as types
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, listing, masked, moment
+from local_kaggle.api.wire import Message, answers, file_entry, fill, listing, masked
 from local_kaggle.catalogue import files_below
 from local_kaggle.files import pages
 from local_kaggle.files.archives import one_or_all
@@ -69,20 +69,12 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
 @answers(types.ApiListModelInstanceVersionFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message, user: str) -> Message:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    version = pages.find(state, name_of(request), user).version(request.version_number)
-    files = [(name, path.stat()) for name, path in files_below(version.folder)]
-    return listing(
-        state,
-        request,
-        files,
-        lambda message, file: fill(
-            message, name=file[0], size=file[1].st_size, creation_date=moment(file[1].st_mtime)
-        ),
-    )
+    version = pages.version_of(state, name_of(request), request.version_number, user)
+    return listing(state, request, files_below(version.folder), file_entry)
 
 
 @answers(types.ApiDownloadModelInstanceVersionRequest, anonymous=True)
 def download(state: ServerState, request: Message, user: str) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = pages.find(state, name_of(request), user).version(request.version_number).folder
+    folder = pages.version_of(state, name_of(request), request.version_number, user).folder
     return one_or_all(state, folder, files_below(folder), request.path, ".tar.gz")

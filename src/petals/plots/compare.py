@@ -24,6 +24,7 @@ from petals.plots.run import (
     SMALL,
     TITLE,
     gallery,
+    legend_below,
     look,
     new_figure,
     plain_axis,
@@ -37,25 +38,26 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     caption = "The seconds of the first epoch, with its compiling, and of a later one."
     figure, axes = new_figure(caption, height=1.1 + 0.55 * len(rows))
     labels = []
-    for at, row in enumerate(rows):
+    for row in rows:
         replicas = f" × {row['replicas']}" if row["replicas"] > 1 else ""
         labels.append(f"{row['backbone']}, {row['pixels']} px\n{row['name']}{replicas}")
-        for key, shift, colour in (
-            ("first epoch, s", -0.19, FAINT),
-            ("later epochs, s", 0.19, ACCENT),
-        ):
-            if value := row[key]:
-                axes.barh(
-                    at + shift,
-                    value,
-                    height=0.36,
-                    color=colour,
-                    edgecolor=ACCENT,
-                    linewidth=0.5,
-                    label=key[:-3] if key[:-3] not in axes.get_legend_handles_labels()[1] else None,
-                )
-                axes.annotate(f" {value:.3g} s", (value, at + shift), va="center", fontsize=SMALL)
+    # Dots and no bars: a log axis has no zero that a bar could begin at.
+    for key, marker, below in (("first epoch, s", "s", -12), ("later epochs, s", "o", 6)):
+        seconds = {at: row[key] for at, row in enumerate(rows) if row[key]}
+        face = ACCENT if marker == "o" else "white"
+        style = {"color": ACCENT, "markerfacecolor": face, "label": key[:-3]}
+        axes.plot(list(seconds.values()), list(seconds), marker, **style)
+        for at, value in seconds.items():
+            axes.annotate(
+                f"{value:.3g} s",
+                (value, at),
+                ha="center",
+                fontsize=SMALL,
+                xytext=(0, below),
+                textcoords="offset points",
+            )
     axes.set_yticks(range(len(rows)), labels)
+    axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     axes.xaxis.set_major_formatter("{x:g}")
@@ -66,11 +68,7 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     fastest = min(timed, key=lambda row: row["later epochs, s"], default=None)
     result = f": least {fastest['later epochs, s']:.3g} s, {fastest['name']}" if fastest else ""
     plain_axis(axes, f"Seconds an epoch{result}", "seconds (log)")
-    axes.grid(axis="y", visible=False)
-    if rows:
-        axes.legend(
-            frameon=False, fontsize=SMALL, ncols=2, loc="lower right", bbox_to_anchor=(1, 1)
-        )
+    legend_below(figure)
     return figure
 
 
@@ -83,18 +81,12 @@ def curves(runs: Sequence[FinishedRun]) -> Figure:
         x = np.arange(1, len(run.history) + 1)
         for axes, key in ((left, "val_macro_f1"), (right, "val_loss")):
             values = [row.get(key, math.nan) for row in run.history]
-            axes.plot(x, values, label=run.name, **look(number))
+            name = run.name if axes is left else None
+            axes.plot(x, values, label=name, **look(number))
     best = f": best {runs[0].macro_f1:.3f}" if runs else ""
     plain_axis(left, f"Macro F1 on validation{best}", "epoch")
     plain_axis(right, "Loss on validation", "epoch", "nats")
-    if runs:
-        figure.legend(
-            *left.get_legend_handles_labels(),
-            frameon=False,
-            fontsize=SMALL,
-            loc="outside lower left",
-            ncols=2,
-        )
+    legend_below(figure, 2)
     return figure
 
 

@@ -19,6 +19,7 @@ from petals.plots.run import (
     SECOND,
     SMALL,
     WIDTH,
+    legend_below,
     new_figure,
     plain_axis,
 )
@@ -49,18 +50,27 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
     away = np.abs(y - x * share) / np.sqrt(np.maximum(x * share, 1))
     for i in np.argsort(-away)[:6]:
         if away[i] > 2 and x[i]:
+            # Above the line to the left and below it to the right, away from the other dots.
+            left, above = ("right", 5) if y[i] > x[i] * share else ("left", -5)
             axes.annotate(
-                names[i], (x[i], y[i]), fontsize=SMALL, xytext=(5, 3), textcoords="offset points"
+                names[i],
+                (x[i], y[i]),
+                fontsize=SMALL,
+                ha=left,
+                va="center",
+                xytext=(-above, above),
+                textcoords="offset points",
             )
     if x.max() > 5 * x[x > 0].min():
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1)
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.yaxis.set_major_formatter("{x:.0f}")
+        axes.set_ylim(bottom=0)
     far = int(((away > 2) & (x > 0)).sum())
     title = f"{far} of {len(names)} classes lie further from equal shares than chance allows"
     plain_axis(axes, title, "training images", "validation images")
-    axes.legend(frameon=False, fontsize=SMALL, loc="upper left")
+    legend_below(figure)
     return figure
 
 
@@ -85,7 +95,7 @@ def jpeg_sizes(prints: Fingerprints) -> Figure:
     plain_axis(
         axes, f"Half of the JPEGs are below {middle:.1f} kB", "kB an image", "share of images"
     )
-    axes.legend(frameon=False, fontsize=SMALL, loc="upper right")
+    legend_below(figure)
     return figure
 
 
@@ -106,13 +116,6 @@ def throughput(rates: Mapping[str, float], needed: float) -> Figure:
             textcoords="offset points",
         )
     axes.axvline(needed, color=INK, linewidth=1.1, linestyle="--")
-    axes.annotate(
-        f" needed: {needed:,.0f}",
-        (needed, 1),
-        fontsize=SMALL,
-        va="bottom",
-        xycoords=("data", "axes fraction"),
-    )
     fast = sum(value >= needed for value in values)
     title = (
         f"{fast} of {len(values)} pipelines feed the {needed:,.0f} images a second that are needed"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from petals.evaluation.calibration import Reliability
 from petals.plots.run import (
@@ -22,24 +24,24 @@ from petals.plots.run import (
     TEXT,
     TITLE,
     gallery,
+    legend_below,
     look,
+    name_bars,
     new_figure,
     plain_axis,
 )
 
-WEAK = 0.7  # F1 below which a class's bar is marked
+MOST_CLASSES = 20  # of a matrix that can be read in a notebook
+MOST_MISTAKES = 20
 
 
 def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
-    """A confusion matrix, int (classes, classes), that is readable at 104 classes.
+    """A confusion matrix, int (classes, classes); of many classes its most common mistakes.
 
-    Each row shows shares of its class. Right predictions are pale and mistakes dark, so that the
-    confused pairs stand out and not the diagonal.
+    In the matrix each row shows shares of its class. Right predictions are pale and mistakes dark,
+    so that the confused pairs stand out and not the diagonal. The whole matrix of 104 classes is
+    for the report, which can zoom: its 10,816 cells cannot be read in a picture.
     """
-    n = len(names)
-    side = min(14.0, max(4.5, 1.5 + 0.115 * n))
-    caption = "A row for each true class and a column for each answer: right ones blue, others red."
-    figure, axes = new_figure(caption, side, side)
     correct, total = int(np.trace(matrix)), max(1, int(matrix.sum()))
     title = f"{correct:,} of {total:,} are correct ({100 * correct / total:.0f} %)"
     off = matrix - np.diag(np.diag(matrix))
@@ -47,49 +49,68 @@ def confusion(matrix: np.ndarray, names: Sequence[str]) -> Figure:
         truth, guess = np.unravel_index(off.argmax(), off.shape)
         often = f"{off.max()} times" if off.max() > 1 else "once"
         title += f"; most common mistake: {names[truth]} → {names[guess]}, {often}"
-    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
-    colours = np.ones((n, n, 3))
-    right, wrong = np.eye(n, dtype=bool), ~np.eye(n, dtype=bool)
-    blue, orange = np.array([0.62, 0.80, 0.92]), np.array([0.70, 0.22, 0.0])
-    strength = np.sqrt(shares)[..., None]
-    colours[right] = (1 - strength * (1 - blue))[right]
-    colours[wrong] = (1 - strength * (1 - orange))[wrong]
-    axes.imshow(colours, interpolation="nearest")
-    font = max(4.2, min(9.0, 420 / n))
-    axes.set_xticks(range(n), names, rotation=90, fontsize=font)
-    axes.set_yticks(range(n), names, fontsize=font)
-    axes.tick_params(length=0, pad=1)
-    axes.set_title(title, loc="left", fontsize=TITLE, color=INK)
-    axes.set_xlabel("guessed", fontsize=TEXT)
-    axes.set_ylabel("true", fontsize=TEXT)
-    if n <= 12:
-        for (row, column), count in np.ndenumerate(matrix):
-            if count:
-                axes.text(column, row, str(count), ha="center", va="center", fontsize=8)
-    axes.spines[:].set_color(FAINT)
-    axes.set_xticks(np.arange(-0.5, n), minor=True)
-    axes.set_yticks(np.arange(-0.5, n), minor=True)
-    axes.grid(which="minor", color=FAINT, linewidth=0.3)
-    axes.tick_params(which="minor", length=0)
+    draw = _matrix if len(names) <= MOST_CLASSES else _commonest_mistakes
+    figure = draw(matrix, off, names)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE, color=INK)
     return figure
 
 
-def class_scores(rows: Sequence[Any], most: int = 104) -> Figure:
+def _matrix(matrix: np.ndarray, mistakes: np.ndarray, names: Sequence[str]) -> Figure:
+    caption = "A row for each true class and a column for each answer: right ones blue, others red."
+    figure, axes = new_figure(caption, height=1.8 + 0.38 * len(names))
+    shares = np.sqrt(matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1))[..., None]
+    blue, orange = np.array([0.62, 0.80, 0.92]), np.array([0.70, 0.22, 0.0])
+    colours = 1 - shares * (1 - np.where(mistakes[..., None] > 0, orange, blue))
+    axes.imshow(colours, interpolation="nearest", aspect="auto")
+    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if len(names) > 8 else {}
+    axes.set_xticks(range(len(names)), names, fontsize=SMALL, **slanted)
+    axes.set_yticks(range(len(names)), names, fontsize=SMALL)
+    axes.tick_params(length=0)
+    axes.set_xlabel("guessed", fontsize=TEXT)
+    axes.set_ylabel("true", fontsize=TEXT)
+    for (row, column), count in np.ndenumerate(matrix):
+        if count:
+            axes.text(column, row, str(count), ha="center", va="center", fontsize=SMALL)
+    axes.spines[:].set_color(FAINT)
+    return figure
+
+
+def _commonest_mistakes(matrix: np.ndarray, mistakes: np.ndarray, names: Sequence[str]) -> Figure:
+    order = np.argsort(-mistakes, axis=None, kind="stable")[:MOST_MISTAKES]
+    pairs = [divmod(int(cell), len(names)) for cell in order if mistakes.flat[cell]]
+    caption = "A bar for each of the most common mistakes: the true class → the answer."
+    figure, axes = new_figure(caption, height=1.2 + 0.24 * len(pairs))
+    counts = [int(mistakes[pair]) for pair in pairs]
+    bars = axes.barh(range(len(pairs)), counts, height=0.7, color=SECOND)
+    texts = [
+        f"{count} of {matrix[truth].sum()}" for (truth, _), count in zip(pairs, counts, strict=True)
+    ]
+    axes.bar_label(bars, texts, padding=4, fontsize=SMALL)
+    axes.set_yticks(range(len(pairs)), [f"{names[i]} → {names[j]}" for i, j in pairs])
+    axes.invert_yaxis()
+    plain_axis(axes, x="photos of the class that were taken for the other")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.margins(x=0.1)
+    axes.grid(visible=False)
+    return figure
+
+
+def class_scores(rows: Sequence[Any]) -> Figure:
     """F1 of each class, worst first; `rows` are `petals.evaluation.metrics.ClassScore`."""
-    rows = sorted((row for row in rows if row.support), key=lambda row: row.f1)[:most]
-    figure, axes = new_figure("A bar for each class, the worst first.", height=3.0)
-    weak = [row.f1 < WEAK for row in rows]
+    rows = sorted((row for row in rows if row.support), key=lambda row: row.f1)
+    figure, axes = new_figure("A bar for each class, the worst first; the line is their mean.")
+    mean = fmean(row.f1 for row in rows) if rows else 0.0
+    weak = [row.f1 < mean for row in rows]
     bars = axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=ACCENT)
     for bar, below in zip(bars, weak, strict=True):
         if below:
             bar.set(color=SECOND, hatch="///", edgecolor="white", linewidth=0)
-    axes.axhline(WEAK, color=INK, linewidth=0.8, linestyle=":")
-    shown = range(0, len(rows), max(1, math.ceil(len(rows) / 35)))
-    axes.set_xticks(list(shown), [rows[i].name for i in shown], rotation=60, ha="right")
-    title = f"{sum(weak)} of {len(rows)} classes have an F1 below {WEAK:g} (orange)"
-    worst = f"; the worst is {rows[0].name} with {rows[0].f1:.2f}" if rows else ""
+    axes.axhline(mean, color=INK, linewidth=0.8, linestyle=":")
+    axes.set_ylim(0, 1)
+    name_bars(axes, [row.name for row in rows])
+    title = f"{sum(weak)} of {len(rows)} classes are below the mean F1 of {mean:.3f} (orange)"
+    worst = f"; the worst is {rows[0].name} with {rows[0].f1:.3f}" if rows else ""
     plain_axis(axes, title + worst, y="F1")
-    axes.tick_params(axis="x", labelsize=SMALL)
     return figure
 
 
@@ -124,7 +145,7 @@ def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
         edges = np.linspace(0, 1, len(curve.counts) + 1)
         style = {name: look(number)[name] for name in ("color", "linestyle", "linewidth")}
         right.stairs(curve.counts, edges, **style)
-    left.legend(frameon=False, fontsize=8, loc="lower right")
+    legend_below(figure, 2)
     plain_axis(left, "Reliability", "confidence", "accuracy")
     plain_axis(right, "How sure the answers are", "confidence", "photos")
     return figure

@@ -30,6 +30,7 @@ PHOTOS = "photos"  # the id of a figure that is saved as JPEG
 LONGEST = 400  # characters of what a figure says, for those who cannot see it
 DOTS = 160  # an inch, sharp on a dense screen
 ACROSS = 20  # letters that fit above a photo
+TITLE_LETTERS = 13.5  # of a title, for each inch of axes that are not laid out yet
 
 
 def new_figure(
@@ -66,7 +67,12 @@ def look(number: int) -> dict[str, Any]:
 
 
 def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
-    """Title, labels, light horizontal lines and no frame; epochs are whole numbers."""
+    """Title, labels, light horizontal lines and no frame; epochs are whole numbers.
+
+    A title too long for its axes goes on in a second line: a cut title says nothing.
+    """
+    width = axes.get_window_extent().width / axes.figure.dpi
+    title = textwrap.fill(title, int(TITLE_LETTERS * width))
     axes.set_title(title, loc="left", fontsize=TITLE, color=INK)
     axes.set_xlabel(x, fontsize=TEXT)
     axes.set_ylabel(y, fontsize=TEXT)
@@ -76,6 +82,12 @@ def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
     axes.set_axisbelow(True)
     if x == "epoch":
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def legend_below(figure: Figure, columns: int = 5) -> None:
+    """One legend for all panels, below the whole figure, where it hides no line."""
+    if any(axes.get_legend_handles_labels()[1] for axes in figure.axes):
+        figure.legend(loc="outside lower left", frameon=False, fontsize=SMALL, ncols=columns)
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> Path:
@@ -118,25 +130,34 @@ def gallery(
 
 
 def _wrapped(line: str) -> str:
-    return textwrap.fill(line, ACROSS, break_long_words=False)
+    # A percent sign stays with its number.
+    return textwrap.fill(line.replace(" %", "\u00a0%"), ACROSS, break_long_words=False)
 
 
 def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
-    """Images a class in each split, given its labels; sorted by the first split's counts."""
-    figure, axes = new_figure("A bar for each class, the commonest first.", height=2.8)
-    counts = {split: np.bincount(values, minlength=len(names)) for split, values in labels.items()}
-    first = next(iter(counts.values()))
-    order = np.argsort(-first, kind="stable")
-    for (split, values), colour in zip(counts.items(), SERIES, strict=False):
-        axes.bar(range(len(names)), values[order], width=0.9, color=colour, label=split, alpha=0.9)
-    shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
-    axes.set_xticks(list(shown), [names[order[i]] for i in shown], rotation=60, ha="right")
-    split = next(iter(labels)).replace("train", "training")
-    numbers = f"{first.min():,} to {first.max():,}"
-    plain_axis(axes, f"{len(names)} classes of {numbers} {split} images", y="images")
-    axes.tick_params(axis="x", labelsize=SMALL)
-    axes.legend(frameon=False, fontsize=SMALL, loc="upper right")
+    """Images a class, a panel for each split given its labels; sorted by the first one's counts."""
+    figure, panels = new_figure(
+        "A bar for each class, the commonest first; each split has its own scale.",
+        height=1.4 + 1.4 * len(labels),
+        nrows=len(labels),
+        sharex=True,
+        squeeze=False,
+    )
+    counts = [np.bincount(values, minlength=len(names)) for values in labels.values()]
+    order = np.argsort(-counts[0], kind="stable")
+    for axes, split, count, colour in zip(panels.flat, labels, counts, SERIES, strict=False):
+        axes.bar(range(len(names)), count[order], width=0.85, color=colour)
+        numbers = f"{count.min():,} to {count.max():,}"
+        plain_axis(axes, f"{split}: {len(names)} classes of {numbers} images", y="images")
+    name_bars(panels[-1, 0], [names[i] for i in order])
     return figure
+
+
+def name_bars(axes: Axes, names: Sequence[str]) -> None:
+    """Names below the bars: all of them, or as many as can be read."""
+    shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
+    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if len(names) > 8 else {}
+    axes.set_xticks(list(shown), [names[i] for i in shown], fontsize=SMALL, **slanted)
 
 
 def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
@@ -189,8 +210,8 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
         "val_macro_f1": right,
     }
     labels = (
-        "training",
-        "validation",
+        "training loss",
+        "validation loss",
         "training accuracy",
         "validation accuracy",
         "validation macro F1",
@@ -200,17 +221,19 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
         axes.plot(x, [row[key] for row in history], label=label, **look(number))
     phases = [row["phase"] for row in history]
     begins = [i for i in range(1, len(phases)) if phases[i] != phases[i - 1]]
-    for axes, place in ((left, "upper right"), (right, "lower right")):
+    for axes in (left, right):
+        axes.margins(y=0.13)  # a row above the lines for the names of the phases
         for begin in begins:
             axes.axvline(begin + 0.5, color=INK, linewidth=0.8, linestyle=":")
             axes.annotate(
-                f" {phases[begin]}",
+                f" {phases[begin]} ",
                 (begin + 0.5, 1),
                 fontsize=SMALL,
                 va="top",
+                ha="right" if begin > len(phases) / 2 else "left",
                 xycoords=("data", "axes fraction"),
             )
-        axes.legend(frameon=False, fontsize=SMALL, loc=place)
+    legend_below(figure)
     plain_axis(left, f"Loss: lowest {_best(history, 'val_loss', min)}", "epoch", "nats")
     plain_axis(right, f"Macro F1: highest {_best(history, 'val_macro_f1', max)}", "epoch")
     return figure

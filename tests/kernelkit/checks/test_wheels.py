@@ -224,3 +224,32 @@ def test_a_queued_push_takes_them_along(kaggle, garden, timing, monkeypatch, ind
     work_off(stream=io.StringIO(), timing=timing, runs=garden.runs)
     (home,) = garden.runs.glob("rehearsal-*")
     assert (home / "versions.txt").read_text() == "1.0 1.5"
+
+
+@pytest.mark.long
+def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(
+    repository, index, notebook_code, timing
+):
+    index.add("xgboost", "2.1")
+    tiny = "import json, pathlib, xgboost\npathlib.Path('metrics.json').write_text('{}')"
+    repository.cells(notebook_code("n = 1  # >= 0: n", ["parameters"]), notebook_code(tiny))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    hint = "which Kaggle's image holds: install xgboost here, or rehearse with --packages kaggle"
+    with pytest.raises(errors.RunFailedError, match=f"No module named 'xgboost', {hint}"):
+        repository.push(local=True)
+    repository.push(local=True, packages="kaggle")
+    assert "installed xgboost" in repository.message
+    repository.push(local=True, force=True)
+    assert "xgboost" not in repository.message
+
+
+def test_the_versions_that_the_doctor_saw_are_installed(repository, index, notebook_code):
+    for version in ("2.1", "3.0"):
+        index.add("xgboost", version)
+    facts = {"facts": {"packages.cpu": '{"xgboost": "2.1"}'}}
+    (repository.runs / "doctor").mkdir(parents=True)
+    (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
+    repository.cells(notebook_code("import xgboost\nprint('has', xgboost.VERSION)"))
+    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.push(local=True, packages="kaggle")
+    assert "has 2.1" in repository.message

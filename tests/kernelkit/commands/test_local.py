@@ -50,6 +50,12 @@ def test_what_the_user_names_comes_before_the_projects_command(started, tmp_path
     }
 
 
+def test_accounts_and_tokens_are_handed_on(started):
+    chosen = ("--account", "me", "--account", "you", "--token", "t0k3n=you")
+    words = started("python fill.py {catalogue}", *chosen)[1]
+    assert words >= {"--account=me", "--account=you", "--token=t0k3n=you"}
+
+
 def test_a_command_that_needs_a_push_is_left_to_the_push(started):
     assert len(started("python fill.py {catalogue} {size}")[1]) == 2
 

@@ -126,13 +126,16 @@ def test_metadata_that_kaggle_would_not_take_are_refused(folder, push, name, val
 
 
 @pytest.mark.usefixtures("kaggle")
-def test_missing_metadata_are_named(folder, push):
-    (folder / MODEL).unlink()
-    with pytest.raises(errors.PreflightError, match="Kaggle has no model tester/roses"):
+def test_missing_metadata_are_shown_by_an_example_that_works(folder, push):
+    for name in (MODEL, VARIATION):
+        (folder / name).unlink()
+    with pytest.raises(errors.PreflightError, match=r"write it, for example \{") as caught:
         push(folder)
-    (folder / VARIATION).unlink()
-    with pytest.raises(errors.PreflightError, match="kaggle models instances init"):
-        push(folder)
+    (folder / VARIATION).write_text(str(caught.value).partition("for example ")[2])
+    source, _ = push(folder)
+    assert source == f"tester/{json.loads((folder / VARIATION).read_text())['modelSlug']}/" + (
+        "tensorFlow2/default/1"
+    )
 
 
 def test_a_rehearsal_uploads_to_its_own_account(kaggle, folder, push):

@@ -102,7 +102,7 @@ def test_a_wrong_start_is_refused_before_any_host_starts(notebook, monkeypatch):
     with pytest.raises(ParameterError, match="no parameter 'fail'"):
         run_on_hosts(2, notebook, ["fail=1"])
     monkeypatch.setenv("JAX_NUM_PROCESSES", "2")
-    with pytest.raises(ParameterError, match="one of several already"):
+    with pytest.raises(ParameterError, match="already one of several"):
         run_on_hosts(2, notebook)
     assert not Path("runs").exists()
 

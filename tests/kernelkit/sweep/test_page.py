@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
+from kernelkit import project
 from kernelkit.sweep import specification
 from kernelkit.sweep.records import DONE, FAILED, Record
 from kernelkit.sweep.results import ResultTable, Row, write_page
@@ -19,6 +21,18 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-sync", "--disable-background-networking", "--disable-component-update"),
 ]
+
+
+SECTIONS = """
+[[tool.kernelkit.shown.sections]]
+title = "By class"
+file = "scores.csv"
+kind = "bars"
+[[tool.kernelkit.shown.sections]]
+title = "Matrix"
+file = "confusion.csv"
+kind = "matrix"
+"""
 
 
 @pytest.fixture
@@ -63,8 +77,13 @@ def seen(path, tmp_path, **view):
 
 
 def body_rows(document):
-    body = re.search(r"<tbody[^>]*>(.*)</tbody>", document, re.DOTALL)[1]
+    body = re.search(r'<tbody id="rows">(.*?)</tbody>', document, re.DOTALL)[1]
     return [re.sub(r"<[^>]+>", " ", row) for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]
+
+
+def part(document, id):
+    """What stands in the section, or in the list, of this name."""
+    return re.split("</section>|</span>", document.partition(f'id="{id}"')[2])[0]
 
 
 def test_it_holds_all_it_needs(written):
@@ -90,12 +109,13 @@ def test_it_renders_settings_best_first_with_pictures(written, tmp_path):
     assert document.count('class="mean-dot"') == 5
     assert html.unescape("".join(rows)).count("</script><b>odd & bad") == 4  # short, and folded
     assert document.count('<details class="reason">') == 2
-    assert document.count('class="curve"') == 10  # of the five best settings, on load
+    assert document.count('class="seeds-band"') == 5
+    assert document.count('class="curve"') == 5  # of the five best settings, on load
     assert 'aria-sort="descending"><button type="button">macro F1<' in document
 
 
 def test_a_line_joins_numbers_and_no_categories(written, tmp_path):
-    pictures = seen(written, tmp_path).partition('id="axes"')[2].split('class="axis"')[1:]
+    pictures = part(seen(written, tmp_path), "axes").split('class="axis"')[1:]
 
     assert [picture.count('class="mean"') for picture in pictures] == [1, 0]
 
@@ -108,6 +128,7 @@ def test_time_is_not_shown_as_an_effect_of_an_axis(written, tmp_path):
         "macro F1 by a",
         "macro F1 by kind",
         "macro F1 by time",
+        "macro F1 by run",
     ]
 
 
@@ -116,7 +137,7 @@ def test_the_numbers_of_an_axis_are_in_their_order(sweeps, tmp_path):
 
     document = seen(page_of(tmp_path, runs), tmp_path)
 
-    choices = re.findall(r'<option value="(\d+)"', document)
+    choices = re.findall(r'<option value="(\d+)"', part(document, "choices"))
     below = re.findall(r'text-anchor="middle">(\d+)<title', document)
     assert choices == below == ["1", "3", "10", "20"]
 
@@ -155,9 +176,56 @@ def test_marks_that_lie_close_are_distinct(sweeps, tmp_path):
 
 def test_values_that_all_runs_share_are_shown(written):
     data = data_of(written)
-    assert data["axes"] == ["a", "kind"]
+    assert data["axes"] == ["a", "kind", "seed"]
     assert not set(data["base"]) & set(data["axes"])
     assert data["defaults"]
+
+
+def test_the_page_has_what_the_runs_left_of_classes_photos_and_time(sweeps, tmp_path, monkeypatch):
+    monkeypatch.delenv(project.SHOWN, raising=False)
+    (tmp_path / "pyproject.toml").write_text(SECTIONS)
+    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    for number, run in enumerate(runs):
+        place = tmp_path / run.id
+        place.mkdir()
+        (place / "history.csv").write_text("epoch,val_macro_f1,step,seconds\n1,.1,5,2\n2,.2,9,3\n")
+        (place / "scores.csv").write_text(f"class,F1\nrose,.{number}\ntulip,.5\n")
+        (place / "confusion.csv").write_text("true,rose,tulip\nrose,1,0\ntulip,0,1\n")
+        probabilities = np.eye(2)[[0, number]]
+        arrays = {"ids": ["x", "y"], "labels": [0, 1], "probabilities": probabilities}
+        np.savez(place / "val_predictions.npz", **arrays)
+    other = tmp_path / runs[0].id / "val_predictions.npz"
+
+    def written():
+        rows = [Row(run, Record(DONE), {"macro_f1": 0.5}, (0.1, 0.2)) for run in runs]
+        table = ResultTable("tiny", "macro_f1", tuple(rows), ["a"], notebook="a b.ipynb")
+        return data_of(write_page(tmp_path / "index.html", table))
+
+    data = written()
+    assert data["classes"] == ["rose", "tulip"]
+    assert [run["classes"] for run in data["runs"]] == [[0.0, 0.5], [0.1, 0.5]]
+    assert data["photos"] == {"ids": ["x", "y"], "truths": [0, 1], "names": ["rose", "tulip"]}
+    assert [run["guesses"] for run in data["runs"]] == [[0, 0], [0, 1]]
+    assert data["runs"][0]["along"] == {"step": [5.0, 9.0], "seconds": [2.0, 5.0]}
+    assert data["notebook"] == "a b.ipynb"
+    other.write_bytes(b"cut short")
+    assert [run["guesses"] for run in written()["runs"]] == [None, [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("x: {tags: [a], note: b}", {"x": {"tags": ["a"], "note": "b"}}),
+        ("x: {note: 2026-11-23}", {"x": {"note": "2026-11-23"}}),
+        ("x: [", {}),
+    ],
+)
+def test_notes_beside_the_page_are_on_it(sweeps, tmp_path, text, notes):
+    (tmp_path / "notes.yaml").write_text(text)
+    page = page_of(tmp_path, specification.read(sweeps.write("grid: {a: [1, 2]}")).runs)
+
+    assert data_of(page)["notes"] == notes
+    assert "<tbody" in seen(page, tmp_path)
 
 
 def test_another_address_shows_its_own_curves(written, tmp_path):
@@ -170,7 +238,7 @@ def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
 
     document = seen(page_of(tmp_path, runs, name="loss", minimize=True), tmp_path)
 
-    assert document.count('class="dot"') == 12
+    assert part(document, "axes").count('class="dot"') == 12
     assert 'class="mean-dot"' not in document
     assert "best" in body_rows(document)[0]
     assert body_rows(document)[0].split()[:3] == ["0", "best", "0.0000"]

@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from requests.exceptions import HTTPError
 
 
 @pytest.fixture
@@ -60,6 +61,46 @@ def test_lists_keep_to_their_filters(api, stocked, tmp_path):
         competitions = api.competitions_list(group=group).competitions
         assert [entry.title for entry in competitions] == titles
     assert api.competitions_list(category="featured").competitions == []
+
+
+def test_lists_keep_to_their_order_their_tags_and_their_category(api, stocked):
+    catalogue = stocked.kaggle.catalogue
+    for name, text in (
+        ("datasets/meadow/soil", 'voteCount = 2\nkeywords = ["earth", "garden"]\n'),
+        ("datasets/other/rain", 'voteCount = 7\nkeywords = ["water", "garden"]\n'),
+        ("competitions/harvest", 'category = "Getting Started"\n'),
+    ):
+        catalogue.joinpath(f"{name}.toml").write_text(text)
+    ordered = [ref for ref in refs(api.dataset_list(sort_by="votes")) if "tester" not in ref]
+    assert ordered == ["other/rain", "meadow/soil"]
+    assert refs(api.dataset_list(tag_ids="garden,earth")) == ["meadow/soil"]
+    assert [tag.name for tag in api.dataset_list(search="soil")[0].tags] == ["earth", "garden"]
+    for category, titles in (("gettingStarted", ["harvest"]), ("featured", [])):
+        found = api.competitions_list(category=category).competitions
+        assert [entry.title for entry in found] == titles
+    for name in ("datasets/meadow/soil", "datasets/other/rain", "competitions/harvest"):
+        catalogue.joinpath(f"{name}.toml").unlink()
+
+
+def test_metadata_are_changed_by_their_owner_and_read_back(api, stocked, tmp_path):
+    (tmp_path / "a.csv").write_text("a")
+    metadata = {"id": "tester/renamed", "title": "Before", "licenses": [{"name": "CC0-1.0"}]}
+    file = tmp_path / "dataset-metadata.json"
+    file.write_text(json.dumps(metadata))
+    api.dataset_create_new(str(tmp_path), public=True, quiet=True)
+    changed = {"title": "After", "licenses": [{"name": "GPL-2.0"}], "keywords": ["soil"]}
+    file.write_text(json.dumps(metadata | changed | {"isPrivate": True}))
+    api.dataset_metadata_update("tester/renamed", str(tmp_path))
+    api.dataset_metadata("tester/renamed", str(tmp_path))
+    written = json.loads(file.read_text())
+    info = written.get("info", written)
+    assert (info["title"], info["keywords"], info["isPrivate"]) == ("After", ["soil"], True)
+    assert info["licenses"] == [{"name": "GPL-2.0"}]
+    assert refs(api.dataset_list(license_name="gpl", mine=True, tag_ids="soil")) == [
+        "tester/renamed"
+    ]
+    with pytest.raises(HTTPError, match="denied"):
+        api.dataset_metadata_update("meadow/soil", str(tmp_path))
 
 
 def test_a_private_dataset_is_in_no_public_list(api, tmp_path):

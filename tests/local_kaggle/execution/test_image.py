@@ -22,6 +22,13 @@ def test_what_is_installed_is_there(python):
     assert outcome(python, code).startswith("here True")
 
 
+def test_packages_that_are_laid_beside_it_come_first(tmp_path):
+    (tmp_path / "packages" / "numpy").mkdir(parents=True)
+    (tmp_path / "packages" / "numpy" / "__init__.py").write_text("laid = True")
+    python = build_image(tmp_path / "image")
+    assert outcome(python, "import numpy; print(numpy.laid)") == "True\n"
+
+
 @pytest.mark.parametrize("name", ["petals", "kernelkit"])
 def test_the_projects_own_packages_are_not(python, name):
     assert f"No module named '{name}'" in outcome(python, f"import {name}")

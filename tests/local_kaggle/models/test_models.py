@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from requests.exceptions import HTTPError
 
+from local_kaggle.limits import ServerLimits
+
 VARIATION = "tester/{}/jax/main"
+
+
+@pytest.fixture(scope="module")
+def limits() -> ServerLimits:
+    return ServerLimits(lag_seconds=0, dataset_seconds=0, rules_pending=("meadow/gated",))
 
 
 @pytest.fixture
@@ -191,6 +198,19 @@ def test_a_model_of_the_catalogue_is_read_like_any_other(api, context, tmp_path)
     path = api.model_instance_version_download("keras/bert/keras/tiny/1", str(tmp_path))
     with tarfile.open(path) as archive:
         assert archive.getnames() == ["config.json"]
+
+
+def test_a_model_whose_license_nobody_has_consented_to_is_seen_and_not_had(api, context):
+    folder = context.kaggle.catalogue / "models" / "meadow" / "gated" / "jax" / "main" / "1"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    folder.parents[2].with_suffix(".toml").write_text("publishTime = 2026-01-02")
+    assert api.model_get("meadow/gated").publish_time.year == 2026
+    with pytest.raises(HTTPError, match="must consent"):
+        api.model_instance_version_download("meadow/gated/jax/main/1", str(context.folder))
+    answer = context.save("gated-source", "1", modelDataSources=["meadow/gated/jax/main/1"])
+    assert answer["invalidModelSources"] == ["meadow/gated/jax/main/1"]
+    context.finish("gated-source")
 
 
 def test_an_uploaded_version_is_mounted_where_a_session_looks_for_it(api, context, create):

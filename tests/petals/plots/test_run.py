@@ -57,7 +57,7 @@ def test_titles_state_the_result():
     assert left.get_title(loc="left") == "Loss: lowest 1.100 in epoch 1"
     assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
     matrix = np.array([[5, 2], [0, 3]])
-    title = probabilities.confusion(matrix, ("rose", "iris")).axes[0].get_title(loc="left")
+    title = probabilities.confusion(matrix, ("rose", "iris")).get_suptitle()
     assert title == "8 of 10 are correct (80 %); most common mistake: rose → iris, 2 times"
     scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
     assert "0 of" in probabilities.class_scores(scores).axes[0].get_title(loc="left")
@@ -70,10 +70,46 @@ def test_epochs_are_whole_numbers():
         assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
 
-def test_the_confusion_matrix_names_all_104_classes():
-    axes = probabilities.confusion(np.eye(104, dtype=int), CLASSES).axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(CLASSES)
-    assert min(label.get_fontsize() for label in axes.get_xticklabels()) >= 4
+def test_of_104_classes_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
+    matrix = 9 * np.eye(104, dtype=int)
+    matrix[3, 4], matrix[7, 2] = 5, 3
+    figure = probabilities.confusion(matrix, CLASSES)
+    labels = figure.axes[0].get_yticklabels()
+    pairs = [f"{CLASSES[3]} → {CLASSES[4]}", f"{CLASSES[7]} → {CLASSES[2]}"]
+    assert [label.get_text() for label in labels] == pairs
+    assert [text.get_text() for text in figure.axes[0].texts] == ["5 of 14", "3 of 12"]
+    assert min(label.get_fontsize() for label in labels) >= 8
+    few = probabilities.confusion(matrix[:5, :5], CLASSES[:5]).axes[0]
+    assert [label.get_text() for label in few.get_yticklabels()] == list(CLASSES[:5])
+
+
+@pytest.mark.parametrize("draw", [lambda: run.curves(HISTORY), lambda: few_classes()])
+def test_no_legend_lies_over_what_it_names(draw):
+    figure = draw()
+    figure.draw_without_rendering()
+    for legend in figure.legends:
+        for axes in figure.axes:
+            assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+    assert not any(axes.get_legend() for axes in figure.axes)
+
+
+def few_classes():
+    return run.class_balance({"train": LABELS % 5, "val": LABELS[:50] % 5}, CLASSES[:5])
+
+
+def test_training_and_validation_are_beside_and_not_on_each_other():
+    train, val = few_classes().axes
+    assert train.get_title(loc="left").startswith("train: 5 classes of ")
+    assert len(train.patches) == len(val.patches) == 5
+
+
+def test_a_title_too_long_for_its_axes_goes_on_in_a_second_line():
+    figure, (left, _) = run.new_figure("Two panels.", ncols=2)
+    run.plain_axis(left, "a title " * 12)
+    figure.draw_without_rendering()
+    edges = [axes.get_window_extent().x1 for axes in figure.axes]
+    assert left.title.get_window_extent().x1 <= edges[0] + 40
+    assert "\n" in left.get_title(loc="left")
 
 
 def test_curves_mark_where_fine_tuning_begins():
@@ -88,3 +124,4 @@ def test_mistakes_are_captioned_with_the_truth():
     assert titles[0].split() == f"right: {CLASSES[3]} 100 %".split()
     assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100 %".split()
     assert all(len(line) <= run.ACROSS for line in titles[1].splitlines())
+    assert not any(line.strip() == "%" for title in titles for line in title.splitlines())

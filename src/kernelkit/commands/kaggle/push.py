@@ -58,6 +58,11 @@ def check(notebook: Path | None, **values: Any) -> None:
 
 
 NOT_IN_REHEARSALS = ("local", "no_wait", "once")
+PACKAGES = click.Option(
+    ["--packages"],
+    type=click.Choice(["kaggle"]),
+    help="Install what Kaggle's image holds and this machine lacks, once, for rehearsals.",
+)
 
 
 @exits_with_code
@@ -70,7 +75,7 @@ def _rehearse(notebook: Path | None, **values: Any) -> None:
 rehearse = click.Command(
     "rehearse",
     callback=_rehearse,
-    params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
+    params=[PACKAGES, *(o for o in push.params if o.name not in NOT_IN_REHEARSALS)],
     help="Rehearse a push against a local stand-in for Kaggle.\n\nNothing leaves the machine.",
     epilog=options.in_help("rehearse", ("notebooks/train.ipynb", "-p epochs=1 --check-tpu")),
 )

@@ -39,6 +39,10 @@ from kernelkit.errors import NoLocalKaggleError
 @click.option(
     "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
 )
+@click.option("--account", multiple=True, metavar="NAME", help="An account; may be repeated.")
+@click.option(
+    "--token", multiple=True, metavar="TOKEN[=NAME]", help="An access token; may be repeated."
+)
 def local(as_json: bool, quiet: bool, **values: Any) -> None:
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
@@ -48,7 +52,9 @@ def local(as_json: bool, quiet: bool, **values: Any) -> None:
     if not given and _is_for(own.catalogue, values["root"] / "catalogue"):
         os.chdir(own.root)
         values["fill"] = own.catalogue
+    several = {name: values.pop(name) for name in ("account", "token")}
     words = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    words += [f"--{name}={each}" for name, chosen in several.items() for each in chosen]
     words += ["--json"] * as_json + ["--quiet"] * quiet
     own_command = [sys.executable, "-m", "local_kaggle", *words]
     os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell

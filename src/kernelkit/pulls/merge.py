@@ -1,0 +1,69 @@
+"""One file merged three ways: as it is here, as it was pushed, and as it is at Kaggle now."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernelkit.bundle.unpack import OwnCell
+from kernelkit.errors import PreflightError
+
+PERCENT = "py:percent"
+MOST_CONFLICTS = 127  # git merge-file exits with their number, and with more for an error
+
+
+def merged(here: str, pushed: str, edited: str, labels: Sequence[str]) -> tuple[str, int]:
+    """The merged text, and how many places in it conflict; there both stand, between git's marks.
+
+    `labels` name the three. Raises `PreflightError` without git.
+    """
+    with tempfile.TemporaryDirectory(prefix="merge-") as folder:
+        paths = [Path(folder, str(number)) for number in range(3)]
+        for path, text in zip(paths, (here, pushed, edited), strict=True):
+            path.write_bytes(text.encode())
+        named = [word for label in labels for word in ("-L", label)]
+        try:
+            done = subprocess.run(
+                ["git", "merge-file", "-p", *named, *map(str, paths)],  # noqa: S607 - the user's git
+                capture_output=True,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise PreflightError("git is needed to merge: install it") from None
+    if not 0 <= done.returncode <= MOST_CONFLICTS:
+        raise PreflightError(f"git cannot merge this: {done.stderr.decode(errors='replace')}")
+    return done.stdout.decode(), done.returncode
+
+
+def as_text(cells: Sequence[OwnCell], like: Any) -> str:
+    """The cells as `like`'s percent script would have them: its header, its cells' metadata.
+
+    Without any, `like`'s own.
+    """
+    import jupytext
+    import nbformat
+
+    known = {(cell.cell_type, cell.source): cell for cell in like.cells}
+    notebook = nbformat.v4.new_notebook(metadata=like.metadata)
+    notebook.cells = [] if cells else like.cells
+    for cell in cells:
+        make = getattr(nbformat.v4, f"new_{cell.kind}_cell")
+        metadata = {"tags": list(cell.tags)} if cell.tags else {}
+        notebook.cells.append(
+            known.get((cell.kind, cell.source)) or make(cell.source, metadata=metadata)
+        )
+    return str(jupytext.writes(notebook, fmt=PERCENT))
+
+
+def into_notebook(text: str, notebook: Path) -> str:
+    """The JSON of the notebook with a percent script's cells, and the outputs that it had."""
+    import jupytext
+    import nbformat
+    from jupytext.combine import combine_inputs_with_outputs
+
+    before = nbformat.read(notebook, as_version=4)
+    after = jupytext.reads(text, fmt=PERCENT)
+    return str(nbformat.writes(combine_inputs_with_outputs(after, before)))

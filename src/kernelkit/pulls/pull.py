@@ -1,0 +1,166 @@
+"""Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from kernelkit import files
+from kernelkit.bundle import unpack
+from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.kaggle_api.answers import Kernel, as_errors
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.notebooks import document, pairs
+from kernelkit.plans import plan as plans
+from kernelkit.plans.plan import Plan
+from kernelkit.pulls import merge
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import from_here
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+
+COPIES = "pulled"  # in the folder of runs: files as they were before
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file that was edited on Kaggle: as it is here, as it will be, and its conflicts."""
+
+    path: Path
+    here: str
+    merged: str
+    conflicts: int
+
+
+def pull_edits(
+    version: int | None = None,
+    *,
+    base: int | None = None,
+    metadata: Path | None = None,
+    dry_run: bool = False,
+    **options: Unpack[CommandOptions],
+) -> list[Path]:
+    """Merge a version that was edited on Kaggle into the notebook and the modules it carries.
+
+    version   the version to pull; by default the newest
+    base      the version that these files were pushed as; by default the ledger's newest before it
+    metadata  the kernel-metadata.json, in place of the nearest
+    dry_run   show the difference and write nothing
+
+    Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
+    where edits conflict: then the files hold both, between git's marks.
+    """
+    context = in_project(plans.here(metadata), options)
+    with context.ending(), context.asking() as kaggle:
+        planned = plans.make(None, (), metadata, None, None)
+        planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
+        edited, newest = _stored(kaggle, planned.kernel, version)
+        number = base or _pushed_before(context, planned.kernel, newest)
+        pushed, _ = _stored(kaggle, planned.kernel, number)
+        labels = ["here", f"version {number}", f"version {newest}"]
+        edits = list(_edits(planned, pushed, edited, labels))
+        for edit in edits:
+            context.events("diff", _difference(edit), path=str(edit.path))
+        if not edits:
+            words = f"version {newest} of {planned.kernel} holds no edit that is not here"
+            context.events("pulled", words, files=[])
+        elif not dry_run:
+            _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
+    return [] if dry_run else [edit.path for edit in edits]
+
+
+@as_errors()
+def _stored(kaggle: Kaggle, kernel: Kernel, version: int | None) -> tuple[str, int]:
+    """The text of a version, and its number."""
+    stored = kaggle.stored(kernel, version)
+    if stored is None:
+        wanted = kernel if version is None else f"{kernel}/{version}"
+        raise ParameterError(f"Kaggle has no {wanted}, or not for this account")
+    return stored.text, version or stored.version
+
+
+def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
+    pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
+    versions = [push.version for push in pushes if push.version and push.version <= newest]
+    if not versions:
+        raise ParameterError(
+            f"no push of {kernel} was made from here: --base N names the version that these "
+            "files were pushed as"
+        )
+    return max(versions)
+
+
+def _edits(plan: Plan, pushed: str, edited: str, labels: list[str]) -> Iterator[Edit]:
+    before, after = unpack.carried(pushed), unpack.carried(edited)
+    for name, text in after.items():
+        if text != before.get(name):
+            path = _place(plan, name)
+            here = path.read_text("utf-8") if path.is_file() else ""
+            yield from _edit(path, here, before.get(name, ""), text, labels)
+    code_file = plan.metadata.code_file
+    if plan.metadata.is_script:
+        own = unpack.own_script(pushed), unpack.own_script(edited)
+        if own[0] != own[1]:
+            yield from _edit(code_file, code_file.read_text("utf-8"), *own, labels)
+        return
+    cells = unpack.own_cells(pushed), unpack.own_cells(edited)
+    if cells[0] != cells[1]:
+        half = pairs.text_half(code_file) or code_file
+        notebook = document.read(half)
+        text = half.read_text("utf-8") if half.suffix == ".py" else merge.as_text((), notebook)
+        before_text, after_text = (merge.as_text(each, notebook) for each in cells)
+        yield from _edit(half, text, before_text, after_text, labels)
+
+
+def _edit(path: Path, here: str, pushed: str, edited: str, labels: list[str]) -> Iterator[Edit]:
+    text, conflicts = merge.merged(here, pushed, edited, labels)
+    if text != here:
+        yield Edit(path, here, text, conflicts)
+
+
+def _place(plan: Plan, name: str) -> Path:
+    """Where a carried file lies here; raises `NotebookError` for a path outside the project."""
+    project, package = plan.project, name.partition("/")[0]
+    origin = (project.beside or plan.metadata.code_file).parent
+    below = project.package_folder(package).parent if package in project.packages else origin
+    place = (below / name).resolve()
+    if not place.is_relative_to(project.root.resolve()):
+        raise NotebookError(f"that version carries {safe_text.one_line(name)}, outside the project")
+    return place
+
+
+def _difference(edit: Edit) -> str:
+    lines = difflib.unified_diff(
+        edit.here.splitlines(), edit.merged.splitlines(), "here", "merged", lineterm=""
+    )
+    return safe_text.plain("\n".join([from_here(edit.path), *lines]))
+
+
+def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:
+    """Copy each file as it is, then write what was merged; raises where that has conflicts."""
+    root, copies = plan.project.root.resolve(), context.runs / COPIES / name
+    for edit in edits:
+        for path, text in _targets(edit).items():
+            if path.is_file():
+                files.write_bytes(copies / path.resolve().relative_to(root), path.read_bytes())
+            files.write_text(path, text)
+    names = [from_here(edit.path) for edit in edits]
+    context.events("pulled", f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
+    if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
+        raise PreflightError(
+            f"{', '.join(conflicts)}: both sides edited the same lines. Keep one at each <<<<<<<"
+        )
+
+
+def _targets(edit: Edit) -> dict[Path, str]:
+    """The files to write for an edit: a notebook's two halves go together."""
+    notebook = edit.path.with_suffix(".ipynb")
+    if edit.path == notebook and edit.conflicts:  # its JSON has no room for marks
+        return {edit.path.with_suffix(".conflict.py"): edit.merged}
+    targets = {} if edit.path == notebook else {edit.path: edit.merged}
+    whole = edit.path == notebook or pairs.text_half(notebook) == edit.path
+    if whole and notebook.is_file() and not edit.conflicts:
+        targets[notebook] = merge.into_notebook(edit.merged, notebook)
+    return targets

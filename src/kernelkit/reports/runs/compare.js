@@ -1,0 +1,158 @@
+"use strict";
+// Two or more runs side by side: only what differs, of settings, measures, classes and photos.
+const MOST_BESIDE = 6;
+const MOST_OFFERED = 200; // rows to choose from, the best that pass the filter
+const FIRST_CLASSES = 8; // that gained, and that lost, before the rest is folded
+const FIRST_PHOTOS = 8; // that A alone, B alone, or neither has right
+
+const beside = () => {
+  const rows = new Map(made[view.rows].flatMap((row) => row.runs.map((run) => [run.id, row])));
+  const chosen = [...new Set(view.compare.map((id) => rows.get(id)).filter(Boolean))];
+  const best = matching().filter((row) => row.score !== null && row.data === ranked[view.rows][0]?.data).sort((a, b) => better(a.score, b.score));
+  return chosen.length > 1 ? chosen : [...chosen, ...best.filter((row) => !chosen.includes(row))].slice(0, 2);
+};
+
+function choose(rows) {
+  view.compare = [...new Set(rows)].slice(0, MOST_BESIDE).map((row) => row.key);
+  keep();
+  sideBySide();
+}
+
+function sideBySide() {
+  const rows = beside();
+  byId("compare-section").hidden = rows.length < 2;
+  if (rows.length < 2) return;
+  const order = [...matching()].sort((a, b) => (a.score === null) - (b.score === null) || better(a.score, b.score));
+  const options = [...new Set([...order.slice(0, MOST_OFFERED), ...rows])];
+  const differing = apart(options);
+  const tell = (row) => (data.sweep && [differing(row), view.rows === "runs" ? seedOf(row) : ""].filter(Boolean).join(" ")) || row.name;
+  byId("compare-choices").replaceChildren(...rows.map((row, n) => {
+    const select = make("select", { ariaLabel: `run ${n + 1} of the comparison` }, ...options.map((option, k) => make("option", { value: k, selected: option === row, textContent: `${option.score === null ? option.state : fixed(option.score)}  ${tell(option)}` })));
+    select.onchange = () => choose(rows.map((other) => (other === row ? options[select.value] : other)));
+    return select;
+  }));
+  byId("compare-more").disabled = rows.length >= Math.min(MOST_BESIDE, options.length);
+  byId("compare-more").onclick = () => choose([...rows, options.find((row) => !rows.includes(row))]);
+  byId("compare-fewer").disabled = rows.length < 3;
+  byId("compare-fewer").onclick = () => choose(rows.slice(0, -1));
+  differences(rows);
+  classesBeside(rows);
+  photosBeside(rows);
+  byId("each-run").replaceChildren(...rows.map(eachRun));
+}
+
+const column = (n) => String.fromCharCode(65 + n);
+
+function differences(rows) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row.parameters)))].filter((name) => name !== SEED || rows.every((row) => row.runs.length === 1));
+  const texts = names.map((name) => [inWords(name), rows.map((row) => show(row.parameters[name]))]);
+  const differing = texts.filter(([, values]) => new Set(values).size > 1);
+  const measures = allColumns().filter(({ key, number }) => number && key !== "score");
+  const lines = [
+    ...differing.map(([name, values]) => [name, values.map((text) => make("td", {}, text))]),
+    [scoreName, rows.map((row, n) => make("td", {}, row.score === null ? row.state : scored(row), n && row.score !== null && rows[0].score !== null ? ` (${signed(row.score - rows[0].score)})` : ""))],
+    ...measures.map((measure) => [measure.title, rows.map((row) => make("td", {}, EMPTY.includes(measure.of(row)) ? "" : cellText(measure.of(row), measure)))]).filter(([, cells]) => new Set(cells.map((cell) => cell.textContent)).size > 1),
+  ];
+  byId("differences").replaceChildren(
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "differs"), ...rows.map((row, n) => make("th", { scope: "col" }, column(n))))),
+    make("tbody", {}, ...lines.map(([name, cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells))),
+  );
+  byId("compare-words").textContent = `${differing.length ? "" : "Their settings are the same. "}${texts.length - differing.length === 1 ? "One setting is" : `${texts.length - differing.length} settings are`} the same in all. ${noise(rows)}`;
+}
+
+const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);
+
+// Whether the first two differ by more than their seeds do (Welch's standard error).
+function noise([a, b]) {
+  if (a.score === null || b.score === null) return "";
+  if (a.scores.length < 2 || b.scores.length < 2) return "With one seed each, nothing says how much of the difference is chance.";
+  const error = Math.sqrt(a.deviation ** 2 / a.scores.length + b.deviation ** 2 / b.scores.length);
+  const times = Math.abs(a.score - b.score) / error;
+  return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this may well be chance" : "more than chance explains"}.`;
+}
+
+// ---- classes and photos -----------------------------------------------------------------
+
+// Means over a row's seeds; null where no run has them.
+function classesOf(row) {
+  const own = row.runs.map((run) => run.classes).filter((scores) => scores?.length);
+  return own.length ? data.classes.map((_, n) => mean(finite(own.map((scores) => scores[n])))) : null;
+}
+
+function classChanges(a, b) {
+  const [first, second] = [classesOf(a), classesOf(b)];
+  if (!first || !second) return [];
+  return data.classes.map((name, n) => ({ name, a: first[n], b: second[n], change: first[n] - second[n] })).filter(({ change, a: x, b: y }) => Number.isFinite(change) && x !== null && y !== null);
+}
+
+function classesBeside([a, b]) {
+  const changes = classChanges(a, b).sort((x, y) => y.change - x.change);
+  byId("classes-part").hidden = !changes.length;
+  if (!changes.length) return;
+  const [better, worse] = [changes.filter(({ change }) => change > 5e-4), changes.filter(({ change }) => change < -5e-4).reverse()];
+  byId("classes-words").textContent = `Of ${changes.length} classes A is better on ${better.length} and B on ${worse.length}.`;
+  const most = Math.max(...changes.map(({ change }) => Math.abs(change)), 1e-9);
+  const head = (text) => make("thead", {}, make("tr", {}, ...[text, "", "A", "B", "A − B"].map((name, n) => make("th", { scope: "col", className: ["", "", "number more", "number more", "number"][n] }, name))));
+  const lines = (rows) => rows.map(({ name, a: x, b: y, change }) => {
+    const bar = make("i");
+    bar.style.width = `${(100 * Math.abs(change)) / most}%`;
+    return make("tr", { className: change < 0 ? "below" : "" }, make("td", {}, name), make("td", { className: "track" }, bar), ...[x.toFixed(3), y.toFixed(3), signed(change).slice(0, -1)].map((text, n) => make("td", { className: n < 2 ? "number more" : "number" }, text)));
+  });
+  const part = (text, rows) => make("div", {}, make("table", { className: "bars", ariaLabel: text }, head(text), make("tbody", {}, ...lines(rows.slice(0, FIRST_CLASSES)))), rows.length > FIRST_CLASSES ? make("details", {}, make("summary", {}, `the other ${rows.length - FIRST_CLASSES}`), make("table", { className: "bars" }, head(text), make("tbody", {}, ...lines(rows.slice(FIRST_CLASSES))))) : null);
+  byId("classes").replaceChildren(part("A is better", better), part("B is better", worse));
+}
+
+// The chance that heads and tails divide as unevenly as this, or more (a sign test, by the normal curve).
+function unevenly(heads, tails) {
+  const z = Math.max(0, Math.abs(heads - tails) - 1) / Math.sqrt(heads + tails || 1);
+  const t = 1 / (1 + 0.3275911 * (z / Math.SQRT2));
+  return ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * Math.exp((-z * z) / 2);
+}
+
+const chanceText = (share) => (share < 0.01 ? "less than 0.01" : share.toFixed(2));
+
+function photosBeside([a, b]) {
+  const [left, right] = [a, b].map((row) => row.runs.find((run) => run.guesses?.length));
+  byId("photos-part").hidden = !left || !right;
+  if (!left || !right) return;
+  const { ids, truths, names } = data.photos;
+  const nameOf = (n) => names[n] ?? `class ${n}`;
+  const apart = ids.map((id, n) => ({ id, truth: truths[n], a: left.guesses[n], b: right.guesses[n] })).filter((photo) => photo.a !== photo.b);
+  const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
+  const neither = apart.filter((photo) => photo.a !== photo.truth && photo.b !== photo.truth);
+  const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
+  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${ids.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}. Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.`;
+  const line = (photo) => make("tr", {}, make("td", {}, show(photo.id)), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
+  const all = [...onlyA, ...onlyB, ...neither];
+  const first = [...onlyA.slice(0, FIRST_PHOTOS), ...onlyB.slice(0, FIRST_PHOTOS), ...neither.slice(0, FIRST_PHOTOS)];
+  const body = byId("photos").tBodies[0];
+  const rest = button(`Show all ${all.length.toLocaleString("en")}`, () => body.replaceChildren(...all.map(line)));
+  body.replaceChildren(...first.map(line), ...(first.length < all.length ? [make("tr", { className: "nothing" }, make("td", { colSpan: 4 }, rest))] : []));
+}
+
+// ---- a run's settings, its command, its notes -------------------------------------------
+
+const yamlValue = (value) => (typeof value === "string" && /^[A-Za-z_][\w./-]*$/.test(value) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) ? value : JSON.stringify(value));
+const asYaml = (values) => Object.entries(values).map(([name, value]) => `${name}: ${yamlValue(value)}\n`).join("");
+const inShell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const settingsOf = (run) => ({ ...data.base, ...run.parameters });
+
+function command(run) {
+  const given = Object.entries(settingsOf(run)).map(([name, value]) => "-p " + inShell(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`));
+  return `kernelkit run ${inShell(data.notebook)} ${given.join(" ")}`;
+}
+
+function eachRun(row, n) {
+  const run = row.runs[0];
+  const copied = (title, text, name) => make("details", {}, make("summary", {}, title), make("pre", {}, text), button("Copy", (event) => copy(text, event.target)), name ? button("Save", () => save(name, text, "text/yaml")) : null);
+  const tags = make("input", { value: noted(row, "tags").join(" "), placeholder: "tags", ariaLabel: `tags of ${column(n)}` });
+  const note = make("textarea", { value: noted(row, "note").join("\n"), placeholder: "note", rows: 2, ariaLabel: `note on ${column(n)}` });
+  tags.onchange = note.onchange = () => takeNote(row, tags.value.split(/[\s,]+/).filter(Boolean), note.value.trim());
+  const links = row.runs.filter((own) => own.report).map((own) => make("a", { href: own.report, textContent: row.runs.length > 1 ? `report, seed ${show(own.parameters[SEED])}` : "report" }));
+  return make("div", {},
+    make("h3", {}, `${column(n)} `, make("small", {}, row.name)),
+    make("p", { className: "links" }, ...links.flatMap((link) => [link, " "])),
+    copied("Its settings as YAML", asYaml(settingsOf(run)), `${run.id.replaceAll(/[^\w.-]+/g, "-")}.yaml`),
+    data.notebook ? copied("The command that repeats it", command(run)) : null,
+    tags, note);
+}

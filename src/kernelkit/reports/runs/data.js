@@ -1,0 +1,205 @@
+"use strict";
+// The runs of the page, the rows that they make, the filter over them, and the statistics that all parts need.
+const data = JSON.parse(document.getElementById("data").textContent);
+const SEED = "seed";
+const MOST_GROUPS = 8; // of an axis, beyond which its numbers are laid along a line
+const inWords = (name) => name.replaceAll("_", " ");
+const COLUMNS = 4; // measures in a row, the score among them
+const axes = data.axes.filter((name) => name !== SEED);
+const measures = Object.keys(data.labels).slice(0, COLUMNS).filter((name) => name && name !== data.score && name !== "seconds");
+const curved = data.curve.replace(/^val_/, ""); // the column of the history that the curves are of
+const curveName = (data.labels[curved] ?? inWords(curved)) + (curved === data.curve ? "" : " on validation");
+const runs = new Map(data.runs.map((run) => [run.id, run]));
+const byId = (id) => document.getElementById(id);
+const scoreName = data.labels[data.score] ?? data.score;
+
+// What is looked at is kept in the address, so that a view can be linked to.
+const view = {
+  rows: data.sweep ? "settings" : "runs", sort: data.sweep ? "score" : "when", down: data.sweep ? !data.minimize : true, filter: "", ticked: null,
+  colour: "", x: "epoch", logx: false, logy: false, smooth: 0, compare: [], pair: "",
+};
+
+function read() {
+  const hash = new URLSearchParams(location.hash.slice(1));
+  if (hash.has("rows")) view.rows = hash.get("rows") === "runs" ? "runs" : "settings";
+  if (hash.has("sort")) [view.sort, view.down] = [hash.get("sort"), hash.get("down") !== "0"];
+  view.filter = hash.get("filter") || "";
+  if (hash.has("ticked")) view.ticked = new Set(hash.get("ticked").split(",").filter((id) => runs.has(id)));
+  if (axes.includes(hash.get("colour"))) view.colour = hash.get("colour");
+  view.x = hash.get("x") || "epoch";
+  for (const name of ["logx", "logy"]) view[name] = hash.get(name) === "1";
+  view.smooth = Math.min(0.95, Math.max(0, Number(hash.get("smooth")) || 0));
+  view.compare = (hash.get("compare") || "").split(",").filter((id) => runs.has(id));
+  view.pair = hash.get("pair") || "";
+}
+
+function keep() {
+  const hash = new URLSearchParams({ rows: view.rows, sort: view.sort, down: view.down ? "1" : "0" });
+  if (view.ticked && view.ticked !== ticked.first) hash.set("ticked", [...view.ticked].join(","));
+  for (const name of ["filter", "colour", "pair", "smooth"]) if (view[name]) hash.set(name, view[name]);
+  for (const name of ["logx", "logy"]) if (view[name]) hash.set(name, "1");
+  if (view.x !== "epoch") hash.set("x", view.x);
+  if (view.compare.length) hash.set("compare", view.compare.join(","));
+  history.replaceState(null, "", "#" + hash);
+}
+
+// ---- statistics -------------------------------------------------------------------------
+
+const finite = (values) => values.filter(Number.isFinite);
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+const mean = (values) => (values.length ? sum(values) / values.length : null);
+function deviation(values) {
+  if (values.length < 2) return null;
+  const middle = mean(values);
+  return Math.sqrt(sum(values.map((value) => (value - middle) ** 2)) / (values.length - 1));
+}
+// Of sorted values, with a straight line between two neighbours.
+function quantile(sorted, share) {
+  const at = share * (sorted.length - 1);
+  const low = Math.floor(at);
+  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+const ascending = (values) => [...values].sort((a, b) => a - b);
+function groupBy(items, key) {
+  const groups = new Map();
+  for (const item of items) {
+    const own = key(item);
+    groups.has(own) ? groups.get(own).push(item) : groups.set(own, [item]);
+  }
+  return groups;
+}
+
+// ---- rows -------------------------------------------------------------------------------
+
+const ended = (run) => ["done", ""].includes(run.state);
+const score = (run) => (ended(run) && Number.isFinite(run.metrics[data.score]) ? run.metrics[data.score] : null);
+const seconds = (run) => (ended(run) ? run.metrics.seconds ?? run.seconds : null);
+const better = (a, b) => (data.minimize ? a - b : b - a);
+
+function rowOf(own) {
+  const scores = finite(own.map(score));
+  const states = [...new Set(own.map((run) => run.state))];
+  return {
+    runs: own, key: own[0].id, name: own.length > 1 ? own[0].setting : own[0].name, parameters: own[0].parameters, data: own[0].data, scores,
+    score: mean(scores), deviation: deviation(scores), seconds: mean(finite(own.map(seconds))), when: Math.max(...own.map((run) => run.when || 0)),
+    device: own[0].device, state: states.length === 1 ? states[0] : own.filter((run) => run.state === "done").length + "/" + own.length + " done",
+  };
+}
+
+function settings() {
+  const groups = groupBy(data.runs, (run) => {
+    const { [SEED]: _, ...setting } = run.parameters;
+    return JSON.stringify([data.sweep ? "" : [run.setting, run.data], data.sweep ? axes.map((name) => setting[name]) : setting]);
+  });
+  return [...groups.values()].map(rowOf);
+}
+
+const made = { settings: settings(), runs: data.runs.map((run) => rowOf([run])) };
+const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
+function indexed(row) {
+  const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
+  row.text = [row.name, ...values, row.state, row.device, row.data, ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
+}
+for (const row of [...made.settings, ...made.runs]) indexed(row);
+
+// Scores are only compared where they are of the same data: the best is that of the data which most were validated on,
+// and of runs that are all alike none is.
+const ranked = {};
+for (const [name, rows] of Object.entries(made)) {
+  const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.data);
+  const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
+  group.sort((a, b) => better(a.score, b.score));
+  for (const row of group) row.best = row.score === group[0].score && row.score !== group.at(-1).score;
+  ranked[name] = group;
+}
+
+// ---- the filter: words, each name=value, name=one|other, name>number, name<number, or any text in the row ----
+
+const parts = () => view.filter.match(/[^\s"]*"[^"]*"|\S+/g) || [];
+const words = () => parts().map((word) => word.toLowerCase().replaceAll('"', ""));
+const quoted = (value) => (/\s/.test(value) ? `"${value}"` : value);
+
+function rule(word) {
+  const match = word.match(/^([\w.]+)(>=|<=|=|>|<)(.*)$/);
+  if (!match) return (row) => row.text.includes(word);
+  const [, name, sign, wanted] = match;
+  const any = wanted.split("|");
+  const key = [...axes, ...data.columns, ...Object.keys(data.runs[0]?.parameters ?? {})].find((own) => own.toLowerCase() === name);
+  const valueOf = (row) => {
+    if (key !== undefined && row.parameters[key] !== undefined) return row.parameters[key];
+    const entry = Object.entries(row.parameters).find(([own]) => own.toLowerCase() === name);
+    if (entry) return entry[1];
+    if (name === "score" || name === data.score.toLowerCase()) return row.score;
+    if (name === "time" || name === "seconds") return row.seconds;
+    return name === "state" ? row.state : mean(finite(row.runs.map((run) => run.metrics[name])));
+  };
+  return (row) => {
+    const value = valueOf(row);
+    if (value === undefined || value === null) return false;
+    if (sign === "=") return [wanted, ...any].some((text) => show(value).toLowerCase() === text || (text !== "" && typeof value === "number" && value === Number(text)));
+    const [left, right] = [Number(value), Number(wanted)];
+    return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign];
+  };
+}
+
+const last = {}; // the rows that pass, until filter or kind of rows change
+function matching() {
+  const key = view.rows + "\n" + view.filter;
+  if (last.key !== key) {
+    const rules = words().map(rule);
+    Object.assign(last, { key, rows: made[view.rows].filter((row) => rules.every((passes) => passes(row))) });
+  }
+  return last.rows;
+}
+const finished = () => matching().flatMap((row) => row.runs.filter((run) => score(run) !== null));
+
+// Puts words into the filter in place of those that say something of the same name.
+function restrict(name, ...put) {
+  const others = parts().filter((word) => !new RegExp(`^${name}(>=|<=|=|>|<)`, "i").test(word.replaceAll('"', "")));
+  view.filter = [...others, ...put].join(" ");
+  byId("filter").value = view.filter;
+  refresh();
+}
+
+// ---- the values of a setting ------------------------------------------------------------
+
+// Numbers in their order, then the others in that of the runs.
+const distinct = new Map();
+function valuesOf(name) {
+  if (!distinct.has(name)) {
+    const values = [...new Map(data.runs.map((run) => [JSON.stringify(run.parameters[name]), run.parameters[name]])).values()];
+    distinct.set(name, [...ascending(finite(values)), ...values.filter((value) => !Number.isFinite(value))]);
+  }
+  return distinct.get(name);
+}
+
+// Numbers that hardly come twice, as a search proposes them, have a place on a line.
+function continuous(name) {
+  const values = valuesOf(name);
+  return values.length > MOST_GROUPS && values.every((value) => typeof value === "number");
+}
+
+// Crowded at the low end: a learning rate, not a share.
+function logarithmic(name) {
+  const values = valuesOf(name);
+  const [least, middle, most] = [values[0], values[values.length >> 1], values.at(-1)];
+  return least > 0 && most / least > 10 && middle < (least + most) / 4;
+}
+
+// Of a file's path its name says enough; the whole is in what hovering shows.
+const brief = (value) => (typeof value === "string" && value.length > 24 ? show(value).split("/").pop() : show(value));
+const shortened = (text, most) => (text.length > most ? text.slice(0, Math.max(1, most - 1)) + "…" : text);
+const listed = (texts) => (texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
+
+// What tells rows or runs from the others among them.
+function apart(all) {
+  const names = axes.filter((name) => new Set(all.map((own) => show(own.parameters[name]))).size > 1);
+  return (own) => names.map((name) => `${name}=${show(brief(own.parameters[name]))}`).join(" ");
+}
+
+const seedOf = (own) => (own.parameters[SEED] === undefined ? "" : `${SEED}=${show(own.parameters[SEED])}`);
+
+function describe(run) {
+  const scored = score(run) === null ? run.state : `${scoreName} ${fixed(score(run))}`;
+  return [run.name, scored, seconds(run) === null ? "" : duration(seconds(run))].filter(Boolean).join("\n");
+}

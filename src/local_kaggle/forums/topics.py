@@ -1,0 +1,79 @@
+"""Topics: each is a file of the catalogue in a folder `….topics` beside what it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kagglesdk.competitions.types import competition_api_service as of_competitions
+from kagglesdk.discussions.types import discussions_api_service as types
+from starlette.exceptions import HTTPException
+
+from local_kaggle.api.wire import Message, answers, fill, listing
+from local_kaggle.catalogue import read_page
+from local_kaggle.state import ServerState
+
+ENDING = ".topics"
+
+
+@answers(types.ApiListForumsRequest)
+def list_forums(state: ServerState, request: Message, _user: str) -> Message:
+    """The forums that have topics."""
+    folders = sorted((state.catalogue.folder / "forums").glob(f"*{ENDING}"))
+    names = [folder.name.removesuffix(ENDING) for folder in folders]
+    return listing(state, request, names, lambda m, name: fill(m, name=name, url=f"/{name}"))
+
+
+@answers(types.ApiListTopicsRequest)
+@answers(types.ApiListBenchmarkTopicsRequest)
+@answers(types.ApiListDatasetTopicsRequest)
+@answers(types.ApiListKernelTopicsRequest)
+@answers(types.ApiListModelTopicsRequest)
+@answers(of_competitions.ApiListCompetitionTopicsRequest)
+def list_topics(state: ServerState, request: Message, _user: str) -> Message:
+    """The topics of a forum, of all forums, or about a competition, a dataset, a model …"""
+    names = [f.field_name for f in request._fields if f.field_name.endswith(("_slug", "_name"))]
+    kind = names[-1].partition("_")[0]  # "forum", "dataset" …
+    place = "/".join([f"{kind}s", *(getattr(request, name) or "" for name in names)])
+    search = (getattr(request, "search_query", None) or "").lower()
+    topics = [
+        topic
+        for topic in _topics(state)
+        if (topic["place"] == place or (place == "forums/" and topic["place"].startswith(place)))
+        and search in topic["title"].lower()
+    ]
+    answer = None if kind == "competition" else types.ApiListTopicsResponse()
+    answer = listing(state, request, topics, lambda m, topic: type(m).from_dict(topic), answer)
+    return fill(answer, total_count=len(topics))
+
+
+@answers(types.ApiGetTopicRequest)
+def get(state: ServerState, request: Message, _user: str) -> Message:
+    """One topic."""
+    topic = types.ApiDiscussionTopic.from_dict(_topic(state, request.id))
+    return fill(types.ApiGetTopicResponse(), topic=topic)
+
+
+@answers(types.ApiListCommentsRequest)
+@answers(of_competitions.ApiListTopicMessagesRequest)
+def list_comments(state: ServerState, request: Message, _user: str) -> Message:
+    """The comments on a topic."""
+    comments = _topic(state, request.topic_id).get("comments", [])
+    return listing(state, request, comments, lambda m, comment: type(m).from_dict(comment))
+
+
+def _topic(state: ServerState, number: int) -> dict[str, Any]:
+    topics = [topic for topic in _topics(state) if topic["id"] == number]
+    if not topics:
+        raise HTTPException(404, "Topic not found")
+    return topics[0]
+
+
+def _topics(state: ServerState) -> list[dict[str, Any]]:
+    base = state.catalogue.folder
+    files = sorted([*base.glob(f"*/*{ENDING}/*.toml"), *base.glob(f"*/*/*{ENDING}/*.toml")])
+    topics = []
+    for file in files:
+        place = file.parent.relative_to(base).as_posix().removesuffix(ENDING)
+        named = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
+        topics.append({**named, **read_page(file), "place": place})
+    return topics

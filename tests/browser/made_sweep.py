@@ -1,0 +1,146 @@
+"""Sweeps of as many runs as one likes, with the files that real runs leave; nothing is trained.
+
+    python tests/browser/made_sweep.py FOLDER COUNT
+
+The score follows the learning rate and, for wide networks alone, the augmentation; `epochs` goes
+with `width`; the other settings do nothing.
+"""
+
+import csv
+import dataclasses
+import json
+import math
+import random
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from kernelkit.sweep import records, results, specification
+from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.specification import PlannedRun
+
+ROOT = Path(__file__).parents[2]
+CLASSES = [f"flower {n:03}" for n in range(104)]
+PHOTOS = 1000
+EPOCHS = 20
+NOISE = 0.012
+BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def settings(chance):
+    width = chance.choice([16, 32, 64])
+    return {
+        "learning_rate": 10 ** chance.uniform(-4.5, -1.5),
+        "augment": chance.choice(["none", "flip", "strong"]),
+        "width": width,
+        "epochs": {16: 10, 32: 20, 64: 20}[width],
+        "dropout": round(chance.uniform(0, 0.6), 3),
+        "schedule": chance.choice(["cosine", "constant"]),
+        "weight_decay": 10 ** chance.uniform(-6, -3),
+        "label_smoothing": chance.choice([0.0, 0.05, 0.1]),
+    }
+
+
+def score_of(values):
+    rate = -0.05 * (math.log10(values["learning_rate"]) + 2.9) ** 2
+    strong = 0.06 if values["augment"] == "strong" and values["width"] == 64 else 0.0
+    return 0.84 + rate + strong + 0.015 * (values["augment"] != "none")
+
+
+def planned(count, seeds=2):
+    """Random settings with so many seeds each."""
+    chance, runs = random.Random(24), []
+    base = {"backbone": "SmallNet", "image_size": 192, "output": ""}
+    while len(runs) < count:
+        own = settings(chance)
+        for seed in range(seeds):
+            values = own | {"seed": seed}
+            runs.append(
+                PlannedRun(f"{len(runs):012x}", own | {"backbone": "SmallNet"}, values | base)
+            )
+    return runs[:count]
+
+
+def leave(folder, number, run):
+    """What a run leaves in its folder."""
+    chance = np.random.default_rng(number)
+    score = float(np.clip(score_of(run.values) + chance.normal(0, NOISE), 0.01, 0.99))
+    seconds = 40 + run.values["width"] * run.values["epochs"] / 10 + chance.exponential(20)
+    folder.mkdir(parents=True, exist_ok=True)
+    metrics = {
+        "macro_f1": round(score, 4),
+        "accuracy": round(min(0.999, score + 0.02), 4),
+        "seconds": round(seconds, 2),
+        "images_per_second": round(400_000 / seconds, 1),
+        "device": {"name": "TPU v5e", "replicas": 8},
+        "data": {"source": "tpu-getting-started", "val": PHOTOS},
+        "ended": (BEGAN + timedelta(minutes=3 * number)).isoformat(),
+    }
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    with (folder / "history.csv").open("w", newline="") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(["epoch", "loss", "val_macro_f1", "seconds"])
+        for epoch in range(1, run.values["epochs"] + 1):
+            value = score * (1 - math.exp(-epoch / 3)) + chance.normal(0, 0.004)
+            writer.writerow([epoch, 2 / epoch, round(value, 4), round(seconds / EPOCHS, 2)])
+    by_class = np.clip(score + np.random.default_rng(7).normal(0, 0.08, len(CLASSES)), 0, 1)
+    by_class = np.clip(by_class + chance.normal(0, 0.03, len(CLASSES)), 0, 1)
+    with (folder / "class_scores.csv").open("w", newline="") as lines:
+        csv.writer(lines).writerows(
+            [("class", "F1", "precision", "recall", "images")]
+            + [
+                (c, f"{s:.4f}", f"{s:.4f}", f"{s:.4f}", 10)
+                for c, s in zip(CLASSES, by_class, strict=True)
+            ]
+        )
+    return score
+
+
+def leave_predictions(folder, number, score):
+    """For the best runs: what each photo was taken for, and the matrix that names the classes."""
+    chance = np.random.default_rng(1000 + number)
+    labels = np.arange(PHOTOS) % len(CLASSES)
+    hard = np.random.default_rng(8).random(PHOTOS) + chance.normal(0, 0.05, PHOTOS)
+    guesses = np.where(hard < score, labels, (labels + 1) % len(CLASSES))
+    np.savez_compressed(
+        folder / "val_predictions.npz",
+        ids=np.array([f"photo{n:05}" for n in range(PHOTOS)]),
+        labels=labels,
+        probabilities=np.eye(len(CLASSES), dtype=np.float32)[guesses],
+    )
+    counts = np.zeros((len(CLASSES), len(CLASSES)), int)
+    np.add.at(counts, (labels, guesses), 1)
+    with (folder / "confusion.csv").open("w", newline="") as lines:
+        rows = [[name, *row] for name, row in zip(CLASSES, counts.tolist(), strict=True)]
+        csv.writer(lines).writerows([["true", *CLASSES], *rows])
+
+
+def make(folder, count):
+    """Write a sweep's folder with its page; returns the page."""
+    folder = Path(folder)
+    runs = planned(count)
+    scores = {run.id: leave(folder / run.id, n, run) for n, run in enumerate(runs)}
+    for n, run in enumerate(runs):
+        if scores[run.id] >= sorted(scores.values())[-20:][0]:
+            leave_predictions(folder / run.id, n, scores[run.id])
+    made = SweepFolder(folder)
+    rows = []
+    for run in runs:
+        record = Record(records.DONE, dict(run.overrides), seconds=90.0)
+        (folder / run.id / records.STATE).write_text(json.dumps(dataclasses.asdict(record)))
+        place = made.run_folder(run)
+        metrics = results.numbers(place)
+        column, values = results.history.curve(place, "macro_f1")
+        ended = results.run_folder.ended(results.run_folder.metrics(place), 0.0)
+        rows.append(results.Row(run, record, metrics, tuple(values), "", column, ended))
+    varying = [*settings(random.Random(0)), specification.SEED]
+    table = results.ResultTable(
+        folder.name, "macro_f1", tuple(rows), varying, False, "notebooks/02_train.py"
+    )
+    return results.write_page(folder / "index.html", table)
+
+
+if __name__ == "__main__":
+    print(make(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,164 @@
+"""What was edited on Kaggle, merged into the project's own files."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import jupytext
+import nbformat
+import pytest
+
+from kernelkit import errors
+from kernelkit.bundle import unpack
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.pulls.pull import pull_edits
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+
+@pytest.fixture
+def kaggle(tmp_path, quick_sessions):
+    with (
+        LocalKaggle(tmp_path / "kaggle", limits=ServerLimits(lag_seconds=0)) as server,
+        server.attach(),
+    ):
+        yield server
+
+
+@pytest.fixture
+def pushed(repository, kaggle, monkeypatch):
+    """The repository after a push of a notebook that is paired with a `.py`."""
+    monkeypatch.chdir(repository.root)
+    content = json.loads(repository.notebook.read_text())
+    for number, cell in enumerate(content["cells"]):
+        cell["id"] = f"own-{number}"
+    notebook = nbformat.from_dict(content)
+    notebook.metadata["jupytext"] = {"formats": "ipynb,py:percent"}
+    jupytext.write(notebook, repository.notebook)
+    jupytext.write(notebook, repository.notebook.with_suffix(".py"), fmt="py:percent")
+    repository.push("files=1")
+    return repository
+
+
+def edit_on_kaggle(timing, *changes, cell_metadata=True):
+    """Save the newest version anew with texts changed, as Kaggle's editor does."""
+    kaggle = Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
+    from kernelkit.kaggle_api.answers import Kernel
+
+    kernel = Kernel("tester", "blossom-train")
+    text = kaggle.stored(kernel).text
+    for old, new in changes:
+        old, new = (json.dumps(each)[1:-1] for each in (old, new))
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
+    return kaggle.save(fields | {"language": "python", "kernel_type": "notebook"}).version
+
+
+def pull(timing, *arguments, **options):
+    stream = io.StringIO()
+    try:
+        return pull_edits(*arguments, timing=timing, stream=stream, **options)
+    finally:
+        pull.told = stream.getvalue()
+
+
+def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, timing):
+    script, module = pushed.notebook.with_suffix(".py"), pushed.package / "petals.py"
+    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5"), ('print("working on"', 'print("busy on"'))
+    script.write_text(script.read_text().replace('ValueError("withered")', 'ValueError("dry")'))
+    before = script.read_text()
+
+    assert pull(timing) == [module, script]
+    assert module.read_text() == "from __future__ import annotations\n\nF1 = 0.5\n"
+    assert script.read_text() == before.replace('print("working on"', 'print("busy on"')
+    sources = [cell.source for cell in nbformat.read(pushed.notebook, as_version=4).cells]
+    assert sources == [cell.source for cell in jupytext.read(script).cells]
+    assert "injected" not in pushed.notebook.read_text()
+    assert '+print("busy on", accelerator)' in pull.told
+    copies = pushed.runs / "pulled" / "blossom-train-v2"
+    assert (copies / "notebooks/train.py").read_text() == before
+    assert (copies / "src/blossom/petals.py").read_text().endswith("F1 = 0.75\n")
+
+    assert pull(timing) == []
+    assert "holds no edit that is not here" in pull.told
+
+
+def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(pushed, timing):
+    module, notebook = pushed.package / "petals.py", pushed.notebook.read_bytes()
+    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5"), ('ValueError("withered")', "ValueError(1)"))
+    module.write_text("F1 = 0.25\n")
+    script = pushed.notebook.with_suffix(".py")
+    script.write_text(script.read_text().replace('ValueError("withered")', "ValueError(2)"))
+
+    with pytest.raises(errors.PreflightError, match=r"petals\.py.*train\.py: both sides edited"):
+        pull(timing)
+    assert "<<<<<<< here\nF1 = 0.25\n=======\n" in module.read_text()
+    assert ">>>>>>> version 2" in script.read_text()
+    assert pushed.notebook.read_bytes() == notebook, "its JSON has no room for marks"
+
+
+def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushed, timing):
+    pushed.notebook.with_suffix(".py").unlink()
+    notebook = nbformat.read(pushed.notebook, as_version=4)
+    notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="kept")]
+    nbformat.write(notebook, pushed.notebook)
+    edit_on_kaggle(timing, ('print("working on"', 'print("busy on"'))
+
+    assert pull(timing) == [pushed.notebook]
+    cells = nbformat.read(pushed.notebook, as_version=4).cells
+    assert 'print("busy on"' in cells[1].source
+    assert cells[2].outputs[0].text == "kept"
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, timing):
+    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5\x1b[31m"))
+    assert pull(timing, dry_run=True) == []
+    assert "+F1 = 0.5" in pull.told
+    assert "\x1b" not in pull.told
+    assert "0.75" in (pushed.package / "petals.py").read_text()
+    assert not (pushed.runs / "pulled").exists()
+
+
+def test_a_path_outside_the_project_is_refused(pushed, timing, tmp_path):
+    edit_on_kaggle(timing, ('"blossom/petals.py"', '"../../../evil.py"'))
+    with pytest.raises(errors.NotebookError, match="outside the project"):
+        pull(timing)
+    assert not list(tmp_path.rglob("evil.py"))
+
+
+def test_without_a_push_of_before_the_base_is_named(pushed, timing):
+    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5"))
+    (pushed.runs / "pushes.jsonl").unlink()
+    with pytest.raises(errors.ParameterError, match="--base N"):
+        pull(timing)
+    assert len(pull(timing, 2, base=1)) == 1
+    with pytest.raises(errors.ParameterError, match="Kaggle has no tester/blossom-train/9"):
+        pull(timing, 9)
+
+
+def test_a_script_comes_back_without_what_was_carried(repository, kaggle, timing, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    script = repository.root / "work.py"
+    script.write_text("from __future__ import annotations\n\nfrom blossom import petals\n\nx = 1\n")
+    repository.describe(code_file="work.py", kernel_type="script")
+    repository.push()
+    kaggle_api = Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
+    from kernelkit.kaggle_api.answers import Kernel
+
+    kernel = Kernel("tester", "blossom-train")
+    text = kaggle_api.stored(kernel).text.replace("\nx = 1\n", "\nx = 2\n")
+    fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
+    kaggle_api.save(fields | {"language": "python", "kernel_type": "script"})
+    assert pull(timing) == [script]
+    assert script.read_text().startswith("from __future__ import annotations\n")
+    assert script.read_text().endswith("x = 2\n")
+
+
+@pytest.mark.parametrize("text", ["print(1)", '{"cells": [1]}', "{", "[]"])
+def test_a_text_that_no_push_made_is_refused_in_a_line(text):
+    read = unpack.own_cells if text.startswith("{") else unpack.own_script
+    with pytest.raises(errors.NotebookError, match="that version"):
+        read(text)

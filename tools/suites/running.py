@@ -1,0 +1,160 @@
+"""Run the clients' own tests, as they are, against a local Kaggle."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from local_kaggle import LocalKaggle, ServerLimits
+from suites import catalogue, stubbed
+
+SECONDS = 1800
+UNIT_PORT = 7777  # that of the SDK's environment TEST
+SHIM = """#!{python}
+import json, subprocess, sys
+done = subprocess.run([sys.executable, "-m", "kaggle.cli", *sys.argv[1:]], capture_output=True,
+                      text=True, input="no\\n" * 3)
+sys.stdout.write(done.stdout)
+sys.stderr.write(done.stderr)
+with open({calls!r}, "a") as file:
+    file.write(json.dumps([sys.argv[1:], done.returncode, done.stdout + done.stderr]) + "\\n")
+sys.exit(done.returncode)
+"""
+
+
+Suite = dict[str, dict[str, str]]
+"""By family and test: "passed", or what went wrong."""
+
+
+def run_suites(
+    folder: Path, kaggle_cli: Path | None, kagglehub: Path | None, python: Path | None
+) -> tuple[dict[str, Suite], Counter[str]]:
+    """The outcomes by suite and family, and how often each method of the API was called.
+
+    `folder` is for what the tests write; the checkouts are copied there and stay as they are.
+    kagglehub's unit tests run in `python`, which has what they need (flask, pandas, polars …).
+    """
+    suites: dict[str, Suite] = {}
+    limits = ServerLimits(score_seconds=0, rules_pending=catalogue.RULES_PENDING)
+    accounts = {catalogue.ACCOUNT: "", catalogue.DEVELOPER: ""}
+    server = LocalKaggle(folder / "kaggle", limits=limits, accounts=accounts)
+    catalogue.fill(server.catalogue)
+    with server:
+        if kaggle_cli:
+            checkout = _copy(kaggle_cli, folder / "kaggle-cli")
+            own = server.client_environment(user=catalogue.DEVELOPER)
+            own |= {"KAGGLE_DEVELOPER": catalogue.DEVELOPER, "PYTHONPATH": str(checkout / "src")}
+            backend = checkout / "tests" / "backend"
+            shutil.copy(
+                backend / "sample_submission.csv",
+                server.catalogue / "solutions" / f"{catalogue.HOUSES}.csv",
+            )
+            for name in ("kernel", "dataset"):  # which the command script takes for granted
+                shutil.copytree(backend / name, checkout / "tests" / name)
+            _own_dataset(folder / "own", own)
+            suites["kaggle-cli: backend tests"] = _pytest(
+                checkout / "tests" / "backend", ["backend_tests.py"], own
+            )
+            suites["kaggle-cli: integration tests"] = _pytest(checkout, ["tests/integration"], own)
+            suites["kaggle-cli: command script"] = _script(checkout, own)
+        if kagglehub:
+            checkout = _copy(kagglehub, folder / "kagglehub")
+            own = server.client_environment(user=catalogue.ACCOUNT)
+            own["PYTHONPATH"] = str(checkout / "src")
+            suites["kagglehub: integration tests"] = _pytest(checkout, ["integration_tests"], own)
+            if python:
+                suites["kagglehub: unit tests without their stubs"] = _unit_tests(
+                    checkout, folder / "unit", python
+                )
+    return suites, server.faults.calls
+
+
+def _unit_tests(checkout: Path, folder: Path, python: Path) -> Suite:
+    keys = {account: stubbed.KEYS.get(account, "") for account in stubbed.ACCOUNTS.values()}
+    keys.pop("")
+    limits = ServerLimits(dataset_seconds=0)
+    server = LocalKaggle(
+        folder, port=UNIT_PORT, limits=limits, accounts=keys, tokens=stubbed.TOKENS
+    )
+    stubbed.fill(server.catalogue, checkout / "tests" / "data")
+    paths = [checkout / "src", checkout, Path(__file__).parents[1]]
+    environment = {"HOME": str(folder), "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    suite: Suite = {}
+    with server:
+        for name, account in stubbed.ACCOUNTS.items():
+            own = {"KAGGLE_USERNAME": account, "KAGGLE_KEY": server.key(account)} if account else {}
+            arguments = ["-p", "suites.stubless", f"tests/{name}"]
+            suite |= _pytest(checkout, arguments, environment | own, str(python))
+    return suite
+
+
+def _copy(checkout: Path, place: Path) -> Path:
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(checkout, place, ignore=shutil.ignore_patterns(".git"))
+    return place
+
+
+def _own_dataset(folder: Path, environment: Mapping[str, str]) -> None:
+    """One dataset of the account's own: the tests change the metadata of the first of a list."""
+    folder.mkdir()
+    (folder / "a.csv").write_text("a\n1\n")
+    reference = f"{catalogue.DEVELOPER}/own-dataset"
+    metadata = {"id": reference, "title": "Own dataset", "licenses": [{"name": "CC0-1.0"}]}
+    (folder / "dataset-metadata.json").write_text(json.dumps(metadata))
+    create = ["datasets", "create", "--public", "-p", str(folder)]
+    subprocess.run([sys.executable, "-m", "kaggle.cli", *create], env=environment, check=True)
+
+
+def _pytest(
+    folder: Path, paths: list[str], environment: Mapping[str, str], python: str = sys.executable
+) -> Suite:
+    report = folder / "outcomes.xml"
+    options = ["-q", "--show-capture=no", "-p", "no:cacheprovider", "--rootdir=.", "-c", os.devnull]
+    subprocess.run(
+        [python, "-m", "pytest", *options, f"--junitxml={report}", *paths],
+        cwd=folder,
+        env=environment,
+        timeout=SECONDS,
+        check=False,
+    )
+    suite: Suite = {}
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
+        wrong = [child for child in case if child.tag in ("failure", "error", "skipped")]
+        outcome = f"{wrong[0].tag}: {wrong[0].get('message', '')}" if wrong else "passed"
+        words = str(case.get("name")).removeprefix("test_").split("_")
+        module = str(case.get("classname")).split(".")[-2]
+        family = words[0] if module == "backend_tests" else module.removeprefix("test_")
+        suite.setdefault(family, {})[str(case.get("name"))] = outcome
+    return suite
+
+
+def _script(checkout: Path, environment: Mapping[str, str]) -> Suite:
+    """Every call of the command script is an outcome; each calls the client in between."""
+    calls, shims = checkout / "calls.jsonl", checkout / "shims"
+    shims.mkdir()
+    (shims / "kaggle").write_text(SHIM.format(python=sys.executable, calls=str(calls)))
+    (shims / "kaggle").chmod(0o755)
+    path = f"{shims}:{os.environ['PATH']}"
+    subprocess.run(
+        ["/bin/bash", "tests/test_commands.sh"],
+        cwd=checkout,
+        env={**environment, "PATH": path},
+        timeout=SECONDS,
+        check=False,
+    )
+    suite: Suite = {}
+    short = {"c": "competitions", "k": "kernels", "d": "datasets", "m": "models"}
+    for number, line in enumerate(calls.read_text().splitlines()):
+        words, code, output = json.loads(line)
+        family = suite.setdefault(short.get(words[0], words[0]), {})
+        last = output.strip().splitlines()[-1:]
+        outcome = "passed" if code == 0 else f"exit code {code}: {''.join(last)}"
+        family[f"{number} {' '.join(words)}"] = outcome
+    return suite

@@ -1,0 +1,58 @@
+"""The outcomes of the clients' tests as a page of the docs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from suites.running import Suite
+
+HEAD = """# The clients' own tests
+
+The tests of kaggle-cli and kagglehub, run as they are against the local Kaggle with a catalogue of
+what they expect to find. `make conformance KAGGLE_CLI=PATH KAGGLEHUB=PATH` takes checkouts of both
+and writes this page.
+
+What does not pass may be the client's own doing: it refuses `--size`, and the words after `pages`,
+before it asks anybody. The page token `abcd` is one that no server gave out; the local Kaggle
+answers 400. One package of kagglehub's tests installs a distribution from the internet, and is not
+in the catalogue. kagglehub's unit tests run against stubs of its own; here the local Kaggle takes
+the place of those that stand for the API. What the tests then read from a stub (the files and the
+user agent that it got) is missing.
+"""
+COLUMNS = "| family | passed | of |\n|---|---|---|\n"
+LONGEST = 140  # characters of a message
+NOT_METHODS = ("Download", "Upload")  # files behind links
+
+
+def table(suites: dict[str, Suite], calls: Counter[str]) -> str:
+    """A table for each suite: what passed by family, and what did not, with its message."""
+    parts = [HEAD]
+    for name, suite in suites.items():
+        total = sum(len(outcomes) for outcomes in suite.values())
+        passed = sum(_passed(outcomes) for outcomes in suite.values())
+        parts.append(
+            f"\n## {name}: {passed} of {total}\n\n| family | passed | of |\n|---|---|---|\n"
+        )
+        parts += [f"| {key} | {_passed(all_)} | {len(all_)} |\n" for key, all_ in suite.items()]
+        others = [
+            f"- `{test}`: {_line(outcome)}\n"
+            for outcomes in suite.values()
+            for test, outcome in outcomes.items()
+            if outcome != "passed"
+        ]
+        parts += ["\nNot passed:\n\n", *others] if others else []
+    methods = sorted(set(calls).difference(NOT_METHODS))
+    parts.append("\n## The methods that they call\n\n")
+    parts += [f"`{method}`\n" for method in methods]
+    return "".join(parts)
+
+
+def _passed(outcomes: dict[str, str]) -> int:
+    return list(outcomes.values()).count("passed")
+
+
+def _line(outcome: str) -> str:
+    """The message of an outcome in one line, without folders of the machine that it ran on."""
+    text = re.sub(r"(/[\w.-]+){3,}", "…", " ".join(outcome.split()))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
