@@ -56,17 +56,13 @@ class Bundle:
     commit: Commit
     packages: tuple[str, ...]
     parameters: Mapping[str, Any]
-    texts: tuple[
-        tuple[str, str], ...
-    ]  # all text in the bundle, by file or cell, for the secret scan
+    texts: tuple[tuple[str, str], ...]  # all text, by file or cell, for the secret scan
     traces: tuple[str, ...]  # what was removed from the notebook's metadata
     imports: Mapping[str, str]  # the modules that it needs, and where each is first imported
     code: tuple[tuple[str, str], ...] = ()  # the notebook's own code cells, by place
     brought: frozenset[str] = frozenset()  # the `imports` that its session may install
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
-    stays: Mapping[str, str] = field(
-        default_factory=dict
-    )  # modules beside it that are not sent, and why
+    stays: Mapping[str, str] = field(default_factory=dict)  # modules not sent, and why
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
     @property

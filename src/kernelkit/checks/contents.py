@@ -60,9 +60,7 @@ def needs(plan: Plan) -> Iterator[Finding]:
     # Metadata that fits the notebook's defaults need not change for one push.
     usual = replace(plan, parameters=plan.defaults, starts=())
     needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
-    modules = (
-        [] if plan.project.needs else _modules(plan)
-    )  # if the project names needs, they decide
+    modules = [] if plan.project.needs else _modules(plan)  # needs, if named, decide
     if online and not needed and not installs.reaching([*plan.bundle.code, *modules]):
         yield warning(
             "enable_internet is true, but no parameter needs it and no code downloads anything: "

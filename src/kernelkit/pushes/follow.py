@@ -131,9 +131,7 @@ class Run:
             ended = Wait(context, self.kaggle, replace(push, number=self.number), quota).run()
         except RefusedError:
             stored = context.ledger.find(push.kernel, push.version or 0)
-            if (
-                stored is None or stored.state != ledgers.STOPPED
-            ):  # by `kernelkit stop`, in the meantime
+            if stored is None or stored.state != ledgers.STOPPED:  # by `kernelkit stop`, just now
                 self.note(state=ledgers.LOST)
             raise
         self.note(

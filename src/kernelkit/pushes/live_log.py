@@ -27,10 +27,7 @@ END = "END_OF_LOG"
 CHUNK = 1 << 16
 TOO_LONG = "… the log continues; the rest is not shown here, but downloaded with the outputs …\n"
 TOO_LONG_LINE = b"data: one entry is too long to be shown live; it is in the downloaded log"
-LONGEST_ENTRY, LONGEST_TOLD = (
-    10_000,
-    2_000_000,
-)  # characters of one live entry, and of all live entries
+LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # characters of one live entry, and of all
 MOST_HELD = 1000  # entries to hold back before the push's number appears
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"

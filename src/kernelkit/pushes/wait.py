@@ -61,9 +61,7 @@ class Wait:
         self._name, self._version = push.name, push.version or 0
         self._emit, self._patience = context.events, context.timing.patience
         self._resume = context.how_to_resume(push)
-        self._rehearsed = (
-            context.local is not None
-        )  # in a rehearsal, the run ends with this command
+        self._rehearsed = context.local is not None  # then the run ends with this command
         self._clock = kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)

@@ -60,9 +60,7 @@ class Push:
     submissions_before: list[int] | None = None  # those that existed before submitting
     message: str = ""  # of the submission
     resent_after: int | None = None  # if it was sent more than once: the kernel's version before
-    inputs: dict[str, int] = field(
-        default_factory=dict
-    )  # versions of the account's own kernel sources
+    inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
 
     @property
