@@ -7,7 +7,6 @@ with `width`; the other settings do nothing.
 """
 
 import csv
-import dataclasses
 import json
 import math
 import random
@@ -19,6 +18,7 @@ import numpy as np
 
 from kernelkit.sweep import records, results, specification
 from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.results import ResultTable
 from kernelkit.sweep.specification import PlannedRun
 
 ROOT = Path(__file__).parents[2]
@@ -125,20 +125,13 @@ def make(folder, count):
     for n, run in enumerate(runs):
         if scores[run.id] >= sorted(scores.values())[-20:][0]:
             leave_predictions(folder / run.id, n, scores[run.id])
-    made = SweepFolder(folder)
-    rows = []
+    made, rows = SweepFolder(folder), []
     for run in runs:
-        record = Record(records.DONE, dict(run.overrides), seconds=90.0)
-        (folder / run.id / records.STATE).write_text(json.dumps(dataclasses.asdict(record)))
-        place = made.run_folder(run)
-        metrics = results.numbers(place)
-        column, values = results.history.curve(place, "macro_f1")
-        ended = results.run_folder.ended(results.run_folder.metrics(place), 0.0)
-        rows.append(results.Row(run, record, metrics, tuple(values), "", column, ended))
+        made.write(run, Record(records.DONE, dict(run.overrides), seconds=90.0))
+        rows.append(results._row(made, run, "macro_f1"))
     varying = [*settings(random.Random(0)), specification.SEED]
-    table = results.ResultTable(
-        folder.name, "macro_f1", tuple(rows), varying, False, "notebooks/02_train.py"
-    )
+    notebook = "notebooks/02_train.py"
+    table = ResultTable(folder.name, "macro_f1", tuple(rows), varying, notebook=notebook)
     return results.write_page(folder / "index.html", table)
 
 

@@ -82,6 +82,51 @@ def test_importance_names_what_cannot_be_told_apart(search):
     assert search.input_value("#pair") == "augment*width"
 
 
+def test_shares_and_strengths_are_those_of_the_formulas(search):
+    """One-way analysis of variance, by hand: 6 values in two levels with means 2 and 5."""
+    share = search.evaluate("explained([1, 2, 3, 4, 5, 6], [0, 0, 0, 1, 1, 1], 2)")
+    assert share == pytest.approx(1 - (1 - 13.5 / 17.5) * 5 / 4)
+    levels = "{ names: ['x', 'y'], of: [0, 0, 0, 0, 1, 1, 1, 1] }"
+    assert search.evaluate(f"cramer({levels}, {levels})") == pytest.approx(1)
+    other = "{ names: ['x', 'y'], of: [0, 0, 1, 1, 0, 0, 1, 1] }"
+    assert search.evaluate(f"cramer({levels}, {other})") == 0
+    sums, met = [0, 0.1, 2, 2.1, 1, 1.1, 3, 3.1], [0, 0.1, 0, 0.1, 0, 0.1, 3, 3.1]
+    assert search.evaluate(f"together({sums}, {levels}, {other})")["clear"] < 0
+    assert search.evaluate(f"together({met}, {levels}, {other})")["share"] > 0.3
+    assert search.evaluate("unevenly(5, 5)") == pytest.approx(1, abs=1e-3)
+    assert search.evaluate("unevenly(40, 10)") < 1e-4
+
+
+def test_pages_of_odd_runs_draw_no_number_that_is_none(opened, tmp_path):
+    text = PLACES["search"]().read_text()
+    match = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
+    data = json.loads(match[2])
+    data["runs"] = data["runs"][:60]
+    odd = [None, ["a"], {"x": 1}, True, 0, "x y|z", 'q"u']
+    for n, run in enumerate(data["runs"]):
+        run["parameters"]["augment"] = odd[n % len(odd)]
+        run["parameters"]["learning_rate"] = [None, 1e-3, 0, -1, 1e9][n % 5]
+        run["state"] = ["done", "failed", "running", "pruned", "done"][n % 5]
+        run["curve"] = [[], [0.5], [-1.0, 0.0, -0.5], [0.5, None, 0.6]][n % 4]
+        run["along"] = {"seconds": [None, 1, 2], "step": [0, 10, 20]}
+    path = tmp_path / "odd.html"
+    path.write_text(text[: match.start(2)] + json.dumps(data) + text[match.end(2) :])
+    page = opened("search")
+    page.goto(path.as_uri() + "#x=step&logx=1&logy=1&pair=a*b&compare=none&smooth=x&filter=(%22")
+    page.fill("#filter", "")
+    page.locator("[data-view=runs]").click()
+    page.locator("#tick-all").click()
+    settle(page)
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll("svg *")].filter((shape) =>
+          [...shape.attributes].some(({ value }) => /NaN|Infinity|undefined/.test(value))).length"""
+        )
+        == 0
+    )
+    assert re.findall("NaN|undefined|Infinity", page.inner_text("body")) == []
+
+
 def axis(page, name):
     return page.locator(f"#parallel [data-axis='{name}']")
 

@@ -54,6 +54,7 @@ BEFORE = {
     "docs/how-to/download.md": "mkdir -p runs",
     "docs/how-to/chains.md": CHAINED,
     "docs/how-to/local-kaggle.md": "git init -q .",
+    "docs/how-to/pull.md": "git init -q .",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from urllib.parse import unquote
 
 import yaml
 
-from kernelkit.reports import sections, shell
+from kernelkit.reports import shell
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
@@ -75,11 +76,8 @@ class RunsPage:
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
-        bars = [self._section("bars", run) for run in self.runs]
-        scores = [
-            {b["name"]: float(b["text"]) for b in [*own["bars"], *own["rest"]]} if own else {}
-            for own in bars
-        ]
+        tables = [self._rows("bars", run)[1:] for run in self.runs]
+        scores = [{row[0]: row[1] for row in rows if len(row) > 1} for rows in tables]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         photos, guesses = self._guesses()
         data = {
@@ -114,10 +112,14 @@ class RunsPage:
     def _place(self, run: ShownRun) -> Path:
         return self.folder / unquote(run.id)
 
-    def _section(self, kind: str, run: ShownRun) -> sections.Content:
-        """What the first section of this kind shows of a run."""
-        section = next((own for own in self.shown.sections if own.kind == kind), None)
-        return sections.filled(section, self._place(run)) or {} if section else {}
+    def _rows(self, kind: str, run: ShownRun) -> list[list[str]]:
+        """The CSV that the first section of this kind shows of a run; [] if it cannot be read."""
+        name = next((own.file for own in self.shown.sections if own.kind == kind), "")
+        try:
+            with (self._place(run) / name).open(encoding="utf-8", newline="") as lines:
+                return list(csv.reader(lines))
+        except (OSError, ValueError, csv.Error):
+            return []
 
     def _guesses(self) -> tuple[dict[str, Any], dict[str, list[int]]]:
         """What was validated on, and the guesses of the best runs by their ids.
@@ -128,9 +130,9 @@ class RunsPage:
         best.sort(key=lambda run: run.metrics[self.shown.score], reverse=not self.shown.minimize)
         read = {run.id: _guesses(self._place(run) / PREDICTIONS) for run in best[:GUESSED]}
         ids, labels, _ = first = next(filter(None, read.values()), ([], [], []))
-        matrix = self._section("matrix", best[0]).get("matrix", {}) if ids else {}
+        names = next(iter(self._rows("matrix", best[0])), [])[1:] if ids else []
         alike = {id: own[2] for id, own in read.items() if own and own[:2] == first[:2]}
-        return {"ids": ids, "truths": labels, "names": matrix.get("names", [])}, alike
+        return {"ids": ids, "truths": labels, "names": names}, alike
 
     def _notes(self) -> object:
         """What `notes.yaml` beside the page holds, as JSON can say it; {} if it cannot be read."""

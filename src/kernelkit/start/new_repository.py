@@ -154,7 +154,8 @@ def _rendered(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
     texts = {}
     for file in (TEMPLATES / kind).rglob("*.j2"):
         path = file.relative_to(TEMPLATES / kind).as_posix().removesuffix(".j2")
-        path = path.replace("PACKAGE", facts["package"]).replace("gitignore", ".gitignore")
+        path = path.replace("PACKAGE", facts["package"])
+        path = f".{path}" if path.startswith("git") else path
         template = environment.from_string(file.read_text(encoding="utf-8"))
         texts[path] = template.render(facts, sweep=SWEEP)
     return texts

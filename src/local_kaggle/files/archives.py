@@ -63,7 +63,7 @@ def _archive(state: ServerState, folder: Path, files: Files, suffix: str) -> Pat
                     for name, path in files:
                         zipped.write(path, name)
             else:
-                with tarfile.open(part, "w:gz", compresslevel=1) as tarred:
+                with tarfile.open(part, "w:gz", compresslevel=0) as tarred:
                     for name, path in files:
                         tarred.add(path.resolve(), name)
             part.replace(packed)

@@ -255,15 +255,20 @@ def _add(state: ServerState, page: Page, blobs: list[Blob], notes: str | None) -
 
 
 def _lay_out(blobs: list[Blob], folder: Path) -> str | None:
-    """Put blobs into a version's folder, archives unpacked as Kaggle does; what went wrong."""
+    """Put blobs into a version's folder, archives unpacked as Kaggle does; what went wrong.
+
+    kagglehub sends a folder of many files as one `archive.zip`, which is that folder.
+    """
     folder.mkdir(parents=True)
+    whole = [name for _, name, _ in blobs] == ["archive.zip"]
     try:
         for _, name, path in blobs:
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             if name.endswith(".zip"):
+                into = folder if whole else place.with_suffix("")
                 with zipfile.ZipFile(path) as packed:
-                    packed.extractall(place.with_suffix(""))  # noqa: S202 - it keeps within
+                    packed.extractall(into)  # noqa: S202 - it keeps within
             elif name.endswith(".tar"):
                 with tarfile.open(path) as tarred:
                     tarred.extractall(place.with_suffix(""), filter="data")

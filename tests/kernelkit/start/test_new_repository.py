@@ -37,6 +37,7 @@ def test_it_holds_what_a_push_needs(tmp_path, competition):
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
     }
     assert {
+        ".gitattributes",
         ".gitignore",
         "README.md",
         "kernel-metadata.json",

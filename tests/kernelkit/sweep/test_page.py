@@ -203,7 +203,7 @@ def test_the_page_has_what_the_runs_left_of_classes_photos_and_time(sweeps, tmp_
 
     data = written()
     assert data["classes"] == ["rose", "tulip"]
-    assert [run["classes"] for run in data["runs"]] == [[0.0, 0.5], [0.1, 0.5]]
+    assert [run["classes"] for run in data["runs"]] == [[".0", ".5"], [".1", ".5"]]
     assert data["photos"] == {"ids": ["x", "y"], "truths": [0, 1], "names": ["rose", "tulip"]}
     assert [run["guesses"] for run in data["runs"]] == [[0, 0], [0, 1]]
     assert data["runs"][0]["along"] == {"step": [5.0, 9.0], "seconds": [2.0, 5.0]}

@@ -104,6 +104,17 @@ def test_directories_of_an_upload_are_kept(api, client, tmp_path):
         client.create_dataset(request)
 
 
+def test_a_folder_that_kagglehub_packed_is_a_folder_again(api, client, tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("train/b.txt", "b")
+    request = types.ApiCreateDatasetRequest()
+    request.owner_slug, request.slug, request.title = "tester", "packed-whole", "Packed"
+    request.files = [token_of(api, "archive.zip", packed.getvalue())]
+    assert client.create_dataset(request).status == "ok"
+    assert downloaded(api, "tester/packed-whole", tmp_path) == {"train/b.txt": b"b"}
+
+
 def test_an_upload_that_a_version_holds_cannot_be_written_again(context, tmp_path):
     start = context.call("StartBlobUpload", type="DATASET", name="a.txt", contentLength=1)
     assert requests.put(start["createUrl"], data=b"a", timeout=5).status_code == 200

@@ -82,7 +82,8 @@ function curves() {
 }
 
 // An axis with a scale of its own: where a value lies, and its ticks.
-function axisOf(values, log, whole) {
+function axisOf(values, logarithmic, whole) {
+  const log = logarithmic && values.some((value) => value > 0); // of none above zero there is no logarithm
   const positive = log ? values.filter((value) => value > 0) : values;
   let [low, high] = [Math.min(...positive), Math.max(...positive)];
   if (!log && !whole) [low, high] = range(positive);

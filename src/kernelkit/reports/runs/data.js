@@ -9,6 +9,7 @@ const axes = data.axes.filter((name) => name !== SEED);
 const measures = Object.keys(data.labels).slice(0, COLUMNS).filter((name) => name && name !== data.score && name !== "seconds");
 const curved = data.curve.replace(/^val_/, ""); // the column of the history that the curves are of
 const curveName = (data.labels[curved] ?? inWords(curved)) + (curved === data.curve ? "" : " on validation");
+for (const run of data.runs) run.classes = run.classes.map((text) => (text ? Number(text) : NaN)); // as the run's CSV has them
 const runs = new Map(data.runs.map((run) => [run.id, run]));
 const byId = (id) => document.getElementById(id);
 const scoreName = data.labels[data.score] ?? data.score;
