@@ -119,14 +119,13 @@ class RunFolder:
         """
         answers = (labels, probabilities, names)
         texts = {
-            "class_scores": records.class_scores(*answers),
-            "confusion": records.matrix(*answers),
-            "calibration": records.calibration(labels, probabilities),
+            "class_scores.csv": records.class_scores(*answers),
+            "confusion.csv": records.matrix(*answers),
+            "calibration.csv": records.calibration(labels, probabilities),
+            "calibration.txt": records.conclusion(labels, probabilities),
         }
         for name, text in texts.items():
-            storage.write_text(self.path / f"{name}.csv", text)
-        conclusion = records.conclusion(labels, probabilities)
-        storage.write_text(self.path / "calibration.txt", conclusion)
+            storage.write_text(self.path / name, text)
         storage.write_json(self.path / "confused.json", records.confused(split, *answers))
         storage.write_json(self.path / "mistakes.json", records.mistakes(split, *answers))
 

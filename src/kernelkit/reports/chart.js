@@ -154,7 +154,7 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
     const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * n) / (longest - 1) : (box.left + box.right) / 2);
     picture.append(draw("text", { x: box.left, y: 12, class: "value" }, label));
     const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / Math.max(60, 12 * String(named(longest - 1)).length)), true).values.filter((n) => n >= 1 && n <= longest);
-    for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": "middle" }, named(n - 1)));
+    for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": zero ? "end" : "middle" }, named(n - 1)));
     picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, step));
     for (const { at: begin, label: name } of phases) {
       // The name has a row of its own above the curves, and leans to the side that has more room.

@@ -54,7 +54,7 @@ function changes(room, before, now) {
     const [old, value] = pair.map((number) => measured(name, number, pair.every(Number.isInteger)));
     return [data.measures[name] ?? name.replaceAll("_", " "), old, "→", value];
   }));
-  const [earlier, later] = [before, now].map(({ run, metrics }) => run.parameters ?? metrics.parameters ?? {});
+  const [earlier, later] = [before, now].map(({ parameters, metrics }) => parameters ?? metrics.parameters ?? {});
   const differ = [...new Set([...Object.keys(earlier), ...Object.keys(later)])].filter((name) => name !== "output" && show(earlier[name]) !== show(later[name]));
   table("Settings", differ.map((name) => [name, show(earlier[name]) || "none", "→", show(later[name]) || "none"]));
   const [old, bars] = [before, now].map((run) => Object.fromEntries(run.bars.filter(Boolean).slice(0, 1).flatMap((part) => [...part.bars, ...part.rest]).map((bar) => [bar.name, Number(bar.text)])));

@@ -123,7 +123,7 @@ def _compared(run: Path, shown: Shown, folder: Path) -> dict[str, Any]:
         "name": run.name,
         "link": trail.link(run_folder.report_place(run), folder),
         "metrics": run_folder.metrics(run) or {},
-        "run": _kept(run, kit_folder.STATE),
+        "parameters": _kept(run, kit_folder.STATE).get("parameters"),
         "bars": [sections.filled(s, run) for s in shown.sections if s.kind == "bars"],
     }
 

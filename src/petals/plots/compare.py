@@ -26,6 +26,7 @@ from petals.plots.run import (
     gallery,
     legend_below,
     look,
+    name_bars,
     new_figure,
     plain_axis,
 )
@@ -125,9 +126,7 @@ def _effect(axes: Axes, effect: Effect) -> None:
             values = group[settings[i]]
             face = ACCENT if effect.fair else "white"
             axes.scatter([i] * len(values), values, s=26, zorder=3, edgecolor=ACCENT, color=face)
-    slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(settings) > 4 else {}
-    labels = [setting.replace(", ", "\n") for setting in settings]
-    axes.set_xticks(range(len(settings)), labels, **slanted)
+    name_bars(axes, [setting.replace(", ", "\n") for setting in settings])
     axes.set_xlim(-0.5, len(settings) - 0.5)
     note = " (other settings differ too)"
     apart = f": up to {effect.largest_difference:.3f} apart" if effect.fair else note

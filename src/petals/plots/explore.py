@@ -137,13 +137,12 @@ def pairs(
 ) -> Figure:
     """Twins, one above the other, with split and label; the titles are red where labels differ."""
     shown = list(twins)[:most]
-    columns = max(most, len(shown))
-    side = WIDTH / columns
+    side = WIDTH / most
     figure, grid = new_figure(
         "Twins, one above the other, with their splits and classes; red where the classes differ.",
         height=2 * (side + 0.35),
         nrows=2,
-        ncols=columns,
+        ncols=most,
         squeeze=False,
     )
     figure.set_gid(PHOTOS)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from petals.evaluation.calibration import Reliability
 from petals.plots.run import (
@@ -62,8 +61,7 @@ def _matrix(matrix: np.ndarray, mistakes: np.ndarray, names: Sequence[str]) -> F
     blue, orange = np.array([0.62, 0.80, 0.92]), np.array([0.70, 0.22, 0.0])
     colours = 1 - shares * (1 - np.where(mistakes[..., None] > 0, orange, blue))
     axes.imshow(colours, interpolation="nearest", aspect="auto")
-    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if len(names) > 8 else {}
-    axes.set_xticks(range(len(names)), names, fontsize=SMALL, **slanted)
+    name_bars(axes, names)
     axes.set_yticks(range(len(names)), names, fontsize=SMALL)
     axes.tick_params(length=0)
     axes.set_xlabel("guessed", fontsize=TEXT)
@@ -80,7 +78,7 @@ def _commonest_mistakes(matrix: np.ndarray, mistakes: np.ndarray, names: Sequenc
     pairs = [divmod(int(cell), len(names)) for cell in order if mistakes.flat[cell]]
     caption = "A bar for each of the most common mistakes: the true class → the answer."
     figure, axes = new_figure(caption, height=1.2 + 0.24 * len(pairs))
-    counts = [int(mistakes[pair]) for pair in pairs]
+    counts = [mistakes[pair] for pair in pairs]
     bars = axes.barh(range(len(pairs)), counts, height=0.7, color=SECOND)
     texts = [
         f"{count} of {matrix[truth].sum()}" for (truth, _), count in zip(pairs, counts, strict=True)
@@ -89,8 +87,8 @@ def _commonest_mistakes(matrix: np.ndarray, mistakes: np.ndarray, names: Sequenc
     axes.set_yticks(range(len(pairs)), [f"{names[i]} → {names[j]}" for i, j in pairs])
     axes.invert_yaxis()
     plain_axis(axes, x="photos of the class that were taken for the other")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.margins(x=0.1)
+    axes.set_xticks([])  # the bars have their numbers
     axes.grid(visible=False)
     return figure
 

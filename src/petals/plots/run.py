@@ -154,9 +154,9 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
 
 
 def name_bars(axes: Axes, names: Sequence[str]) -> None:
-    """Names below the bars: all of them, or as many as can be read."""
+    """Names below what stands at 0, 1, …: all of them, or as many as can be read."""
     shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
-    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if len(names) > 8 else {}
+    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if sum(map(len, names)) > 45 else {}
     axes.set_xticks(list(shown), [names[i] for i in shown], fontsize=SMALL, **slanted)
 
 

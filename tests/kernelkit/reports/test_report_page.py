@@ -153,7 +153,7 @@ def test_a_run_is_set_beside_the_last_one_of_its_notebook(notebook, folder):
 
     last, now = data_in("now")["compared"]
     assert last["name"] == "last"
-    assert last["run"]["parameters"] == {"dropout": 0.3}
+    assert last["parameters"] == {"dropout": 0.3}
     assert last["bars"][0]["bars"][0]["text"] == "0.300"
     assert now["metrics"]["f1"] == 0.5
     assert data_in("first")["compared"] == []
