@@ -308,7 +308,7 @@ def test_both_wheels_together_rehearse_a_new_project(environment):
     assert (home / "metrics.json").is_file()
     assert (home / "report.html").is_file()
     refused = both.run("kernelkit", "push", "--no-wait", "--local")
-    assert "start one that stays with kernelkit local" in refused.stderr
+    assert "start one that keeps running with kernelkit local" in refused.stderr
     events = both.run("kernelkit", "quota", "--local", "--json").stdout.splitlines()
     assert {json.loads(event)["kind"] for event in events} == {"tpu", "gpu"}
 

@@ -1,1 +1,1 @@
-"""Notebooks from the desk to Kaggle and back: run, push, sweep, report."""
+"""Develop Kaggle notebooks locally: run, push, sweep, report."""

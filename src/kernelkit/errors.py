@@ -1,29 +1,28 @@
-"""Typed errors and the exit codes they end a command with.
+"""Typed errors and the exit codes that they give a command.
 
 | code | meaning |
 |---|---|
 | 0 | complete |
-| 1 | an error of the kit itself (please report it) |
-| 2 | usage, or a parameter that the notebook does not take |
-| 3 | preflight: the push would fail or run on the wrong thing |
+| 1 | an error in the kit itself (please report it) |
+| 2 | wrong usage, or a parameter that the notebook does not take |
+| 3 | preflight: the push would fail, or run on the wrong machine or data |
 | 4 | credentials missing or not accepted |
 | 5 | refused by Kaggle, or no capacity (session cap, quota) |
 | 6 | the run failed |
 | 7 | the deadline passed and the run is still alive |
 | 8 | the network gave up |
 | 9 | outputs incomplete |
-| 10 | the accelerator is not the one asked for |
+| 10 | the run got a different accelerator from the one requested |
 | 11 | data or weights missing or damaged |
 | 12 | a file could not be written |
-| 13 | still running or waiting, for a command that does not wait |
-| 14 | a program does not fit the TPU's memory, or its compiler refuses it |
-| 15 | the TPU's compiler cannot be had on this machine |
+| 13 | still running or queued, from a command that does not wait |
+| 14 | a program does not fit the TPU's memory, or the TPU's compiler rejects it |
+| 15 | the TPU's compiler is not available on this machine |
 | 130 | interrupted |
 
-The name of a notebook's exception is the reason why the run ended, and the command ends with the
-code of that name, at home as after a push: `SettingError` 2, `AcceleratorError` 10, `DataError`,
-`WeightsError`, `CheckpointError` and `WheelsError` 11, `StorageError` 12. Any other exception is
-code 6.
+The name of a notebook's exception decides the exit code of the command, after a local run as after
+a push: `SettingError` 2, `AcceleratorError` 10, `DataError`, `WeightsError`, `CheckpointError` and
+`WheelsError` 11, `StorageError` 12. Any other exception gives code 6.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 
 def choice_of(choices: Iterable[object]) -> str:
-    """The choices as a sentence names them: `auto, tpu or cpu`."""
+    """The choices as part of a sentence: `auto, tpu or cpu`."""
     *first, last = map(str, choices)
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def nearest(value: object, choices: Collection[object]) -> str:
-    """A hint for a value that is not among the choices: the nearest choice, or all of them."""
+    """A hint for an invalid value: the nearest choice, or all choices if none is near."""
     numbers = [c for c in choices if isinstance(c, int | float)]
     if isinstance(value, int | float) and numbers:
         return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
@@ -50,10 +49,10 @@ def nearest(value: object, choices: Collection[object]) -> str:
 
 
 class KernelkitError(Exception):
-    """Base of all errors raised on purpose; the message names the next step."""
+    """Base class of all errors raised on purpose; the message says what to do next."""
 
     exit_code = 1
-    announced = False  # whether an event has carried the message already
+    announced = False  # whether an event has already shown the message
 
 
 class ParameterError(KernelkitError):
@@ -91,7 +90,7 @@ class CapacityError(RefusedError):
 
 
 class RunFailedError(KernelkitError):
-    """The notebook ran and did not reach its end."""
+    """The notebook started but did not finish."""
 
     exit_code = 6
 
@@ -103,35 +102,35 @@ class DataError(RunFailedError):
 
 
 class DeadlineError(KernelkitError):
-    """The deadline passed while the run was alive; it goes on without us."""
+    """The deadline passed while the run was still active; the run continues on Kaggle."""
 
     exit_code = 7
 
 
 class StillRunningError(KernelkitError):
-    """A run or a queued push is not over yet, and the command was not to wait for it."""
+    """A run or a queued push has not finished, and the command does not wait for it."""
 
     exit_code = 13
 
 
 class NetworkError(KernelkitError):
-    """The network, or the server behind it, did not answer usefully in time."""
+    """The network, or the server behind it, gave no usable answer in time."""
 
     exit_code = 8
 
 
 class OutputsError(KernelkitError):
-    """Not all outputs of the run could be brought home intact."""
+    """Not all outputs of the run could be downloaded intact."""
 
     exit_code = 9
 
 
 class KernelBusyError(PreflightError):
-    """The kernel has a session already, and another would run beside it."""
+    """The kernel already has a session, and a second one would run at the same time."""
 
 
 class AcceleratorMismatchError(KernelkitError):
-    """The run had another accelerator than the one asked for."""
+    """The run got a different accelerator from the one requested."""
 
     exit_code = 10
 
@@ -149,20 +148,22 @@ class NoLocalKaggleError(KernelkitError):
 
     def __init__(
         self,
-        message: str = "a rehearsal needs local_kaggle, a wheel of its own beside kernelkit's: "
+        message: str = "a rehearsal needs local_kaggle, which is a separate wheel: "
         "pip install local_kaggle-*.whl",
     ) -> None:
         super().__init__(message)
 
 
 class DoesNotFitError(KernelkitError):
-    """The TPU's compiler refuses a program, mostly because the memory of a chip is too small."""
+    """The TPU's compiler rejects a program, usually because it needs more memory than a chip
+    has."""
 
     exit_code = 14
 
 
 class NoCompilerError(KernelkitError):
-    """The TPU's compiler does not exist for this machine, or its environment was not made."""
+    """The TPU's compiler does not exist for this machine, or its environment has not been
+    created."""
 
     exit_code = 15
 
@@ -180,7 +181,7 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*(\w+(?:Error|Exception|Interrupt|Exit))\b")
 
 
 def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
-    """The error that a notebook's traceback stands for, and the lines with its message."""
+    """The type of error that a notebook's traceback means, and the lines of its message."""
     lines = traceback.strip().splitlines()
     for number in reversed(range(len(lines))):
         if exception := _EXCEPTION.match(lines[number]):
@@ -190,6 +191,6 @@ def of_traceback(traceback: str) -> tuple[type[KernelkitError], str]:
 
 
 def of_exit_code(code: int | None) -> type[KernelkitError]:
-    """The error of a run whose process ended with this exit code."""
+    """The type of error for a run whose process ended with this exit code."""
     kinds = {kind.exit_code: kind for kind in OF_NOTEBOOKS.values()}
     return kinds.get(code or 0, RunFailedError)

@@ -1,7 +1,7 @@
-"""Files that are either whole or not there, and lock files for one process at a time.
+"""Atomic file writes, and lock files that admit one process at a time.
 
-A file is written beside its place, then renamed. The system gives a lock back when its holder is
-killed.
+A file is written under a temporary name in the same folder, then renamed. The operating system
+releases a lock when the process that holds it is killed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kernelkit.errors import StorageError
 
 
 def make_folder(path: Path) -> Path:
-    """Make a folder and those above it; returns `path`.
+    """Create a folder and its parents; returns `path`.
 
-    Raises `StorageError` where none can be made, as users may name any path with --output.
+    Raises `StorageError` if that fails, since users may name any path with --output.
     """
     path = Path(path)
     try:
@@ -32,7 +32,7 @@ def make_folder(path: Path) -> Path:
 
 
 def check_folder(path: Path) -> None:
-    """Raise `StorageError` unless there can be a folder that can be written; leaves none behind."""
+    """Raise `StorageError` unless the folder is or could be writable; creates nothing."""
     made = [place for place in (path, *path.parents) if not os.path.lexists(place)]
     try:
         with tempfile.TemporaryFile(dir=make_folder(path)):
@@ -48,18 +48,18 @@ def check_folder(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write `text` as UTF-8 under `path`, making its folder; returns `path`.
+    """Write `text` as UTF-8 under `path`, creating its folder; returns `path`.
 
-    Half a character, as JSON may hold it, is written as its escape: `\\ud800`.
+    A lone surrogate, which JSON may contain, is written as its escape: `\\ud800`.
     """
     return write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
-    """Write `data` under `path`, making its folder; returns `path`.
+    """Write `data` to `path`, creating its folder; returns `path`.
 
-    A reader sees the old file or the new one. Raises `OSError` when the disk is full or the
-    folder read-only, and leaves nothing behind then.
+    A reader sees either the old file or the new one. Raises `OSError` when the disk is full or the
+    folder is read-only; no partial file is left behind.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,11 +80,11 @@ def write_bytes(path: Path, data: bytes) -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock file at `path` for the length of a block, waiting until it is free.
+    """Hold the lock file at `path` during a block, after waiting until it is free.
 
-    Makes the file and its folder. `busy` is called before a wait.
+    Creates the file and its folder. Calls `busy` before waiting.
     """
-    from filelock import FileLock  # imported here, since `--help` does without
+    from filelock import FileLock  # imported here because `--help` does not need it
 
     with try_lock(path) as free:
         if free:
@@ -98,9 +98,9 @@ def locked(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]
 
 @contextlib.contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Hold the lock file at `path` for the length of a block if it is free; gives whether it was.
+    """Hold the lock file at `path` during a block if it is free; yields whether it was.
 
-    Makes the file and its folder.
+    Creates the file and its folder.
     """
     from filelock import FileLock, Timeout
 
@@ -118,7 +118,8 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 
 def git(folder: Path, *arguments: str) -> str | None:
-    """What git says in a folder; None without git, outside a checkout and after an error."""
+    """The output of a git command in a folder; None without git, outside a checkout or on an
+    error."""
     try:
         process = subprocess.run(
             ["git", *arguments],  # noqa: S607 - whichever git the user has

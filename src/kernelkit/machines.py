@@ -1,13 +1,12 @@
-"""Kaggle's machines: the names its API takes, what an account may use, what their images hold.
+"""Kaggle's machines: their names in the API, the limits of an account, the modules of their images.
 
-Kaggle does not publish the shapes and the limits. They come from `kernels push --accelerator`,
+Kaggle publishes neither the shapes nor the limits. They come from `kernels push --accelerator`,
 public threads (Kaggle/kaggle-cli #1197) and the site's own limits as of November 2026.
 
 The images are built from public lists (Kaggle/docker-python: `tpu/requirements.in` and
-`kaggle_requirements.txt`), here under the names that one imports, looked up on 2026-11-21; the
-packages that those bring along are the ones that pip resolves and that an environment with the
-same versions holds (`requirements-kaggle.lock`). The CPU's and the GPU's image hold far more than
-the TPU's.
+`kaggle_requirements.txt`), as of 2026-11-21; the modules are listed under their import names. Their
+dependencies are those that pip resolves for the same versions (`requirements-kaggle.lock`). The CPU
+and GPU images contain far more than the TPU image.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ Kind = Literal["tpu", "gpu", "cpu"]
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine to ask for: its `shape` in the API (empty for the plain CPU)."""
+    """A machine that a push can request: its `shape` in the API (empty for the plain CPU)."""
 
     shape: str
     kind: Kind
     words: str
-    common: bool = True  # whether any account may ask for it
+    common: bool = True  # whether every account may request it
 
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """What one account may use of one kind of machine."""
+    """The limits of one account for one kind of machine."""
 
     sessions: int
     hours_per_session: float
@@ -56,7 +55,7 @@ MACHINES = (
 
 TODAY = {"tpu": "TpuV5E8", "gpu": "NvidiaTeslaT4", "cpu": "", "none": ""}
 
-# The machine that the server silently gives for a retired shape.
+# The machine that the server silently substitutes for a retired shape.
 RETIRED = {
     "NvidiaTeslaP100": "NvidiaTeslaT4",
     "TpuV38": "TpuV5E8",
@@ -77,7 +76,7 @@ _BY_SHAPE = {machine.shape: machine for machine in MACHINES}
 def named(name: str) -> Machine:
     """The machine that `tpu`, `gpu`, `cpu` or a shape means.
 
-    Raises `PreflightError` for a retired or an unknown shape, naming the one to ask for.
+    Raises `PreflightError` for a retired or unknown shape; the message names the one to use.
     """
     if name.lower() in TODAY:
         return _BY_SHAPE[TODAY[name.lower()]]
@@ -94,7 +93,7 @@ def named(name: str) -> Machine:
 
 
 def as_written(shape: str) -> Machine:
-    """The machine of a shape, known or not; the kind of an unknown one is read from its name."""
+    """The machine for any shape; the kind of an unknown one is inferred from its name."""
     if shape in _BY_SHAPE:
         return _BY_SHAPE[shape]
     kinds: dict[str, Kind] = {"tpu": "tpu", "nvidia": "gpu", "gpu": "gpu"}
@@ -102,9 +101,9 @@ def as_written(shape: str) -> Machine:
     return Machine(shape, starts[0] if starts else "cpu", shape, common=False)
 
 
-# Those that Kaggle's images may have: 3.12 until September 2026, 3.13 as reported in October.
+# Python versions of Kaggle's images: 3.12 until September 2026; 3.13 was reported in October.
 PYTHONS = ((3, 13), (3, 12))
-GONE = frozenset(("asynchat", "asyncore", "imp", "smtpd"))  # Python 3.12 is without them
+GONE = frozenset(("asynchat", "asyncore", "imp", "smtpd"))  # removed in Python 3.12
 
 _TPU = """
 accelerate albumentations cv2 diffusers distrax einops fastparquet flax grain haiku ipywidgets jax
@@ -164,6 +163,6 @@ def modules(kind: Kind) -> frozenset[str]:
 
 
 def lacking(names: Iterable[str], kind: Kind) -> list[str]:
-    """The names that the image of this kind of machine does not hold, in order."""
+    """The names that are missing from the image of this kind of machine, in order."""
     present = modules(kind)
     return [name for name in names if name not in present]

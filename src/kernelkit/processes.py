@@ -1,4 +1,4 @@
-"""Ending and weighing a process with everything below it."""
+"""End a process together with its descendants, and measure their memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import psutil  # type: ignore[import-untyped]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all below it, and wait for its end; does nothing after its end."""
+    """Kill a process and its descendants, and wait until it has ended; does nothing if it already
+    has."""
     if process.poll() is None:
         kill_family(process.pid)
         process.wait()
 
 
 def kill_family(pid: int) -> None:
-    """Kill all below a process, then the process itself; does nothing where there is none.
+    """Kill the descendants of a process, then the process itself; does nothing if there is none.
 
     A notebook's kernel has a process group of its own, so killing the group is not enough.
     """
@@ -28,7 +29,7 @@ def kill_family(pid: int) -> None:
 
 
 def memory(pid: int) -> int:
-    """Bytes that a process and all below it hold; 0 where there is none."""
+    """Memory in bytes of a process and its descendants; 0 if there is no such process."""
     total = 0
     for member in _family(pid):
         with suppress(psutil.Error):
@@ -37,7 +38,7 @@ def memory(pid: int) -> int:
 
 
 def _family(pid: int) -> list[psutil.Process]:
-    with suppress(psutil.Error, ValueError):  # -1 stands for a process that never began
+    with suppress(psutil.Error, ValueError):  # -1 stands for a process that never started
         parent = psutil.Process(pid)
         return [*parent.children(recursive=True), parent]
     return []

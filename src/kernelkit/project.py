@@ -1,33 +1,33 @@
-"""A repository's own settings for its pushes: `[tool.kernelkit]` in `pyproject.toml`.
+"""The settings of a repository: `[tool.kernelkit]` in `pyproject.toml`.
 
 [tool.kernelkit]
-packages = ["mypackage"]               # what rides inside a pushed notebook
-keep_best = {"model.h5" = 3}           # files that only the best so many runs of a sweep keep
-submission = "submission.parquet"      # what is entered, where the outputs hold several
-wheels = ["optuna==4.6.0"]             # packages that Kaggle's image lacks, installed from wheels
+packages = ["mypackage"]               # bundled into a pushed notebook
+keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
+submission = "submission.parquet"      # the output to submit, if there are several
+wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
 
-# fills a rehearsal's inputs; {NAME} becomes the values that a parameter has in what is pushed
+# makes the inputs of a rehearsal; {NAME} is replaced by the parameter's values in the push
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
 
-[tool.kernelkit.needs]                 # parameter values that need something of Kaggle
+[tool.kernelkit.needs]                 # what some parameter values need
 internet = ["weights=imagenet"]
-download = ["weights=auto"]            # the internet, or a dataset, model or kernel attached
+download = ["weights=auto"]            # the internet, or an attached dataset, model or kernel
 competition = ["data=competition"]
-desk = ["data=drawn"]                  # what works at the desk only
+desk = ["data=drawn"]                  # works only locally
 
-[tool.kernelkit.tpu]                   # `kernelkit tpu`: programs compiled for a TPU at the desk
-command = "python -m blossom.compile"  # reads a request, writes figures (kernelkit.tpu.compiling)
-requirements = "requirements-tpu.lock" # what its environment, .venv-tpu, is made of
-note = "3 GB"                          # what a user should know before that is made
-batch = "batch_size"                   # the parameter with the images for each replica
+[tool.kernelkit.tpu]                   # `kernelkit tpu`: compile programs for a TPU locally
+command = "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
+requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu
+note = "3 GB"                          # shown to the user before that is created
+batch = "batch_size"                   # the parameter with the batch size per replica
 before_push = false                    # whether every push to a TPU is checked
 
-[tool.kernelkit.shown]                 # what pages and lines tell of a run first, as in `shown`
-score = "f1"                           # of metrics.json: what runs are ranked by
+[tool.kernelkit.shown]                 # what pages and summaries show first, see `shown`
+score = "f1"                           # key of metrics.json that ranks the runs
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
-[tool.kernelkit.offers]                # values to choose from, where a pushed parameter has a value
+[tool.kernelkit.offers]                # allowed values, when a parameter has a given value
 "data=competition" = {image_size = [192, 224]}
 """
 
@@ -47,19 +47,19 @@ from kernelkit.errors import PreflightError, nearest
 from kernelkit.shown import Shown
 
 NEEDS = ("internet", "download", "competition", "desk")
-RUNS = "runs"  # the folder of runs, at a project's root
-LOCAL_KAGGLE = "local_kaggle"  # in it, what the Kaggle of rehearsals keeps
-LOCKS = ".locks"  # in it, a folder for the files that commands hold while they must be alone
+RUNS = "runs"  # the folder of runs, in a project's root
+LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
+LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
 PATH = "PYTHONPATH"
 PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 OUTPUT = re.compile(r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)")
-SHOWN = "KERNELKIT_SHOWN"  # a session has no pyproject.toml: there this variable holds the JSON
+SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 
 
 @dataclass(frozen=True)
 class TpuSettings:
-    """How a project's programs are compiled for a TPU; an empty `command` means not at all."""
+    """How a project's programs are compiled for a TPU; not at all if `command` is empty."""
 
     command: str = ""
     requirements: str = ""
@@ -70,12 +70,12 @@ class TpuSettings:
 
 @dataclass(frozen=True)
 class Project:
-    """A repository: its root, the packages it bundles, what parameter values need and allow.
+    """A repository: its root, the packages it bundles, and what parameter values need and allow.
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
-    packages that are installed in a session; `offers`: {"name=value": {other name: its choices}},
-    of what is pushed; `submission`: the output that a competition takes;
-    `beside`: the notebook whose neighbours ride, if it is not the one bundled.
+    packages to install in a session; `offers`: {"name=value": {other name: its choices}}, checked
+    at a push; `submission`: the output to submit to a competition; `beside`: the notebook whose
+    neighbouring modules are bundled, if it is not the bundled one.
     """
 
     root: Path
@@ -92,27 +92,29 @@ class Project:
     title: str = ""
     submission: str = ""
     beside: Path | None = None
-    check: str = ""  # module:function with the project's own rules, as `notebooks.rules` asks them
+    check: str = ""  # module:function with the project's own rules, see `notebooks.rules`
 
     @property
     def wheels_name(self) -> str:
-        """What the names of its datasets of wheels begin with, as Kaggle takes it."""
+        """The prefix of its wheel datasets' names, in a form that Kaggle accepts."""
         slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
         return f"{slug[:34].rstrip('-') or 'project'}-wheels"
 
     @property
     def runs(self) -> Path:
-        """The folder of its runs: at its root, or at its git repository's without a pyproject."""
+        """The folder of its runs: in its root, or in its git repository's root without a
+        pyproject."""
         own = (self.root / "pyproject.toml").is_file()
         return (self.root if own else repository(self.root)) / RUNS
 
     @property
     def local_kaggle(self) -> Path:
-        """The folder of the local Kaggle, one for all projects of a git repository."""
+        """The folder of the local Kaggle, which all projects of a git repository share."""
         return repository(self.root) / RUNS / LOCAL_KAGGLE
 
     def package_folder(self, package: str) -> Path:
-        """Where a package lies, under `src/` or at the root; raises `PreflightError`."""
+        """The folder of a package, under `src/` or the root; raises `PreflightError` if there is
+        none."""
         for folder in (self.root / "src" / package, self.root / package):
             if (folder / "__init__.py").is_file():
                 return folder
@@ -128,7 +130,8 @@ class Project:
         )
 
     def import_paths(self) -> list[Path]:
-        """The folders that its modules are imported from: `src/`, and where its packages lie."""
+        """The folders that its modules are imported from: `src/`, and those that contain its
+        packages."""
         folders = [self.root / "src"] if (self.root / "src").is_dir() else []
         for package in self.packages:
             with contextlib.suppress(PreflightError):  # the push reports a missing package
@@ -136,7 +139,7 @@ class Project:
         return list(dict.fromkeys(folders))
 
     def name(self, path: Path) -> str:
-        """`path` as seen from the root, with forward slashes."""
+        """`path` relative to the root, with forward slashes."""
         path = Path(path).resolve()
         return (
             path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
@@ -145,10 +148,10 @@ class Project:
 
 @contextlib.contextmanager
 def importable(notebook: Path) -> Iterator[None]:
-    """For the length of a block, processes started here import the notebook's project.
+    """During a block, processes started here can import the notebook's project.
 
-    Its packages need not be installed, and are found before any that are; modules beside the
-    notebook are found too.
+    Its packages need not be installed, and take precedence over installed ones; so do modules
+    beside the notebook.
     """
     before = os.environ.get(PATH)
     folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
@@ -163,7 +166,7 @@ def importable(notebook: Path) -> Iterator[None]:
 
 
 def find_project(start: Path) -> Project:
-    """The project that `start` lies in: the nearest folder above with a `pyproject.toml`.
+    """The project of `start`: the nearest folder at or above it with a `pyproject.toml`.
 
     A notebook outside any project bundles no package.
     """
@@ -176,19 +179,19 @@ def find_project(start: Path) -> Project:
 
 
 def runs_here() -> Path:
-    """The folder of runs of the project that the present folder lies in, as seen from here."""
+    """The folder of runs of the current folder's project, relative to the current folder."""
     return Path(os.path.relpath(find_project(Path.cwd()).runs))
 
 
 def repository(folder: Path) -> Path:
-    """The git repository that an absolute folder lies in, or the folder itself where in none."""
+    """The git repository that contains an absolute folder, or the folder itself outside git."""
     return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
 
 
 def _read(root: Path, file: Path) -> Project:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:  # of the TOML, or of its UTF-8
+    except ValueError as error:  # invalid TOML, or invalid UTF-8
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = content.get("tool", {}).get("kernelkit", {})
     if unknown := sorted(set(kit) - set(_READERS)):
@@ -204,7 +207,8 @@ def _read(root: Path, file: Path) -> Project:
 
 
 def shown(start: Path) -> Shown:
-    """What to show of runs under `start`, from the session, its project, or the present project."""
+    """What to show of runs under `start`: as the session, its project or the current project
+    says."""
     if setting := os.environ.get(SHOWN):
         return Shown.read(json.loads(setting))
     own = find_project(start).shown
@@ -250,7 +254,7 @@ def _wheels(file: Path, written: Any) -> tuple[str, ...]:
     wrong = [pin for pin in pins if not (isinstance(pin, str) and PIN.fullmatch(pin))]
     if wrong or pins is not written:
         first = repr(wrong[0] if wrong else written)
-        instead = "an address" if re.search("[@/]", first) else first  # which may hold a token
+        instead = "an address" if re.search("[@/]", first) else first  # an address may hold a token
         takes = 'wheels in [tool.kernelkit] takes a list like ["optuna==4.6.0"], not'
         raise PreflightError(f"{file}: {takes} {instead}")
     return tuple(pins)
@@ -280,7 +284,7 @@ def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
     return TpuSettings(**written)
 
 
-# How the keys of [tool.kernelkit] are read, from the file's path and the value written there.
+# The readers of the keys of [tool.kernelkit]; each gets the file's path and the key's value.
 _READERS: dict[str, Callable[[Path, Any], Any]] = {
     "packages": lambda _, names: tuple(names),
     "leave_out": lambda _, patterns: tuple(patterns),

@@ -1,4 +1,4 @@
-"""The measures, parameters and report sections that a project wants shown of its runs."""
+"""The measures, parameters and report sections that a project wants to show for its runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _OF_ENDING = {"csv": "table", "json": "photos"}
 
 
 def measure(name: str, value: float) -> str:
-    """A measure of `metrics.json` as people write it.
+    """A value from `metrics.json`, formatted for people.
 
-    Its name says its unit: `seconds`, `..._seconds`, `..._per_second`; whole numbers are counts,
+    The name gives the unit: `seconds`, `..._seconds`, `..._per_second`; whole numbers are counts,
     and any other number is a score or a loss.
     """
     if _SECONDS.search(name):
@@ -29,7 +29,7 @@ def measure(name: str, value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people write it: `8.2 s`, `88 s`, `2 min 46 s`, `1 h 05 min`."""
+    """A duration formatted for people: `8.2 s`, `88 s`, `2 min 46 s`, `1 h 05 min`."""
     whole = int(seconds + 0.5)
     if 0 < seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -42,12 +42,12 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report that is there when the run left the file.
+    """A part of a report, which appears if the run wrote the file.
 
-    kind     how the file is shown: as a figure; a table (of CSV, or of JSON records); bars of a
-             CSV's second column for what its first one names; a matrix of counts (CSV with names
-             on both sides); photos (JSON records with a picture as a `data:` address each)
-    caption  what is seen, as text
+    kind     how the file is shown: as a figure; a table (from CSV or JSON records); bars (the
+             names in a CSV's first column, the lengths in its second); a matrix of counts (CSV
+             with names on both sides); photos (JSON records, each with a `data:` URL)
+    caption  a description of what the section shows
     """
 
     title: str
@@ -64,13 +64,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a project wants shown of its runs first.
+    """What a project wants to show first for its runs.
 
-    score       the measure of `metrics.json` that runs are ranked by; "" where none is named
+    score       the key of `metrics.json` that ranks the runs; "" for no ranking
     minimize    whether a lower score is better
-    parameters  those that tell runs apart in a table
-    measures    {name in `metrics.json`: what people call it}, the most telling first
-    sections    what a report shows of the run's files, in this order
+    parameters  the columns that distinguish runs in a table
+    measures    {key of `metrics.json`: its label}, most important first
+    sections    the sections of a report, in this order
     """
 
     score: str = ""
@@ -81,9 +81,9 @@ class Shown:
 
     @classmethod
     def read(cls, settings: Mapping[str, Any]) -> Shown:
-        """From the table in `pyproject.toml`, or what `as_json` made of it.
+        """Read the table from `pyproject.toml`, or the output of `as_json`.
 
-        Raises `ValueError` or `TypeError` for what is not a section.
+        Raises `ValueError` or `TypeError` for an invalid section.
         """
         return cls(
             score=str(settings.get("score", "")),
@@ -94,20 +94,20 @@ class Shown:
         )
 
     def as_json(self) -> str:
-        """The same as text, for the variable `SHOWN` of a session."""
+        """The settings as JSON text, for a session's environment variable `KERNELKIT_SHOWN`."""
         return json.dumps(asdict(self))
 
     def texts(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-        """{name: (label, value as people write it)} of the measures that `metrics` has."""
+        """{name: (label, formatted value)} of the measures in `metrics`."""
         return {
             name: ("time" if name == "seconds" else label, measure(name, value))
             for name, (label, value) in self.numbers(metrics).items()
         }
 
     def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
-        """{name: (label, value)} of the measures that `metrics` has.
+        """{name: (label, value)} of the measures in `metrics`.
 
-        Where the project names no measures these are all plain numbers, in the file's order.
+        If the project names no measures, these are all plain numbers, in the file's order.
         """
         labels = self.measures or {name: name.replace("_", " ") for name in metrics}
         return {

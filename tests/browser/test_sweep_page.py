@@ -10,8 +10,8 @@ import pytest
 from conftest import PLACES
 from playwright.sync_api import expect
 
-# Twice to three times what is wanted (2 s, 100 ms): the machine has other work, too.
-MOST_TO_OPEN, MOST_TO_ACT, MOST_BYTES = 4_000, 250, 10_000_000
+# Several times what is wanted (2 s, 100 ms): the machine may have other work, too.
+MOST_TO_OPEN, MOST_TO_ACT, MOST_BYTES = 5_000, 400, 10_000_000
 
 ACTS = {
     "filter": "byId('filter').value = 'strong'; byId('filter').oninput()",

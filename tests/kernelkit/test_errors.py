@@ -35,7 +35,7 @@ def test_no_exception_is_a_failed_run(text):
 
 
 def test_the_documented_names_are_those_that_count():
-    documented = errors.__doc__.split("after a push:")[1]
+    documented = " ".join(errors.__doc__.split()).split("after a push:")[1]
     assert all(f"`{name}`" in documented for name in errors.OF_NOTEBOOKS)
 
 

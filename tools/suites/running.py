@@ -91,7 +91,7 @@ def _unit_tests(checkout: Path, folder: Path, python: Path) -> Suite:
         for name, account in stubbed.ACCOUNTS.items():
             own = {"KAGGLE_USERNAME": account, "KAGGLE_KEY": server.key(account)} if account else {}
             arguments = ["-p", "suites.stubless", f"tests/{name}"]
-            suite |= _pytest(checkout, arguments, environment | own, str(python))
+            suite |= _pytest(checkout, arguments, environment | own, str(python.absolute()))
     return suite
 
 

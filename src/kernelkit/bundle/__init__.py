@@ -1,5 +1,5 @@
-"""Bundles: a notebook packed with the modules it imports, ready to run on Kaggle's image alone.
+"""Bundles: a notebook packed with the modules it imports, so that it needs only Kaggle's image.
 
-Begin with `build.build`. May import `kernelkit.notebooks`, `kernelkit.wheels.session`, whose source
-is packed in, and the ground floor.
+Begin with `build.build`. May import `kernelkit.notebooks`, `kernelkit.wheels.session` (whose source
+is packed in) and the ground floor.
 """

@@ -1,9 +1,9 @@
-"""A notebook that needs nothing but Kaggle's image: the packages it imports ride inside.
+"""Build a notebook that needs only Kaggle's image, with the packages it imports inside.
 
-A cell with the bundle's facts, a folded cell for each folder of files, and one cell that checks and
-imports the files stand before the notebook's own cells, and one that lists the session's outputs
-after them. The same input gives the same bytes; traces of the machine where the notebook was
-written are left out.
+Before the notebook's own cells come a cell with the bundle's facts, a folded cell for each folder
+of files, and one cell that checks and imports the files; after them comes one that lists the
+session's outputs. The same input gives the same bytes; traces of the machine where the notebook
+was written are removed.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from kernelkit.project import Project
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
 WARN_SHARE = 0.8
 
-TRACES = frozenset(("kaggle", "papermill", "widgets"))  # metadata that stays at the desk
+TRACES = frozenset(("kaggle", "papermill", "widgets"))  # metadata that is not sent
 SENT = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
-INJECTED_TAG = "injected-parameters"  # papermill's own, which its tools recognise
+INJECTED_TAG = "injected-parameters"  # papermill's tag, which its tools recognise
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """What is pushed: the notebook's JSON `text`, and what the ledger keeps of it.
+    """What is pushed: the notebook's JSON `text`, and facts about it for the ledger.
 
-    `content` hashes what runs (cells, package files, parameters) and not the commit it was
-    bundled from, so that two bundles with one `content` would do the same.
+    `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
+    two bundles with the same `content` do the same.
     """
 
     text: str
@@ -56,18 +56,18 @@ class Bundle:
     commit: Commit
     packages: tuple[str, ...]
     parameters: Mapping[str, Any]
-    texts: tuple[tuple[str, str], ...]  # all text in the bundle, by file or cell, to scan it
-    traces: tuple[str, ...]  # what was taken out of the notebook's metadata
-    imports: Mapping[str, str]  # the modules that it needs, and where each is imported first
+    texts: tuple[tuple[str, str], ...]  # all text, by file or cell, for the secret scan
+    traces: tuple[str, ...]  # what was removed from the notebook's metadata
+    imports: Mapping[str, str]  # the modules that it needs, and where each is first imported
     code: tuple[tuple[str, str], ...] = ()  # the notebook's own code cells, by place
-    brought: frozenset[str] = frozenset()  # those of `imports` that its session may install
+    brought: frozenset[str] = frozenset()  # the `imports` that its session may install
     broken: tuple[str, ...] = ()  # cells and files that are not Python, with the line
-    stays: Mapping[str, str] = field(default_factory=dict)  # modules beside it, and why they stay
+    stays: Mapping[str, str] = field(default_factory=dict)  # modules not sent, and why
     unnamed: tuple[str, ...] = ()  # data files of the packages that no module names
 
     @property
     def size(self) -> int:
-        """Bytes of notebook JSON, of which Kaggle takes fewer than `MAX_BYTES`."""
+        """Bytes of notebook JSON; Kaggle accepts fewer than `MAX_BYTES`."""
         return len(self.text.encode())
 
 
@@ -81,9 +81,10 @@ def build(
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
-    `session_minutes`: how long its session may last; the first cell sets the environment variable
-    `cells.MINUTES` to that; `script`: the cells become one file. Raises `NotebookError` for a file
-    that cannot be read or takes no parameters, `PreflightError` for a package likewise.
+    `session_minutes`: how long its session may last; the first cell stores it in the environment
+    variable `cells.MINUTES`. `script`: the cells become one file. Raises `NotebookError` for a
+    notebook that cannot be read or takes no parameters, and `PreflightError` for an unreadable
+    package.
     """
     source, name = (read_script if script else read_json)(notebook), project.name(notebook)
     cells = _cells(source, name, parameters)
@@ -123,7 +124,7 @@ def build(
 
 
 def _sent(commit: Commit, content: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a bundle that tell one push of its notebook from another."""
+    """The facts that distinguish this push of the notebook from others."""
     return {
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
@@ -132,7 +133,7 @@ def _sent(commit: Commit, content: str, parameters: Mapping[str, Any]) -> dict[s
 
 
 def _wheels(project: Project) -> list[Cell]:
-    """The cell that installs the project's wheels from whatever dataset of them is attached."""
+    """The cell that installs the project's wheels from an attached dataset."""
     attached = f"*/{project.wheels_name}-*"
     return [bundle_cells.wheels(project.wheels, attached)] if project.wheels else []
 
@@ -140,7 +141,7 @@ def _wheels(project: Project) -> list[Cell]:
 def _carried(
     facts: Mapping[str, Any], wheels: list[Cell], files: list[File], names: tuple[str, ...]
 ) -> list[Cell]:
-    """The cells that stand before the notebook's own."""
+    """The cells that come before the notebook's own."""
     check = [bundle_cells.check(names)] if files else []
     begin = bundle_cells.manifest_begins()
     return [bundle_cells.head(facts), begin, *wheels, *bundle_cells.carry(files), *check]
@@ -149,7 +150,7 @@ def _carried(
 def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> dict[str, Cell]:
     """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
 
-    They count as at the desk, without cells that papermill injected before.
+    They are numbered as in the local notebook, without cells that papermill injected earlier.
     """
     own = [cell for cell in source["cells"] if not has_tag(cell, INJECTED_TAG)]
     cells: dict[str, Cell] = {}
@@ -166,9 +167,9 @@ def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) 
 def _files(
     notebook: Path, project: Project, sources: Sequence[str]
 ) -> tuple[list[File], list[str], list[Path], dict[str, str]]:
-    """The files to bundle, the data files that no module names, and where all of them lie.
+    """The files to bundle, the data files that no module names, and the paths of all of them.
 
-    Then the modules beside the notebook that cannot be carried, with the reason.
+    The last item is the modules beside the notebook that cannot be bundled, with the reasons.
     """
     carried: list[File] = []
     unnamed: list[str] = []
@@ -180,7 +181,7 @@ def _files(
         data = {file.path for file in files if not file.path.endswith((".py", "/py.typed"))}
         unnamed += sorted(data - {file.path for file in riding})
     texts = [file.text for file in carried if file.path.endswith(".py")]
-    if project.beside:  # the notebook that runs is carried by this one
+    if project.beside:  # this notebook carries the one that runs
         cells = read_json(project.beside)["cells"]
         sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
     origin = (project.beside or notebook).parent
@@ -196,19 +197,19 @@ def parameters_cell(parameters: Mapping[str, Any]) -> str:
 
 
 def check_size(bundle: Bundle) -> str:
-    """A line on the bundle's size, with a warning in it from 80 % of Kaggle's limit.
+    """A sentence on the bundle's size, with a warning from 80 % of Kaggle's limit.
 
     Raises `PreflightError` at the limit.
     """
     share = bundle.size / MAX_BYTES
-    message = f"{bundle.size / 1000:.0f} kB of the {MAX_BYTES // 1000} kB that Kaggle takes"
+    message = f"{bundle.size / 1000:.0f} kB of the {MAX_BYTES // 1000} kB that Kaggle accepts"
     if share >= 1:
         raise PreflightError(f"the bundle has {message}: move data out of the packages or cells")
     return message + (" (over 80 %)" if share >= WARN_SHARE else "")
 
 
 def _clean(cell: Mapping[str, Any], number: int) -> Cell:
-    """The cell with nothing but its source and tags, and an id that does not vary."""
+    """The cell with only its source and tags, and a reproducible id."""
     clean: Cell = {
         "cell_type": cell["cell_type"],
         "id": f"cell-{number:03d}",
@@ -241,13 +242,13 @@ def _json(notebook: Mapping[str, Any]) -> str:
 
 
 def _script(carried: Iterable[Cell], own: Iterable[Cell]) -> str:
-    """One file of all cells; what Python wants first of all stands first.
+    """All cells as one file, with `from __future__` imports first, as Python requires.
 
-    The process writes the manifest as it exits, so that no last cell is needed.
+    The process writes the manifest when it exits, so that no last cell is needed.
     """
     ridden = "\n\n".join(cell["source"] for cell in carried)
     text = "\n".join(cell["source"].rstrip("\n") for cell in own)
-    futures = dict.fromkeys(FUTURE.findall(text))  # those in the carried files are theirs
+    futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
     return "\n".join([*futures, ridden, SCRIPT_BEGINS, FUTURE.sub("", text)]) + "\n"
 
 
@@ -262,7 +263,7 @@ def stamped(text: str, number: str) -> str:
 
 
 def number_of(text: str) -> str:
-    """The number that a notebook's first cell states; empty where it states none."""
+    """The number in a notebook's first cell; empty if there is none."""
     try:
         first = "".join(json.loads(text)["cells"][0]["source"]) if text.startswith("{") else text
     except (ValueError, KeyError, TypeError, IndexError):

@@ -1,4 +1,4 @@
-"""The cells that stand before a bundled notebook's own: facts, wheels, files and their check."""
+"""The cells that come before a bundled notebook's own: facts, wheels, files and their check."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from kernelkit.wheels import session
 
 Cell = dict[str, Any]
 
-# What the first cell puts into the environment, for whatever runs in the session to read.
-MINUTES = "KERNELKIT_SESSION_MINUTES"  # of a session, after which Kaggle ends it
-VERSION = "KERNELKIT_PROJECT_VERSION"  # of the repository that was pushed from
-BEGAN = "KERNELKIT_SESSION_BEGAN"  # time.monotonic() then, which all processes of a machine share
+# Environment variables that the first cell sets, for everything that runs in the session.
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # the time after which Kaggle ends the session
+VERSION = "KERNELKIT_PROJECT_VERSION"  # the version of the pushed repository
+BEGAN = "KERNELKIT_SESSION_BEGAN"  # time.monotonic(), which all processes of a machine share
 GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
 
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
 
 
 def head(facts: Mapping[str, Any]) -> Cell:
-    """The first cell: states `facts` as a dict named BUNDLE, and defines how files are written.
+    """The first cell: sets BUNDLE to a dict of `facts`, and defines how files are written.
 
-    Its version, commit and `session_minutes`, where known, and the session's beginning are in the
-    environment from there on.
+    It also puts the version, commit and `session_minutes`, if known, and the time when the session
+    began into the environment.
     """
     environment = {
         MINUTES: facts["session_minutes"],
@@ -45,10 +45,10 @@ def head(facts: Mapping[str, Any]) -> Cell:
 def carry(files: Sequence[packages.File]) -> list[Cell]:
     """Folded cells that write the files, one for each folder.
 
-    Raises `PreflightError` for a file that would be changed by that.
+    Raises `PreflightError` for a file that this would change.
     """
-    # Papermill writes the whole notebook before and after each cell: with a cell for each file of
-    # a sweep's bundle, a session began ten seconds later.
+    # Papermill writes the whole notebook before and after each cell: with one cell per file of a
+    # sweep's bundle, a session started ten seconds later.
     folders: dict[str, list[packages.File]] = {}
     for file in files:
         folders.setdefault(file.path.rpartition("/")[0], []).append(file)
@@ -61,28 +61,28 @@ def carry(files: Sequence[packages.File]) -> list[Cell]:
 def _call(file: packages.File) -> str:
     text = packages.literal(file.text)
     if packages.value(text) != file.text:
-        raise PreflightError(f"{file.path} cannot be carried as text")
-    path = json.dumps(file.path, ensure_ascii=False)  # Python reads a JSON string as JSON does
+        raise PreflightError(f"{file.path} cannot be bundled as text")
+    path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
     return f'_carry(\n    {path},\n    "{file.sha256}",\n    {text},\n)'
 
 
 def manifest_begins() -> Cell:
-    """The folded cell that begins the session's manifest; `LAST` is the cell that writes it."""
+    """The folded cell that prepares the session's manifest; `LAST` is the cell that writes it."""
     source = Path(manifest.__file__).read_text(encoding="utf-8").rstrip("\n")
     return code(f"{source}\n\n\nbegin(os.getcwd(), PUSH)", FOLDED)
 
 
 def wheels(pins: Sequence[str], dataset: str) -> Cell:
-    """A folded cell that installs what the image lacks of these from an attached dataset."""
+    """A folded cell that installs the packages missing from the image, from an attached dataset."""
     source = Path(session.__file__).read_text(encoding="utf-8").rstrip("\n")
     call = f"_added = install_wheels({json.dumps(list(pins))}, {json.dumps(dataset)})"
     return code(
-        f'{source}\n\n\n{call}\nprint("wheels:", *(_added or ["all there already"]))', FOLDED
+        f'{source}\n\n\n{call}\nprint("wheels:", *(_added or ["all installed already"]))', FOLDED
     )
 
 
 def check(names: tuple[str, ...]) -> Cell:
-    """A folded cell that puts what was written first on the path and imports these packages."""
+    """A folded cell that puts the written files first on the path and imports these packages."""
     return code(_CHECK.format(names=json.dumps(list(names))), FOLDED)
 
 
@@ -102,11 +102,11 @@ def _literal(values: Mapping[str, Any]) -> str:
 
 
 _HEAD = """\
-# Pushed by kernelkit. The packages that this notebook imports ride in the folded cells
-# below, as text; they are written to a temporary folder and imported from there.
+# Pushed by kernelkit. The folded cells below contain the packages that this notebook
+# imports, as text; they are written to a temporary folder and imported from there.
 BUNDLE = {facts}
 
-PUSH = ""  # the number of this push, which its log and the manifest of its files show too
+PUSH = ""  # the number of this push, also in its log and in the manifest of its files
 
 import hashlib, importlib, os, pathlib, sys, tempfile, time
 
@@ -128,13 +128,13 @@ def _carry(path, sha256, text):
 """
 
 LAST = """\
-# Name, size and SHA-256 of each file that this session leaves, for the desk to verify them.
+# Write name, size and SHA-256 of each output file, so that the download can be verified.
 import kernelkit_session
 
 kernelkit_session.end()"""
 
 _CHECK = """\
-# The packages come from this notebook and from nowhere else.
+# The packages must come from this notebook.
 sys.path.insert(0, str(_carried))
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_carried), *filter(None, [os.environ.get("PYTHONPATH")])]

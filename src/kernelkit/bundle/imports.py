@@ -1,6 +1,6 @@
-"""Code that is read and not run: its imports, and the lines that are not Python.
+"""Read code without running it: its imports, and the lines that are not Python.
 
-Cells with magics and shell lines are code too.
+Cells with magics and shell lines count as code.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from kernelkit.errors import PreflightError
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
-# Python 3.12 reads any expression inside the braces of f-strings, and type parameters.
+# Python 3.12 accepts any expression inside the braces of f-strings, and type parameters.
 _F_STRING = re.compile(r"""\b(?:[rR]?[fF]|[fF][rR])["']""")
 _SINCE_3_12 = re.compile(r"^\s*type\s+\w+\s*[\[=]|^\s*(?:(?:async )?def|class)\s+\w+\[")
 _CUT_STRING = ("unterminated string", "unexpected character after line continuation")
-NEWER = "which Kaggle's newer Python may read"
+NEWER = "which Kaggle's newer Python may accept"
 
 
 def imported(source: str, home: str = "") -> Iterator[str]:
-    """The dotted names a source imports; `home` is the package that relative ones start from."""
+    """The dotted names that a source imports; relative imports start from the package `home`."""
     for node in ast.walk(parsed(source)):
         yield from _names(node, home)
 
 
 def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The modules without which these (name, source) pairs fail, and where each is first asked for.
+    """The modules that these (name, source) pairs need, and where each is first imported.
 
-    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Modules are left out that the
-    code can do without (`try: … except ImportError`).
+    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Optional modules
+    (`try: … except ImportError`) are left out.
     """
     modules: dict[str, str] = {}
     for name, source in sources:
@@ -50,7 +50,7 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def parsed(source: str) -> ast.Module:
-    """The source's syntax tree; for a cell that is not Python, that of its import lines alone."""
+    """The source's syntax tree; for a cell that is not Python, the tree of its import lines."""
     for text in (source, _MAGIC.sub(r"\1pass", source)):
         with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -88,7 +88,7 @@ def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 
 
 def _optional(node: ast.AST) -> bool:
-    """Whether the code goes on without what the node's body imports."""
+    """Whether the code continues without the imports in the node's body."""
     if isinstance(node, ast.Try):
         caught = [handler.type for handler in node.handlers]
         return any(kind is None or MISSING & _mentioned(kind) for kind in caught)
@@ -104,11 +104,11 @@ def _mentioned(expression: ast.expr) -> set[str]:
 
 
 def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
-    """The files of `package` that code with these `sources` imports, directly or further on.
+    """The files of `package` that code with these `sources` imports, directly or indirectly.
 
-    A data file rides with the code that names it, the folder it lies in, or a pattern (`*.txt`)
-    that it fits. Everything rides where no source imports the package by name: what reaches it
-    then cannot be read. Keeps the order of `files`.
+    A data file is included if the code names it, its folder, or a pattern (`*.txt`) that it
+    matches. If no source imports the package by name, everything is included, because the use
+    cannot be determined. Keeps the order of `files`.
     """
     by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
     sources = list(sources)
@@ -144,10 +144,10 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
 def beside(
     folder: Path, sources: Iterable[str], carried: Collection[str]
 ) -> tuple[list[File], dict[str, str]]:
-    """The modules in `folder` that code with these `sources` imports, directly or further on.
+    """The modules in `folder` that code with these `sources` imports, directly or indirectly.
 
-    A module is `name.py` or the package `name/`; names that are `carried` already or Python's own
-    are left out. The second result says of each module that cannot be carried why not.
+    A module is `name.py` or the package `name/`; names that are already `carried` and those of the
+    standard library are left out. The second result says why each other module cannot be bundled.
     """
     files: list[File] = []
     stays: dict[str, str] = {}
@@ -162,7 +162,9 @@ def beside(
                     new = packages.files(folder / name)
                 elif (folder / f"{name}.py").is_file():
                     new = [packages.file(folder / f"{name}.py")]
-            except PreflightError as refusal:  # a half of it would hide a whole one in the session
+            except (
+                PreflightError
+            ) as refusal:  # a partial package would hide a complete one in the session
                 stays[name] = str(refusal)
             files += new
             waiting += [file.text for file in new if file.path.endswith(".py")]
@@ -170,7 +172,7 @@ def beside(
 
 
 def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
-    """Whether a name or pattern fits the data file, or a folder of it below the package's own."""
+    """Whether a name or pattern matches the data file, or one of its folders inside the package."""
     parts = path.split("/")[1:]
     return not path.endswith(".py") and (
         not named.isdisjoint(parts)
@@ -183,31 +185,30 @@ def _module(path: str) -> str:
 
 
 def broken_cell(name: str, source: str) -> str:
-    """As `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
+    """Like `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
     message = broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if not message or installs.AUTOMAGIC.fullmatch(source):
         return ""
-    # IPython takes a third of a second to import, and most cells are plain Python.
+    # Importing IPython takes a third of a second, and most cells are plain Python.
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:
         transformed = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
     except SyntaxError:
         return message
-    # IPython takes away leading empty lines and keeps all others, so that lines agree.
+    # IPython removes leading empty lines and keeps all others: this corrects the line numbers.
     taken = len(source) - len(source.lstrip("\n"))
     return broken(name, "\n" * taken + transformed, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def broken(name: str, source: str, flags: int = 0) -> str:
-    """What is wrong with a module's source, with `name` and the line; empty where it is Python.
+    """What is wrong with a module's source, with `name` and the line; empty if it is Python.
 
-    `flags` are those of `compile`. The message ends with `NEWER` where this Python is too old to
-    tell.
+    `flags` are those of `compile`. The message ends with `NEWER` if this Python is too old to know.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape is no error
+            warnings.simplefilter("ignore")  # an invalid escape is no error
             compile(source, name, "exec", flags=flags, dont_inherit=True)
     except SyntaxError as error:
         line = (error.text or "").strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""What code installs and downloads in its session, read from its lines and never run."""
+"""What code installs and downloads in its session, found by reading it, not by running it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 Sources = Iterable[tuple[str, str]]  # the name and the source of cells or modules
 
-# The line magics and shell aliases that IPython takes without a % in a cell of one line.
+# The line magics and shell aliases that IPython accepts without % in a one-line cell.
 AUTOMAGIC = re.compile(
     r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
     r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
@@ -46,7 +46,7 @@ _BRINGS = re.compile(
 
 @dataclass(frozen=True)
 class Command:
-    """A shell line of a cell; `certain` where it stands under no condition."""
+    """A shell line of a cell; `certain` if it runs unconditionally."""
 
     place: str
     text: str
@@ -54,7 +54,7 @@ class Command:
 
     @property
     def packages(self) -> list[str] | None:
-        """What pip or conda is to install, as written; None for another command."""
+        """What pip or conda installs, as written; None for any other command."""
         match = _INSTALL.search(self.text)
         if match is None:
             return None
@@ -70,7 +70,7 @@ class Command:
 
     @property
     def downloads(self) -> bool:
-        """Whether it needs a network: not for files that are there or from a folder of wheels."""
+        """Whether it needs a network; existing files and a folder of wheels need none."""
         packages = self.packages
         if packages is None:
             return bool(_FETCH.search(self.text))
@@ -79,7 +79,7 @@ class Command:
 
 
 def commands(sources: Sources) -> Iterator[Command]:
-    """Every shell line of these cells, by `!`, `%`, a shell's cell or a call from Python."""
+    """Every shell line of these cells: after `!` or `%`, in a shell cell or called from Python."""
     for place, source in sources:
         if _SHELL_CELL.match(source):
             lines = source.splitlines()[1:]
@@ -94,7 +94,7 @@ def commands(sources: Sources) -> Iterator[Command]:
 
 
 def reaching(sources: Sources) -> str:
-    """The first place whose code seems to need the internet; empty where none does."""
+    """The first place that seems to need the internet; empty if there is none."""
     for place, source in sources:
         code = re.sub(r"^\s*#.*$", "", source, flags=re.MULTILINE)
         if _REACHES.search(code) or any(c.downloads for c in commands([(place, code)])):
@@ -103,10 +103,10 @@ def reaching(sources: Sources) -> str:
 
 
 def brought(sources: Sources, modules: Iterable[str]) -> set[str]:
-    """Those of `modules` that code installs or writes itself, or that it may bring.
+    """The `modules` that the code installs or writes itself, or may install.
 
-    A package of another name than its module, a file of requirements and a folder on `sys.path` may
-    bring any of them.
+    A package whose name differs from its module, a requirements file and a folder on `sys.path`
+    may provide any of them.
     """
     sources, modules = list(sources), set(modules)
     written = {name for _, text in sources for name in re.findall(r"%%writefile\s+(\w+)\.py", text)}

@@ -1,11 +1,11 @@
-"""The manifest that a session leaves: which push it is, and what it holds of every file.
+"""The manifest that a session writes: which push it ran, and each file's size and hash.
 
-This source rides as a cell in a pushed notebook, so it imports the standard library alone, and each
-function imports for itself: a notebook's `%reset` empties the cell's names.
+This source becomes a cell in a pushed notebook, so it imports only the standard library, and each
+function has its own imports: a notebook's `%reset` deletes the cell's names.
 """
 
 MANIFEST = "kernelkit_manifest.json"
-SECONDS = 900.0  # for the hashing, at most
+SECONDS = 900.0  # the most that hashing may take
 KAGGLES_OWN = ("__notebook", "__results__", "__output__", "__script")  # written after the last cell
 
 
@@ -18,9 +18,9 @@ def write_manifest(
 ) -> None:
     """Write name, size and SHA-256 of each file in `folder` to its `MANIFEST`, atomically.
 
-    `push` is the number that the desk drew for this push, `complete` whether the notebook reached
-    its end, `modules` what the image can import; the desk chooses wheels by its Python. Small files
-    are hashed first; the `sha256` of those that no time was left for is null.
+    `push` is the random number of this push, `complete` whether the notebook reached its end,
+    `modules` what the image can import; later pushes choose wheels by its Python version. Small
+    files are hashed first; `sha256` is null for those that there was no time for.
     """
     import hashlib
     import json
@@ -60,11 +60,11 @@ def write_manifest(
 
 
 def begin(folder: str, push: str) -> None:
-    """Have the manifest of `folder` written at the session's end, for the push of this number.
+    """Arrange for the manifest of `folder` to be written at the end of the session.
 
-    A notebook's last cell calls `kernelkit_session.end()`; after a cell that ends in an error the
-    manifest is written at once, as the kernel may have only seconds left. A script's is written
-    when its process exits. A hidden rerun leaves none: its outputs come home to nobody.
+    A notebook's last cell calls `kernelkit_session.end()`; after a cell that raises an error the
+    manifest is written at once, as the kernel may have only seconds left. For a script it is
+    written when the process exits. A hidden rerun writes none: nobody can download its outputs.
     """
     import atexit
     import os
@@ -84,8 +84,8 @@ def begin(folder: str, push: str) -> None:
     def end(complete: bool = True) -> None:
         try:
             write_manifest(folder, push, complete, modules=image())
-        except OSError as error:  # a full disk, a file that is deleted meanwhile
-            print(f"manifest: not written, so the desk cannot verify the outputs: {error}")
+        except OSError as error:  # a full disk, or a file deleted in the meantime
+            print(f"manifest: not written, so the outputs cannot be verified: {error}")
 
     session = types.ModuleType("kernelkit_session")
     sys.modules[session.__name__] = session

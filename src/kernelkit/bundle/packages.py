@@ -1,7 +1,7 @@
-"""A package as text inside a notebook: its files, their commit, cells that write them back.
+"""A package as text inside a notebook: its files, their commit, and their source literals.
 
-The files of each folder become one folded cell, with their text as it is, so that a reader of the
-pushed notebook sees the code that ran. Binary files have no readable text and are refused.
+The files of each folder become one folded cell with their unchanged text, so that a reader of the
+pushed notebook sees the code that ran. Binary files are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_c
 _SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
 _SKIPPED_NAMES = {".DS_Store"}
 
-# Anything at which Python or Jupyter would break or alter a line, besides "\n".
+# Characters besides "\n" at which Python or Jupyter would break or change a line.
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 
 
@@ -36,23 +36,23 @@ class File:
 
     @property
     def sha256(self) -> str:
-        """The hash of its bytes, in hexadecimal."""
+        """The hash of its bytes, in hexadecimal digits."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
-    """Every file of the package at `folder`, sorted by path; caches are left out.
+    """Every file of the package at `folder`, sorted by path, without caches.
 
-    So are paths (from the package's parent) that match one of the `leave_out` patterns. Links
-    are followed. Raises `PreflightError` for a file that is not UTF-8 text, and for links that
-    lead nowhere or back.
+    Paths (relative to the package's parent) that match one of the `leave_out` patterns are left
+    out, too. Links are followed. Raises `PreflightError` for a file that is not UTF-8 text, and
+    for broken or circular links.
     """
 
     def name_of(path: Path) -> str:
         return f"{folder.name}/{path.relative_to(folder).as_posix()}"
 
     def skip(path: Path) -> bool:
-        # A folder is left out by its own name, and by a pattern for all that is in it.
+        # A folder matches by its own name, and by a pattern for all its contents.
         names = (name_of(path), f"{name_of(path)}/")
         return (
             path.name in _SKIPPED_FOLDERS | _SKIPPED_NAMES
@@ -75,16 +75,16 @@ def _text(path: Path) -> str:
         text = "\0"
     if "\0" in text:
         raise PreflightError(
-            f"{path} is binary and a bundle carries readable text only: keep it out of the "
-            f"package, in a Kaggle dataset ({invocation.command('dataset')} FOLDER)"
+            f"{path} is binary, and a bundle contains only text: move it out of the package, to "
+            f"a Kaggle dataset ({invocation.command('dataset')} FOLDER)"
         )
     return text
 
 
 def literal(text: str) -> str:
-    """A Python expression over several lines whose value is `text`, as readable as can be.
+    """A readable Python expression over several lines whose value is `text`.
 
-    A raw text where that is exact, otherwise one with just the necessary escapes.
+    It is a raw string if that is exact, and otherwise one with only the necessary escapes.
     """
     for quotes in ("'''", '"""'):
         if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
@@ -98,17 +98,17 @@ def literal(text: str) -> str:
 
 
 def value(expression: str) -> str:
-    """The text that a `literal` stands for, read as Python reads it."""
+    """The text of a `literal`, as Python evaluates it."""
     quoted: str = ast.literal_eval(expression.removesuffix("[1:]"))
     return quoted[1:]
 
 
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
-    """All files below `folder`, sorted; links are followed, to files as to folders.
+    """All files below `folder`, sorted; links to files and folders are followed.
 
     `skip` is called with every path; a folder that it skips is not read. Raises `PreflightError`
-    for what would be left out of a push without a word: a link to nothing, a link back into a
-    folder above it, a name that is not Unicode.
+    for what a push would silently leave out: a broken link, a link to a parent folder, a name that
+    is not Unicode.
     """
     files: list[Path] = []
     _walk(folder, skip, (os.path.realpath(folder),), files)
@@ -125,12 +125,12 @@ def _walk(
         if path.is_dir():
             real = os.path.realpath(path)
             if real in above:
-                raise PreflightError(f"{path} is a link to a folder that holds it: take it out")
+                raise PreflightError(f"{path} is a link to a folder that contains it: remove it")
             _walk(path, skip, (*above, real), files)
         elif path.is_file():
             files.append(path)
         elif path.is_symlink():
-            raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
+            raise PreflightError(f"{path} is a broken link: repair or remove it")
 
 
 def _check_name(path: Path) -> None:
@@ -142,7 +142,7 @@ def _check_name(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Commit:
-    """The commit of a checkout; `sha` is empty outside git, where all counts as dirty."""
+    """The commit of a checkout; `sha` is empty outside git, where everything counts as dirty."""
 
     sha: str
     dirty: bool

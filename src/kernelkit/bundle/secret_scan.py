@@ -1,6 +1,6 @@
-"""Text that is or looks like a credential, by file and line, before it leaves the desk.
+"""Find text that is or looks like a credential, before it is uploaded.
 
-The shapes are those of the issuers' own documentation; a finding never repeats the secret.
+The patterns follow the issuers' own documentation; a finding never repeats the secret.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernelkit.terminal.events import SHORTEST_SECRET
 
 _SHAPES = {
     "a Kaggle API token": r"\bKGAT_[A-Za-z0-9]{16,}",
-    # Only where it is named key or so: a hash of 32 digits may stand under any other name.
+    # Only after a name like "key": elsewhere, 32 hexadecimal digits are often a harmless hash.
     "a Kaggle key by its length": (
         r"""(?i)(?<![A-Za-z0-9_])(?:(?:api|kaggle|secret|access|private|my)_?)*key\\*["']?\s*\]?"""
         r"""(?:\s*:\s*str)?\s*[:=]\s*\\*["']?[0-9a-f]{32}(?![0-9A-Za-z])"""
@@ -59,7 +59,7 @@ _PATTERNS = {what: re.compile(shape) for what, shape in _SHAPES.items()}
 
 @dataclass(frozen=True)
 class Leak:
-    """The place of a text that looks like a credential, and the kind of credential."""
+    """The location of a text that looks like a credential, and the kind of credential."""
 
     file: str
     line: int
@@ -73,15 +73,15 @@ OWN = "your own Kaggle key or token"
 
 
 def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[Leak]:
-    """The leaks in (file name, text) pairs, at most one a line.
+    """The leaks in (file name, text) pairs, at most one per line.
 
-    A file with the name of a credentials file counts as a leak whatever it holds. `secrets`
-    are the client's own, which are found whatever they look like.
+    A file with the name of a credentials file always counts as a leak. `secrets` are the client's
+    own, which are found whatever they look like.
     """
     secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
     for file, text in texts:
         if _FILES.search(file):
-            yield Leak(file, 1, "a file of credentials")
+            yield Leak(file, 1, "a credentials file")
             continue
         for number, line in enumerate(text.split("\n"), start=1):
             if any(secret in line for secret in secrets):
@@ -94,7 +94,7 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
 
 
 def texts_of(cells: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The sources, tags and decoded attachments of cells by place, each with a name."""
+    """The sources, tags and decoded attachments of cells, each with the name of its place."""
     texts = [(place, cell["source"]) for place, cell in cells.items()]
     for place, cell in cells.items():
         texts.append((f"{place} tags", "\n".join(map(str, cell["metadata"].get("tags", [])))))

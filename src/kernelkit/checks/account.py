@@ -1,6 +1,6 @@
-"""The checks of a plan that only Kaggle can answer: account, live sessions, quota.
+"""The checks of a plan that need Kaggle: account, active sessions, quota.
 
-With the account's name the plan is checked for the account's secrets too.
+Once the account is known, the plan is also checked for the account's secrets.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from kernelkit.terminal import invocation
 from kernelkit.terminal.events import from_here, secrets_of_environment
 from kernelkit.workspace.context import PushContext
 
-LOOKED_AT = 5  # versions of an own source, for one that is complete
-LEAST_HOURS = 0.05  # less quota than this is used up by a session's start
+LOOKED_AT = 5  # versions of an own source to search for a complete one
+LEAST_HOURS = 0.05  # starting a session uses up less quota than this
 
 
 @dataclass(frozen=True)
 class AccountStatus:
-    """The state of the account: findings, and the quota of the machine asked for."""
+    """The state of the account: findings, and the quota for the requested machine."""
 
     findings: tuple[Finding, ...]
     quota: Quota | None
 
 
 def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, list[Finding]]:
-    """The plan under the account's name, and a finding wherever it holds one of its secrets.
+    """The plan under the account's name, and a finding for each of its secrets in the plan.
 
-    At a rehearsal any owner is replaced by the local Kaggle's user.
+    In a rehearsal, any owner is replaced by the local Kaggle's user.
     """
     context.events.keep_secret(kaggle.connection.secrets)
     context.events.rehearsal = context.events.rehearsal or kaggle.connection.rehearses
@@ -46,21 +46,21 @@ def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan
 def check_account(
     context: PushContext, plan: Plan, kaggle: Kaggle, *, force: bool = False, submits: bool = False
 ) -> AccountStatus:
-    """Look for what would refuse this plan, or let it burn quota beside another run.
+    """Check whether Kaggle would refuse this plan, or run it beside another active run.
 
-    With `submits` also for what would refuse its submission, after the run.
+    With `submits`, also check whether it would refuse the submission after the run.
 
-    Raises `CredentialsError`, `PreflightError` for another's kernel or one that still runs,
-    `CapacityError` for used-up quota or sessions; the last two not with `force`, save that no
-    quota at all always stops. Raises `NetworkError` when Kaggle cannot be asked.
+    Raises `CredentialsError`, `PreflightError` for another user's kernel or one that still runs,
+    `CapacityError` if no quota or no session is left, and `NetworkError` when Kaggle cannot be
+    reached. `force` allows the last two cases, except a quota of zero.
     """
     kernel, machine = plan.kernel, plan.metadata.machine
     if kernel.owner.lower() != kaggle.username.lower():
         raise PreflightError(
-            f"the id names {kernel.owner}'s kernel and the credentials are {kaggle.username}'s: "
+            f"the id names {kernel.owner}'s kernel, but the credentials are {kaggle.username}'s: "
             f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
         )
-    # Asked without a version, Kaggle may still tell of the version before the ledger's last.
+    # Without a version, Kaggle may still report the one before the ledger's last.
     last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
     try:
         findings = _active(kaggle, kernel, last.version if last else None, force)
@@ -73,7 +73,7 @@ def check_account(
 
 
 def tell(context: PushContext, plan: Plan, status: AccountStatus) -> None:
-    """Report the findings of the account's check, and the machine that the plan asks for."""
+    """Report the findings of the account's check, and the requested machine."""
     for finding in status.findings:
         context.events(finding.level, finding.text)
     remaining = f", {status.quota.left:.1f} h of quota left" if status.quota else ""
@@ -84,35 +84,35 @@ def tell(context: PushContext, plan: Plan, status: AccountStatus) -> None:
 
 
 def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
-    """The plan with what the last version left; raises `PreflightError` where there is none."""
+    """The plan with the last version's outputs; raises `PreflightError` if there is no version."""
     kernel = plan.kernel
     try:
         last = kaggle.stored(kernel)
     except Failure as failure:
         raise failure.error() from None
     if last is None:
-        raise PreflightError(f"{kernel} has no version to go on from: push without --continue")
-    context.events("continues", f"with what the last complete version of {kernel} left")
+        raise PreflightError(f"{kernel} has no version to continue from: push without --continue")
+    context.events("continues", f"with the outputs of the last complete version of {kernel}")
     return plan.continuing()
 
 
 def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
-    """What speaks against entering the plan's result: a used-up day, rules not accepted.
+    """Reasons not to submit the plan's result: the daily limit, rules that are not accepted.
 
-    Raises `PreflightError` for what Kaggle would surely refuse after the run.
+    Raises `PreflightError` for what Kaggle would certainly refuse after the run.
     """
     slug, findings = plan.metadata.sources("competition")[0], []
     about = kaggle.repeated("GetCompetition", "competitions", competition_name=slug)
     limits = kaggle.repeated("GetSubmissionLimits", "competitions", competition_name=slug)
     if about.submissions_disabled:
-        raise PreflightError(f"{slug} takes no submissions: push without --submit")
+        raise PreflightError(f"{slug} accepts no submissions: push without --submit")
     if about.is_kernels_submissions_only and plan.save_fields.get("enable_internet"):
         raise PreflightError(
-            f"{slug} takes notebooks without internet only: set enable_internet to false in "
+            f"{slug} only accepts notebooks without internet: set enable_internet to false in "
             f"{plan.metadata.path.name}"
         )
     if limits.num_total and not limits.num_allowed_now:
-        findings = [warning(f"{slug} takes no more submissions before 00:00 UTC")]
+        findings = [warning(f"{slug} accepts no more submissions before 00:00 UTC")]
     if not about.user_has_entered:
         findings += [warning(f"your account has not entered {slug}: {accept_rules(slug)}")]
     return findings
@@ -120,12 +120,12 @@ def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
 
 @as_errors()
 def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, int]:
-    """The version of each kernel source of one's own that a session gets.
+    """The version of each of the account's own kernel sources that a session gets.
 
     That is the last complete one, or the one that the source pins ("me/features/3").
 
-    Raises `PreflightError` for one that left nothing, as Kaggle would start the session without it;
-    in a rehearsal its files may be in the catalogue.
+    Raises `PreflightError` for a source without outputs, since Kaggle would start the session
+    without it; in a rehearsal its files may be in the catalogue.
     """
     versions = {}
     for source in plan.metadata.sources("kernel"):
@@ -164,19 +164,19 @@ def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> li
     status = next((s for s in statuses if s and s.alive), None)
     if status is None:
         return []
-    message = f"{kernel} is still {status.state}, and a second session would run beside it"
+    message = f"{kernel} is still {status.state}, and a second session would run at the same time"
     if not force:
         stored = kaggle.stored(kernel)
         reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
         raise KernelBusyError(
             f"{message}, using quota twice: wait for it ({invocation.command('resume')} "
-            f"{reference}), or push all the same (--force)"
+            f"{reference}), or push anyway (--force)"
         )
     return [warning(message)]
 
 
 def _sessions(kaggle: Kaggle, kernel: Kernel, machine: Machine, force: bool) -> list[Finding]:
-    """Whether other kernels of the account hold all its sessions of this kind."""
+    """Whether other kernels of the account use all its sessions of this kind."""
     cap = machines.LIMITS[machine.kind].sessions
     others = [r.kernel for r in kaggle.recent() if r.accelerator == machine.kind]
     alive = []
@@ -200,4 +200,4 @@ def _quota(quota: Quota, plan: Plan) -> list[Finding]:
     if quota.left >= plan.hours:
         return []
     shorter = f"--timeout {quota.left * 60:.0f}"
-    return [warning(f"{remaining} and the run may take {plan.hours:.1f}: bound it with {shorter}")]
+    return [warning(f"{remaining} and the run may take {plan.hours:.1f}: limit it with {shorter}")]

@@ -1,4 +1,4 @@
-"""The checks of what a push carries: its parameters, code, size, modules and credentials."""
+"""The checks of a push's contents: parameters, code, size, modules and credentials."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from kernelkit.terminal import invocation
 from kernelkit.workspace.context import DOCTOR, LEDGER
 from kernelkit.workspace.ledger import Ledger
 
-OUTPUT = "output"  # where a run writes
+OUTPUT = "output"  # the parameter with the folder that a run writes to
 OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
-    """What the project's own rules say against the parameters of each run."""
+    """Violations of the project's own rules by the parameters of each run."""
     if not plan.project.check:
         return
     runs = plan.starts or (plan.parameters,)
@@ -46,7 +46,7 @@ def parameters(plan: Plan) -> Iterator[Finding]:
 
 
 def needs(plan: Plan) -> Iterator[Finding]:
-    """Check that the metadata switches on the internet, files and data that the parameters need."""
+    """Check that the metadata enables the internet, files and data that the parameters need."""
     online = plan.metadata.values.get("enable_internet", True)
     wants, download = _wanted(plan, "internet"), _wanted(plan, "download")
     attached = any(plan.metadata.sources(kind) for kind in ("dataset", "model", "kernel"))
@@ -54,16 +54,16 @@ def needs(plan: Plan) -> Iterator[Finding]:
         yield error(f"{wants} needs the internet, which is off: set enable_internet to true")
     if download and not online and not attached:
         yield error(
-            f"{download} downloads what is not attached, and the internet is off: set "
-            "enable_internet to true, or add the dataset or model that holds it"
+            f"{download} downloads data that is not attached, and the internet is off: set "
+            "enable_internet to true, or attach a dataset or model with the data"
         )
-    # Metadata that suits the notebook as it stands is not changed for one push.
+    # Metadata that fits the notebook's defaults need not change for one push.
     usual = replace(plan, parameters=plan.defaults, starts=())
     needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
-    modules = [] if plan.project.needs else _modules(plan)  # whose project says what needs it
+    modules = [] if plan.project.needs else _modules(plan)  # needs, if named, decide
     if online and not needed and not installs.reaching([*plan.bundle.code, *modules]):
         yield warning(
-            "enable_internet is on though no parameter needs it and no code downloads anything: "
+            "enable_internet is true, but no parameter needs it and no code downloads anything: "
             "set it to false"
         )
     if not online:
@@ -74,7 +74,7 @@ def needs(plan: Plan) -> Iterator[Finding]:
     if wants and not plan.metadata.sources("competition"):
         yield error(f"{wants} reads the competition's files: add it to competition_sources")
     if wants := _wanted(plan, "desk"):
-        yield error(f"{wants} works at the desk only: what it needs does not travel")
+        yield error(f"{wants} works only locally: what it needs is not part of a push")
 
 
 def _modules(plan: Plan) -> list[tuple[str, str]]:
@@ -82,7 +82,7 @@ def _modules(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _downloads(plan: Plan) -> Iterator[Finding]:
-    """Lines that ask the network, in a session that has none."""
+    """Lines that use the network, in a session without internet."""
     installed = machines.modules(plan.kind) if plan.kind else frozenset()
     for command in installs.commands(plan.bundle.code):
         there = command.packages and all(
@@ -105,7 +105,7 @@ def _wanted(plan: Plan, need: str) -> str:
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
-    """Files and folders of this machine, which a session does not have."""
+    """Paths of files and folders that exist only on this machine."""
     given = {
         (name, value)
         for name, value in plan.values
@@ -114,14 +114,14 @@ def paths(plan: Plan) -> Iterator[Finding]:
     for name, value in sorted(given):
         if _is_here(value):
             yield error(
-                f"{name}={value} is on this machine only: attach what it holds "
+                f"{name}={value} is on this machine only: attach its contents "
                 f"({invocation.command('dataset')} FOLDER) and name it as the notebook finds it "
                 "there"
             )
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
-    """Inputs that the code looks for only where Kaggle mounted them before."""
+    """Inputs that the code looks for only at Kaggle's former mount points."""
     code = [*plan.bundle.code, *_modules(plan)]
     for kind in ("competition", "dataset", "model"):
         for source in plan.metadata.sources(kind):
@@ -139,12 +139,12 @@ def mounts(plan: Plan) -> Iterator[Finding]:
 def _is_here(path: str) -> bool:
     try:
         return Path(path).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # too long, of no user, or no path at all
+    except (OSError, RuntimeError, ValueError):  # too long, of an unknown user, or not a path
         return False
 
 
 def size(plan: Plan) -> Iterator[Finding]:
-    """A bundle that Kaggle refuses, or that comes near its limit."""
+    """A bundle that exceeds Kaggle's size limit, or comes near it."""
     try:
         message = check_size(plan.bundle)
     except PreflightError as raised:
@@ -155,7 +155,7 @@ def size(plan: Plan) -> Iterator[Finding]:
 
 
 def bundle(plan: Plan) -> Iterator[Finding]:
-    """Code that is no Python, and what of the notebook's neighbours and metadata stays here."""
+    """Code that is not Python, and neighbouring files and metadata that are not sent."""
     bundle = plan.bundle
     yield from unreadable(bundle.broken)
     for module, reason in bundle.stays.items():
@@ -170,25 +170,26 @@ def bundle(plan: Plan) -> Iterator[Finding]:
         )
     if bundle.unnamed:
         yield warning(
-            f"{', '.join(bundle.unnamed)} stays here: no module that rides names the file or its "
+            f"{', '.join(bundle.unnamed)} stays here: no bundled module names the file or its "
             "folder"
         )
 
 
 def unreadable(messages: Iterable[str]) -> Iterator[Finding]:
-    """An error for each message on code that is no Python; a doubt is a warning."""
+    """An error for each message about code that is not Python, or a warning if that is
+    uncertain."""
     for text in filter(None, messages):
         yield warning(text) if text.endswith(imports.NEWER) else error(text)
 
 
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
-    """Modules that the code needs and that neither the machine's image holds nor wheels bring."""
+    """Modules that the code needs, but neither the machine's image nor the wheels provide."""
     if not (kind := plan.kind):
         return
     places = plan.bundle.imports
     online = plan.metadata.values.get("enable_internet", True)
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    if plan.metadata.sources("competition"):  # whose files hold it where it has a server
+    if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
     needs = [module for module in places if module not in there]
     for module in not_held(plan.project.runs, needs, kind):
@@ -197,13 +198,13 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
         if module in plan.bundle.brought and (attached or not stays):
             continue
         yield warning(
-            f"the image of {kind.upper()} sessions does not hold {module} ({places[module]}): "
+            f"the image of {kind.upper()} sessions does not have {module} ({places[module]}): "
             f"{stays or _instead(module, plan, kind)}"
         )
 
 
 def _stays_here(module: str, plan: Plan) -> str:
-    """What to do about a module that lies in the project; empty where it lies elsewhere."""
+    """What to do about a module of the project; empty for any other module."""
     root = plan.project.root
     for folder in (root / "src", root, plan.metadata.code_file.parent):
         if (folder / module / "__init__.py").is_file():
@@ -217,7 +218,7 @@ def _stays_here(module: str, plan: Plan) -> str:
 
 
 def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
-    """What to do about a module that neither the image nor the project holds."""
+    """What to do about a module that neither the image nor the project has."""
     near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
     if near:
         return f"did you mean {near[0]}?"
@@ -230,36 +231,33 @@ def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
-    """Missing modules; what wheels bring is only known once they are chosen."""
+    """Missing modules; those from wheels are known only once the wheels are chosen."""
     if not plan.project.wheels:
         yield from lacking(plan)
 
 
 def account_secrets(plan: Plan) -> Iterator[Finding]:
-    """Code that reads the account's Secrets, which no pushed run is given."""
+    """Code that reads the account's Secrets, which a pushed run does not get."""
     places = [place for place, text in plan.bundle.texts if READS_SECRETS.search(text)]
     if places:
         yield warning(
-            f"{', '.join(places)} reads kaggle_secrets, and a push drops the Secrets that the "
-            "kernel is bound to: the run will not find them. Have it go on without, attach a "
-            "private dataset that holds what it needs, or bind them again on the kernel's page "
-            "(Add-ons, Secrets) and run it from there"
+            f"{', '.join(places)} reads kaggle_secrets, but a push detaches the kernel's Secrets: "
+            "the run will not find them. Let the code work without them, attach a private "
+            "dataset with what it needs, or attach them again on the kernel's page (Add-ons, "
+            "Secrets) and run it from there"
         )
 
 
 def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
-    """A finding for each line that holds a credential, or one of the client's own `secrets`."""
+    """A finding for each line that contains a credential, or one of the client's own `secrets`."""
     path = plan.metadata.path
     own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
     leaks = secret_scan.find_secrets([*plan.bundle.texts, *own], secrets)
-    return [
-        Finding("error", f"{leak}: take it out before it leaves this machine", "secrets")
-        for leak in leaks
-    ]
+    return [Finding("error", f"{leak}: remove it before you push", "secrets") for leak in leaks]
 
 
 def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
-    """Python's version in the last session on this kind of machine that told it."""
+    """The Python version of the last session on this kind of machine that reported it."""
     for python, _ in _told(runs, kind):
         if parts := re.match(r"(\d+)\.(\d+)", str(python or "")):
             return int(parts[1]), int(parts[2])
@@ -275,7 +273,7 @@ def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
 
 
 def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
-    """Python's version and the modules of each session on such a machine, the last first."""
+    """The Python version and modules of each session on such a machine, latest first."""
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
@@ -287,7 +285,7 @@ def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object, empty where there is none."""
+    """A JSON object; empty if the file is missing or is not one."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""The results of checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Finding:
 
     level: Literal["error", "warning"]
     text: str
-    check: str = ""  # the check's name, which --ignore takes
+    check: str = ""  # the check's name, for --ignore
 
 
 def error(text: str) -> Finding:

@@ -1,8 +1,8 @@
-"""The checks that need no network, each under the name that `--ignore` takes.
+"""The checks that need no network, each under the name that `--ignore` accepts.
 
-Kaggle accepts a great deal in silence: a misspelt key, a source with a prefix, a machine that no
-longer exists, an image that pins a TPU run to the CPU. Each is found here. First come the checks
-of the kernel's settings; those of what a push carries stand in `contents`.
+Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
+longer exists, an image that pins a TPU run to the CPU. These checks find each of them. The checks
+of the kernel's settings are here; those of a push's contents are in `contents`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_READ = {
 
 
 def keys(plan: Plan) -> Iterator[Finding]:
-    """Keys that Kaggle's client would ignore, and values of another type."""
+    """Keys that Kaggle's client would ignore, and values of the wrong type."""
     for key, value in plan.metadata.values.items():
         if key in NOT_READ:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
@@ -42,7 +42,7 @@ def keys(plan: Plan) -> Iterator[Finding]:
 
 
 def identity(plan: Plan) -> Iterator[Finding]:
-    """An id and a title that agree, and that Kaggle takes."""
+    """An id and a title that match, and that Kaggle accepts."""
     metadata = plan.metadata
     parts = str(metadata.values.get("id") or "").split("/")
     if parts == [""]:
@@ -52,7 +52,7 @@ def identity(plan: Plan) -> Iterator[Finding]:
         yield error(f"id {'/'.join(parts)!r} names its owner twice: write {'/'.join(parts[1:])!r}")
         return
     if len(parts) == 3:
-        yield error(f"id {'/'.join(parts)!r} carries a version: it is owner/slug")
+        yield error(f"id {'/'.join(parts)!r} contains a version: write owner/slug")
         return
     if len(parts) != 2 or not all(re.fullmatch(r"[\w-]+", part) for part in parts):
         yield error(f"id {'/'.join(parts)!r} is not owner/slug")
@@ -62,18 +62,18 @@ def identity(plan: Plan) -> Iterator[Finding]:
     if len(metadata.title) < 5:
         yield error(f"the title {metadata.title!r} is shorter than Kaggle's five characters")
         return
-    from slugify import slugify  # what Kaggle's client derives it with
+    from slugify import slugify  # as Kaggle's client derives it
 
     derived = slugify(metadata.title)
     if derived != metadata.slug.lower():
         yield error(
             f"Kaggle derives the slug from the title, and {metadata.title!r} gives {derived!r}, "
-            f"not {metadata.slug!r}: the push would make another kernel"
+            f"not {metadata.slug!r}: the push would create another kernel"
         )
 
 
 def code(plan: Plan) -> Iterator[Finding]:
-    """What the code file is."""
+    """The code file: its language, its type, and whether it exists."""
     metadata = plan.metadata
     language = metadata.values.get("language")
     kind = metadata.values.get("kernel_type")
@@ -91,7 +91,7 @@ def code(plan: Plan) -> Iterator[Finding]:
 
 
 def pair(plan: Plan) -> Iterator[Finding]:
-    """A notebook whose paired `.py` says something else."""
+    """A notebook that differs from its paired `.py`."""
     notebook = plan.metadata.code_file
     if plan.metadata.is_script:
         return
@@ -100,15 +100,17 @@ def pair(plan: Plan) -> Iterator[Finding]:
 
 
 def sources(plan: Plan) -> Iterator[Finding]:
-    """Sources in a form that Kaggle drops or refuses, and doubled ones."""
+    """Sources in a form that Kaggle drops or refuses, and duplicates."""
     for kind, (pattern, form) in SHAPES.items():
         sources = plan.metadata.sources(kind)
         written = plan.metadata.values.get(f"{kind}_sources")
         for source in written if isinstance(written, list) else ():
             if source == "":
-                yield warning(f"{kind}_sources holds '', which names nothing and is not sent")
+                yield warning(f"{kind}_sources contains '', which names nothing and is not sent")
             elif (bare := bare_source(kind, str(source))) != source:
-                yield warning(f"{kind}_sources: {source!r} is sent as {bare!r}, the form it takes")
+                yield warning(
+                    f"{kind}_sources: {source!r} is sent as {bare!r}, the form that Kaggle accepts"
+                )
         for source in sources:
             parts = source.split("/")
             twice = parts[0].lower() == "".join(parts[1:2]).lower()
@@ -118,11 +120,11 @@ def sources(plan: Plan) -> Iterator[Finding]:
             elif not re.fullmatch(pattern, source):
                 yield error(f"{kind}_sources: {source!r} is not {form}")
         for source in sorted({s for s in sources if sources.count(s) > 1}):
-            yield warning(f"{kind}_sources: {source!r} is there twice")
+            yield warning(f"{kind}_sources: {source!r} is listed twice")
 
 
 def machine(plan: Plan) -> Iterator[Finding]:
-    """A machine that is retired or contradicts the other settings, and a time past its limit."""
+    """A machine that is retired or contradicts other settings, and a time beyond its limit."""
     try:
         machine = plan.metadata.machine
     except PreflightError as raised:
@@ -138,29 +140,29 @@ def machine(plan: Plan) -> Iterator[Finding]:
             )
     if not machine.common:
         yield warning(
-            f"{machine.shape} is listed for some accounts only; others are given another machine"
+            f"{machine.shape} is listed for some accounts only; others get another machine"
         )
     minutes = plan.timeout_minutes
     limit = machines.LIMITS[machine.kind].hours_per_session * 60
     if minutes is not None and not minutes > 0:
-        yield error(f"--timeout {minutes:g}: give minutes above zero")
+        yield error(f"--timeout {minutes:g}: give a positive number of minutes")
     elif minutes is not None and minutes > limit:
         yield error(
-            f"--timeout {minutes:g} is past the {limit / 60:g} hours that Kaggle gives a "
-            f"{machine.kind.upper()} session ({limit:g} minutes)"
+            f"--timeout {minutes:g} exceeds Kaggle's limit for a {machine.kind.upper()} session: "
+            f"{limit:g} minutes ({limit / 60:g} hours)"
         )
 
 
 def image(plan: Plan) -> Iterator[Finding]:
-    """A pinned image, which a TPU push never gets."""
+    """A pinned image, which a TPU push never uses."""
     values = plan.metadata.values
     pinned = bool(values.get("docker_image"))
     pinning = values.get("docker_image_pinning_type")
     if pinning not in (None, "original", "latest"):
-        yield error(f"docker_image_pinning_type is {pinning!r}: original or latest")
+        yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")
     if plan.kind == "tpu" and (pinned or pinning == "original"):
         key = "docker_image" if pinned else "docker_image_pinning_type"
-        yield error(f"{key} pins the image, and a TPU push would start the CPU's: take it out")
+        yield error(f"{key} pins the image, and a TPU push would start the CPU image: remove it")
     elif pinned:
         yield warning("docker_image pins the image: newer packages will not reach this kernel")
 
@@ -183,14 +185,14 @@ CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
     "account-secrets": contents.account_secrets,
     "secrets": contents.leaking,
 }
-# What these refuse is refused by Kaggle too, or should never be sent.
+# Kaggle refuses what these refuse, or it should never be sent.
 FINAL = ("size", "secrets")
 
 
 def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
-    """Every finding of every check, errors first; the errors of `ignored` checks are warnings.
+    """All findings of all checks, errors first; the errors of `ignored` checks become warnings.
 
-    Raises `ParameterError` for a name in `ignored` that no check has or that cannot be ignored.
+    Raises `ParameterError` for a name in `ignored` that is unknown or cannot be ignored.
     """
     optional = [name for name in CHECKS if name not in FINAL]
     for name in ignored:
@@ -211,12 +213,12 @@ def stop_on_errors(findings: Sequence[Finding]) -> None:
         return
     lines = [f"  - {finding.text}" for finding in errors]
     if names := sorted({f.check for f in errors} - {*FINAL, ""}):
-        lines.append(f"To push all the same: {' '.join(f'--ignore {name}' for name in names)}")
+        lines.append(f"To push anyway: {' '.join(f'--ignore {name}' for name in names)}")
     raise PreflightError("\n".join([f"the preflight found {len(errors)} to correct:", *lines]))
 
 
 def check_submission(metadata: Metadata, submit: str | None) -> None:
-    """Raise `PreflightError` where a result is to be submitted and no competition is attached."""
+    """Raise `PreflightError` if a result is to be submitted, but no competition is attached."""
     if submit is not None and not metadata.sources("competition"):
         raise PreflightError(
             f"--submit needs a competition: add it to competition_sources in {metadata.path.name}"

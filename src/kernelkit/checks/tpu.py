@@ -1,4 +1,4 @@
-"""The TPU compiler's check of a push before quota is spent, or the result of the last check."""
+"""Check a push with the TPU's compiler before it uses quota, or show the last such check."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kernelkit.workspace.context import PushContext
 def before_push(
     context: PushContext, plan: Plan, findings: list[Finding], *, compile_now: bool
 ) -> None:
-    """Compile a TPU push's programs if that is wanted; else report what their last check found.
+    """Compile a TPU push's programs if requested; otherwise report their last check.
 
-    Adds a warning to the plan's `findings` where that check found that it does not fit. Raises
-    `DoesNotFitError` before anything is sent, and `ParameterError` where there is nothing to check.
+    Adds a warning to the plan's `findings` if that check found that it does not fit. Raises
+    `DoesNotFitError` before anything is sent, and `ParameterError` if there is nothing to check.
     """
     project, machine = plan.project, _machine(plan)
     if compile_now and machine is None:
         raise ParameterError(
-            "--check-tpu compiles for a TPU, and this push asks for another machine: add "
-            "--accelerator tpu, or leave the check out"
+            "--check-tpu compiles for a TPU, but this push requests another machine: add "
+            "--accelerator tpu, or leave out --check-tpu"
         )
-    # The runs that a notebook starts have notebooks and parameters of their own.
+    # The runs that a notebook starts have their own notebooks and parameters.
     if machine is None or plan.starts or not (compile_now or project.tpu.command):
         return
     if compile_now or project.tpu.before_push:
@@ -34,7 +34,7 @@ def before_push(
         result = check.compiled(project, plan.parameters, machine, context.events)
         check.tell(result, context.events)
         check.stop_where_it_does_not_fit(result)
-    elif not context.local:  # a rehearsal spends no quota
+    elif not context.local:  # a rehearsal uses no quota
         findings += _last_check(context, plan, machine)
 
 
@@ -42,7 +42,7 @@ def _machine(plan: Plan) -> TpuMachine | None:
     try:
         shape = plan.metadata.machine.shape
         return machine_named(shape) if shape else None
-    except (ParameterError, PreflightError):  # of no TPU; an unknown shape is a finding already
+    except (ParameterError, PreflightError):  # not a TPU; an unknown shape is already a finding
         return None
 
 

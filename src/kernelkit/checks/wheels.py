@@ -1,7 +1,7 @@
-"""The wheels that a push takes along: found at the desk, uploaded once, attached to the kernel.
+"""The wheels of a push: found locally, uploaded once, attached to the kernel.
 
-The dataset's name ends in a hash of its files. So the same wheels are uploaded once for all
-pushes and machines, and what a push attached never changes below it.
+The name of the dataset ends in a hash of its files. So the same wheels are uploaded once for all
+pushes and machines, and the dataset that a push attached never changes.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its imag
 
 @dataclass(frozen=True)
 class AttachedWheels:
-    """The wheels of one push, and the dataset ("owner/slug") that holds them."""
+    """The wheels of one push, and the dataset ("owner/slug") that contains them."""
 
     found: WheelSet
     reference: str
 
 
 def pinned(project: Project) -> frozenset[str]:
-    """The names of the packages in a project's `wheels`, as indexes write them."""
+    """The normalised names of the packages in a project's `wheels`."""
     return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
 
 
 def find(context: PushContext, plan: Plan) -> WheelSet | None:
-    """The wheels for whichever Python the push will run in; None where none are asked for.
+    """The wheels for the Python that the push will run in; None if the project names none.
 
-    Raises what `find_wheels` raises; where the push's Python is not known, only if no Python of
-    Kaggle's has wheels.
+    Raises what `find_wheels` raises; if the push's Python is not known, only if there are wheels
+    for none of Kaggle's Pythons.
     """
     pins = plan.project.wheels
     if not pins:
@@ -73,9 +73,9 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
 
 
 def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, AttachedWheels | None]:
-    """The plan with the dataset of its wheels among its sources, which is not uploaded here.
+    """The plan with the dataset of its wheels attached; `upload` uploads it.
 
-    Warns of each module that neither the image holds nor a wheel brings. Raises what `find_wheels`
+    Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
     raises.
     """
     project = plan.project
@@ -86,7 +86,7 @@ def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, Attac
     for finding in lacking(plan, brought):
         context.events(finding.level, finding.text)
     if not chosen.wheels:
-        context.events("wheels", f"{chosen.words} holds {', '.join(project.wheels)} already")
+        context.events("wheels", f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan, None
     reference = f"{username}/{project.wheels_name}-{chosen.digest[:8]}"
     context.events(
@@ -99,9 +99,9 @@ def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, Attac
 
 
 def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None:
-    """See that the dataset is there and usable; its files are sent only where it is not.
+    """Make sure that the dataset exists and is usable; upload its files only if not.
 
-    Raises `RefusedError`, `CredentialsError` or `NetworkError` as Kaggle answers.
+    Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
     """
     dataset = Dataset(wheels.reference)
     paths = [wheel.path for wheel in wheels.found.wheels]

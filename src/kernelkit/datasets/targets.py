@@ -82,10 +82,17 @@ class Variation:
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
-        """ "ready" once the files of the version are listed: Kaggle tells no other state."""
+        """ "ready" once the files of the version are listed, "failed" or "processing" before."""
         method, fields = self.listing(version)
         answer = kaggle.if_there(method, self.service, until, **fields)
-        return "ready" if answer and answer.files else "processing"
+        if answer and answer.files:
+            return "ready"
+        name = self._name()
+        own = name.pop("instance_slug"), name.pop("framework")
+        answer = kaggle.if_there("ListModelInstances", self.service, until, **name)
+        variations = answer.instances if answer else ()
+        states = {(each.slug, each.framework): each.status.name for each in variations}
+        return "failed" if states.get(own) == "FAILED" else "processing"
 
     def listing(self, version: int) -> Request:
         """What lists the files of a version."""

@@ -1,4 +1,4 @@
-"""The kernels of one repository that read each other's outputs: `kernel_sources` of one's own.
+"""The kernels of a repository that read each other's outputs through `kernel_sources`.
 
 A source is a kernel of the repository if a `kernel-metadata.json` below its root has that slug and
 owner; a placeholder stands for any owner.
@@ -19,9 +19,9 @@ NOT_SEARCHED = (project.RUNS, "node_modules")
 
 
 def before(file: Path) -> list[Metadata]:
-    """The kernels that the one in a metadata file needs, each after those that it needs itself.
+    """The kernels that the one in a metadata file needs, in the order in which to push them.
 
-    Raises `PreflightError` for kernels that need each other, or that have the same name.
+    Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
     target = metadata.load(file.resolve())
     here = _kernels(target)
@@ -48,8 +48,8 @@ def before(file: Path) -> list[Metadata]:
 
 
 def own_names(kernel: Metadata) -> list[str]:
-    """The names that the metadata has for the account: its owner, empty for a placeholder, and
-    those of sources that are kernels of this repository."""
+    """The account names in the metadata: the owner (empty for a placeholder), and the owners of
+    sources that are kernels of this repository."""
     own = (kernel.owner, *PLACEHOLDERS)
     others = [s for s in kernel.sources("kernel") if s.partition("/")[0] not in own]
     here = _kernels(kernel) if others else []
@@ -57,13 +57,13 @@ def own_names(kernel: Metadata) -> list[str]:
 
 
 def _kernels(kernel: Metadata) -> list[Metadata]:
-    """All kernels below the root of the repository that this one lies in."""
+    """All kernels below the root of the repository that contains this one."""
     kernels = []
     for folder, folders, names in os.walk(project.repository(kernel.path.resolve().parent)):
         folders[:] = [f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED]
         for name in sorted(names):
             if f".{name}".endswith(f".{metadata.FILE_NAME}"):
-                with contextlib.suppress(PreflightError):  # it is told when that kernel is pushed
+                with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
                     kernels.append(metadata.load(Path(folder, name)))
     return kernels
 

@@ -1,8 +1,8 @@
-"""`kernel-metadata.json`: what is pushed, on which machine, with which data.
+"""`kernel-metadata.json`: what to push, on which machine, with which data.
 
-It is the one source of a kernel's settings. The owner in its `id` and in its sources may be a
-placeholder, which the credentials fill. The file of this name serves one notebook; another
-notebook has its own beside it, `NOTEBOOK.kernel-metadata.json`.
+It is the only source of a kernel's settings. The owner in its `id` and its sources may be a
+placeholder, which is replaced by the account's name. A file of this name serves one notebook; other
+notebooks in the folder have their own, `NOTEBOOK.kernel-metadata.json`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernelkit.machines import Machine
 FILE_NAME = "kernel-metadata.json"
 PLACEHOLDERS = ("INSERT_USERNAME", "INSERT_USERNAME_HERE", "USERNAME", "YOUR_USERNAME")
 
-# The keys that Kaggle's client reads, with their types; any other is ignored without a word.
+# The keys that Kaggle's client reads, with their types; it silently ignores any other.
 KEYS: dict[str, type] = {
     "id": str,
     "id_no": int,
@@ -44,7 +44,7 @@ KEYS: dict[str, type] = {
     "docker_image_pinning_type": str,
 }
 
-# Where each kind of source lies on Kaggle's site, and the form in which its API takes it.
+# The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
 SHAPES = {
     "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
@@ -58,7 +58,7 @@ SHAPES = {
 class Metadata:
     """One kernel's settings as read, before any check; `values` is the file's JSON object.
 
-    `any_machine`: a shape that is not listed is sent as it is, and its name tells the kind.
+    `any_machine`: an unlisted shape is sent unchanged, and its kind is inferred from its name.
     """
 
     path: Path
@@ -73,29 +73,29 @@ class Metadata:
 
     @property
     def slug(self) -> str:
-        """The kernel's name in its address, without the owner."""
+        """The kernel's name in its URL, without the owner."""
         return self._id.rpartition("/")[2]
 
     @property
     def title(self) -> str:
-        """The title that Kaggle shows, and derives the slug from."""
+        """The title that Kaggle shows, and from which it derives the slug."""
         return str(self.values.get("title") or "")
 
     @property
     def code_file(self) -> Path:
-        """The notebook, resolved against the metadata's own folder."""
+        """The notebook, relative to the metadata's folder."""
         return self.path.parent / str(self.values.get("code_file") or "")
 
     @property
     def is_script(self) -> bool:
-        """Whether it is pushed as a script; else it is a notebook."""
+        """Whether it is pushed as a script instead of a notebook."""
         return self.values.get("kernel_type") == "script"
 
     @property
     def machine(self) -> Machine:
-        """The machine asked for; raises `PreflightError` for a retired or unknown shape."""
+        """The requested machine; raises `PreflightError` for a retired or unknown shape."""
         shape = str(self.values.get("machine_shape") or "")
-        shape = "" if shape == "None" else shape  # what `kaggle kernels pull` writes for none
+        shape = "" if shape == "None" else shape  # `kaggle kernels pull` writes this for no machine
         if shape and not self.any_machine:
             return machines.named(shape)
         if shape:
@@ -108,14 +108,15 @@ class Metadata:
         return str(self.values.get("id") or "")
 
     def sources(self, kind: str) -> list[str]:
-        """The `dataset`, `competition`, `kernel` or `model` sources, as Kaggle's API takes them."""
+        """The `dataset`, `competition`, `kernel` or `model` sources, in the form the API
+        accepts."""
         listed = self.values.get(f"{kind}_sources") or []
         if not isinstance(listed, list):
             return []
         return [bare_source(kind, str(source)) for source in listed if source != ""]
 
     def owned_by(self, username: str) -> Metadata:
-        """The same kernel with each placeholder, in id and sources, replaced by `username`."""
+        """The same kernel with the placeholders in its id and sources replaced by `username`."""
         if not username:
             return self
         values = dict(self.values)
@@ -127,7 +128,7 @@ class Metadata:
         return replace(self, values=values)
 
     def anyones(self, names: Sequence[str]) -> Metadata:
-        """The same kernel with placeholders for its owner, and for these in its kernel sources."""
+        """The same kernel with a placeholder for its owner, and for these names in its sources."""
         anyone, owners = PLACEHOLDERS[0], [name.upper() for name in names]
         values = {**self.values, "id": f"{anyone}/{self.slug}"}
         if sources := self.sources("kernel"):
@@ -136,12 +137,11 @@ class Metadata:
 
     @property
     def continues(self) -> bool:
-        """Whether its own last version's outputs are among its inputs."""
+        """Whether the outputs of its own last version are among its inputs."""
         return self._id.lower() in (source.lower() for source in self.sources("kernel"))
 
     def continuing(self) -> Metadata:
-        """The same kernel with its own last version's outputs as a source; it must have an
-        owner."""
+        """The same kernel with the outputs of its own last version attached; it needs an owner."""
         if self.continues:
             return self
         sources = [*self.sources("kernel"), self._id]
@@ -153,27 +153,27 @@ class Metadata:
         return replace(self, values={**self.values, "dataset_sources": sources})
 
     def on(self, machine: Machine) -> Metadata:
-        """The same kernel on another machine: shape and flags agree afterwards."""
+        """The same kernel on another machine, with matching shape and flags."""
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
         values = {**self.values, **flags, "machine_shape": machine.shape}
         return replace(self, values=values)
 
 
 def _of(owners: Sequence[str], username: str, source: str) -> str:
-    """A source with `username` for its owner, where that is one of the `owners` (capitals)."""
+    """A source with its owner replaced by `username`, if it is one of the `owners` (upper case)."""
     owner, slash, rest = source.partition("/")
     return f"{username}{slash}{rest}" if owner and owner.upper() in owners else source
 
 
 def bare_source(kind: str, source: str) -> str:
-    """A source without the start of its address ("competitions/titanic": "titanic")."""
+    """A source without the beginning of its URL ("competitions/titanic": "titanic")."""
     bare = source.removeprefix("https://www.kaggle.com/")
     bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
     return bare if re.fullmatch(SHAPES[kind][0], bare) else source
 
 
 def meant(code_file: Path) -> str:
-    """The file's name in its true case, or the `.py` or `.ipynb` of its name; empty for none."""
+    """The file's name in its actual case, or a file with another ending; empty if there is none."""
     folder = code_file.parent
     there = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     names = [code_file.name, *(f"{code_file.stem}{end}" for end in (".ipynb", ".py", ".r"))]
@@ -181,23 +181,24 @@ def meant(code_file: Path) -> str:
 
 
 def own_file(notebook: Path) -> Path:
-    """The path of a notebook's own metadata, which need not be there."""
+    """The path of a notebook's own metadata, which need not exist."""
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
 
 
 def load(path: Path) -> Metadata:
-    """The metadata in a file, or in the folder that holds it.
+    """Read the metadata from a file, or from the folder that contains it.
 
-    Raises `PreflightError` when there is none or it is not a JSON object.
+    Raises `PreflightError` if there is none, or if it is not a JSON object.
     """
     path = Path(path)
     path = path / FILE_NAME if path.is_dir() else path
-    values = json_object(path, f"no {FILE_NAME} at {path}: give its place with --metadata")
+    values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
     return Metadata(path, {key: _as_read(key, value) for key, value in values.items()})
 
 
 def json_object(path: Path, missing: str) -> dict[str, Any]:
-    """The JSON object in a file; raises `PreflightError`, with `missing` where there is no file."""
+    """The JSON object in a file; raises `PreflightError`, with the text `missing` if there is no
+    file."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -205,12 +206,12 @@ def json_object(path: Path, missing: str) -> dict[str, Any]:
     except ValueError as error:
         raise PreflightError(f"{path} is not JSON: {error}") from None
     if not isinstance(values, dict):
-        raise PreflightError(f"{path} must hold one JSON object")
+        raise PreflightError(f"{path} must contain one JSON object")
     return values
 
 
 def _as_read(key: str, value: Any) -> Any:
-    """As Kaggle's client reads it: `kaggle kernels init` writes "true" where true is meant."""
+    """The value as Kaggle's client reads it: `kaggle kernels init` writes "true" for true."""
     if KEYS.get(key) is bool and isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower(), value)
     return value
@@ -219,7 +220,7 @@ def _as_read(key: str, value: Any) -> Any:
 def save_request(metadata: Metadata, text: str, timeout_seconds: int | None) -> dict[str, Any]:
     """The fields of Kaggle's SaveKernel request, by their names in the SDK.
 
-    A pinned image is never sent to a TPU: Kaggle would start the CPU image in its place.
+    A pinned image is never sent for a TPU: Kaggle would start the CPU image instead.
     """
     values, machine = metadata.values, metadata.machine
     request = {

@@ -1,4 +1,4 @@
-"""The plan of one push, made at the desk: notebook, parameters, machine, bundle."""
+"""The plan of one push, made locally: notebook, parameters, machine, bundle."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from kernelkit.plans import chain, metadata
 from kernelkit.plans.metadata import FILE_NAME, Metadata
 from kernelkit.project import Project
 
-R = frozenset(("r", ".r", ".rmd"))  # the language, and the endings of its files
-ACCELERATOR = "accelerator"  # the parameter through which a notebook checks its machine
+R = frozenset(("r", ".r", ".rmd"))  # the language's name, and its file extensions
+ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
 @dataclass(frozen=True)
 class Plan:
     """One push: its kernel's settings (machine and owner filled in), bundle, project, parameters.
 
-    `parameters` are all of the notebook's, the defaults among them, and `starts` those of each
-    run that it starts in turn; `defaults` are the notebook's own values; `timeout_minutes` is None
-    where none was asked for.
+    `parameters` are all parameters of the notebook, including the defaults; `starts` are those of
+    each run that the notebook itself starts; `defaults` are the notebook's own values;
+    `timeout_minutes` is None for Kaggle's limit.
     """
 
     metadata: Metadata
@@ -46,25 +46,25 @@ class Plan:
 
     @property
     def values(self) -> Iterator[tuple[str, Any]]:
-        """Each parameter's name and value, of the notebook and of every run that it starts."""
+        """Each parameter's name and value, for the notebook and every run that it starts."""
         for each in (self.parameters, *self.starts):
             yield from each.items()
 
     @property
     def kind(self) -> machines.Kind | None:
-        """The kind of machine that is asked for; None for one that does not exist."""
+        """The kind of the requested machine; None if there is no such machine."""
         with contextlib.suppress(PreflightError):  # the check of the machine reports it
             return self.metadata.machine.kind
         return None
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel that is pushed; its owner is empty until the account is known."""
+        """The kernel to push; its owner is empty until the account is known."""
         return Kernel(self.metadata.owner, self.metadata.slug)
 
     @property
     def hours(self) -> float:
-        """The longest that the session may take."""
+        """The longest time that the session may take, in hours."""
         cap = machines.LIMITS[self.metadata.machine.kind].hours_per_session
         return min(cap, (self.timeout_minutes or 60 * cap) / 60)
 
@@ -84,9 +84,9 @@ class Plan:
 
     @property
     def catalogue(self) -> str:
-        """The project's command that fills a rehearsal's inputs.
+        """The project's command that makes a rehearsal's inputs.
 
-        `{NAME}` in it becomes the values that the parameter has in this push; `{catalogue}` stays.
+        `{NAME}` in it is replaced by the parameter's values in this push; `{catalogue}` is kept.
         """
 
         def values(mark: re.Match[str]) -> str:
@@ -97,11 +97,11 @@ class Plan:
 
     @property
     def account(self) -> str:
-        """The account's name as the metadata has it; empty for placeholders."""
+        """The account's name in the metadata; empty for placeholders."""
         return next(filter(None, self._own_names), "")
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
-        """The same plan with the placeholder owner filled, or with `anyone` any owner replaced."""
+        """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
         kernel = self.metadata.anyones(self._own_names) if anyone else self.metadata
         return replace(self, metadata=kernel.owned_by(username))
 
@@ -115,7 +115,7 @@ class Plan:
         return replace(self, metadata=self.metadata.attaching(dataset))
 
     def continuing(self) -> Plan:
-        """The same plan with the output of the kernel's own last version attached."""
+        """The same plan with the outputs of the kernel's own last version attached."""
         return replace(self, metadata=self.metadata.continuing())
 
 
@@ -130,14 +130,14 @@ def make(
 ) -> Plan:
     """Plan a push, without checking it.
 
-    `project_here`: the packages and settings, in place of those of the metadata's own project;
-    `starts`: the parameters of each run that the notebook itself starts.
+    `project_here`: the packages and settings, instead of those of the metadata's project; `starts`:
+    the parameters of each run that the notebook itself starts.
 
-    Raises `ParameterError` or `NotebookError` for values that the notebook does not take,
-    `PreflightError` where there is no metadata or no such machine.
+    Raises `ParameterError` or `NotebookError` for values that the notebook does not accept,
+    `PreflightError` if there is no metadata or no such machine.
     """
     if timeout_minutes is not None and not math.isfinite(timeout_minutes):
-        raise ParameterError(f"--timeout {timeout_minutes}: give minutes above zero")
+        raise ParameterError(f"--timeout {timeout_minutes}: give a positive number of minutes")
     if notebook and notebook.is_file() and notebook.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     file = metadata_file or locate(notebook or Path.cwd())
@@ -178,26 +178,26 @@ def _check_code_file(kernel: Metadata, file: Path) -> None:
     _refuse_r(kernel.code_file)
     if kernel.is_script and kernel.code_file.suffix != ".py":
         raise NotebookError(
-            f"kernel_type is script, and {kernel.code_file.name} is none: name a .py as code_file, "
-            "or write notebook"
+            f"kernel_type is script, but {kernel.code_file.name} is not a script: name a .py as "
+            "code_file, or set kernel_type to notebook"
         )
 
 
 def _refuse_r(code_file: Path, notebook: Mapping[str, Any] | None = None) -> None:
-    """Raise `NotebookError` for R, by the file's ending or what a notebook states of itself."""
+    """Raise `NotebookError` for R, by the file's extension or the notebook's own metadata."""
     about = (notebook or {}).get("metadata") or {}
     spec, language = (about.get(name) or {} for name in ("kernelspec", "language_info"))
     names = [code_file.suffix, spec.get("language"), language.get("name")]
     if R.intersection(str(name).lower() for name in names):
         raise NotebookError(
-            f"{code_file.name} is R, and kernelkit pushes Python: `kaggle kernels push` takes it"
+            f"{code_file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
         )
 
 
 def locate(start: Path) -> Path:
-    """A notebook's own metadata, else the nearest `kernel-metadata.json` at or above it.
+    """The notebook's own metadata, or else the nearest `kernel-metadata.json` at or above it.
 
-    `start` may be a folder as well. Raises `PreflightError` when there is neither.
+    `start` may also be a folder. Raises `PreflightError` if there is neither.
     """
     start = Path(start).resolve()
     if start.name and (own := metadata.own_file(start)).is_file():
@@ -206,21 +206,21 @@ def locate(start: Path) -> Path:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
     raise PreflightError(
-        f"no {FILE_NAME} at or above {start}: `kaggle kernels init` writes one, `kernelkit init "
-        "NAME` makes a whole repository, and --metadata names one elsewhere"
+        f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
+        "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
     )
 
 
 def here(metadata_file: Path | None) -> Project:
-    """The project of a metadata file, or of the present folder."""
+    """The project of a metadata file, or of the current folder."""
     return project.find_project(metadata_file or Path.cwd())
 
 
 def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -> Metadata:
-    """The kernel with the notebook given in place of its code_file.
+    """The kernel with this notebook instead of its code_file.
 
-    Another notebook under this kernel's name would hide the history of the first, so it
-    takes a metadata file that was named on purpose.
+    Pushing another notebook under this kernel's name would hide the history of the first, so that
+    requires an explicit metadata file.
     """
     if notebook is None or Path(notebook).is_dir():
         return kernel
@@ -232,8 +232,8 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
         raise NotebookError(f"no notebook at {notebook}")
     if kernel.path == metadata.own_file(notebook):
         raise PreflightError(
-            f"{kernel.path} is {notebook.name}'s own, and its code_file leads to {own}: write "
-            f'"code_file": "{notebook.name}", as it is relative to that file'
+            f"{kernel.path} belongs to {notebook.name}, but its code_file is {own}: write "
+            f'"code_file": "{notebook.name}", relative to that file'
         )
     if not explicit:
         raise PreflightError(
@@ -245,7 +245,7 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
 
 
 def _told_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
-    """The parameters with the machine asked for among them, so that the run checks it itself."""
+    """The parameters plus the requested machine, so that the run itself checks it."""
     try:
         kind = kernel.machine.kind
     except PreflightError:  # the preflight reports the machine too
@@ -261,7 +261,7 @@ def _told_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
 
 
 def _session_minutes(kernel: Metadata, timeout_minutes: float | None) -> float | None:
-    """How long the session may last: the time asked for, within what Kaggle gives its machine."""
+    """How long the session may last: the requested time, up to Kaggle's limit for the machine."""
     try:
         cap = machines.LIMITS[kernel.machine.kind].hours_per_session * 60
     except PreflightError:  # the preflight reports the machine too

@@ -1,7 +1,7 @@
-"""One command from the desk to a Kaggle machine and back.
+"""Push a notebook with one command, from the checks to the report.
 
-check → push → wait → fetch → check → report, then on request the submission. Each step writes to
-the ledger before the next begins, so that any of them can be the last and the push be resumed.
+check → push → wait → fetch → check → report, then the submission on request. Each step writes to
+the ledger before the next begins, so that the push can be resumed after any interruption.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ from kernelkit.workspace.ledger import COMPLETE
 
 
 class PushOptions(CommandOptions, total=False):
-    """The keyword arguments of `push_kernel`, beside those that every command takes.
+    """The keyword arguments of `push_kernel`, in addition to those of every command.
 
-    metadata     the kernel-metadata.json to use, in place of the notebook's own or the nearest
-    accelerator  tpu, gpu, cpu or a machine shape, in place of the metadata's
+    metadata     the kernel-metadata.json to use, instead of the notebook's own or the nearest
+    accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
     timeout      minutes that the session may take
     output       the folder for the outputs; default runs/SLUG-vN
-    dry_run      show the checks and what would be sent, and send nothing
+    dry_run      run the checks and show what would be sent, without sending it
     offline      with dry_run: skip the checks that need Kaggle
-    wait         False returns once the run is pushed
+    wait         False: return once the run is pushed
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
-    continues    attach the outputs of the kernel's last version, for the notebook to resume from
+    continues    attach the outputs of the kernel's last version, so that the notebook can resume
     force        push even if nothing changed or a run is active
-    once         resume an identical earlier push instead of making another
-    ignore       the names of checks whose errors are warnings: see `checks.preflight`
+    once         resume an identical earlier push instead of pushing again
+    ignore       the names of checks whose errors become warnings: see `checks.preflight`
     check_tpu    compile the run's programs for the TPU first, and stop if one does not fit;
                  `before_push` in [tool.kernelkit.tpu] does so at every push
-    submit       a message: enter the submission into the competition and wait for its score
-    project      the packages and settings, in place of those in pyproject.toml
+    submit       a message: submit the result to the competition and wait for its score
+    project      the packages and settings, instead of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the checks
-    packages     "kaggle" has a rehearsal's session import what Kaggle's image holds and this
-                 machine lacks, installed once below the local Kaggle's folder
-    stays        glob patterns of outputs that stay at Kaggle, until `fetch --only` asks for them
+    packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
+                 that this machine lacks; they are installed once, in the local Kaggle's folder
+    stays        glob patterns of outputs to leave on Kaggle, until `fetch --only` requests them
     """
 
     metadata: Path | None
@@ -90,15 +90,15 @@ def push_kernel(
     parameters: Sequence[str] | Mapping[str, Any] = (),
     **options: Unpack[PushOptions],
 ) -> Path | None:
-    """Push a notebook, wait for its run and bring its outputs home; returns their folder.
+    """Push a notebook, wait for its run and download its outputs; returns their folder.
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
     parameters   `name=value` strings, or a mapping of typed values; a folder among the strings is
-                 the notebook's, as for the official client's `-p`
+                 the notebook's folder, like the official client's `-p`
     options      `PushOptions`
 
-    Returns None where nothing came home (`dry_run`, no `wait`). Raises the errors of
-    `kernelkit.errors`, each with the exit code that the tool ends with.
+    Returns None if nothing was downloaded (`dry_run`, no `wait`). Raises the errors of
+    `kernelkit.errors`, each with its exit code.
     """
     folders = [p for p in parameters if "=" not in p and Path(p).is_dir()]
     if folders and notebook is None and not isinstance(parameters, Mapping):
@@ -111,7 +111,7 @@ def push_kernel(
 def _push_needed(
     notebook: Path | None, parameters: Sequence[str] | Mapping[str, Any], options: PushOptions
 ) -> None:
-    """Push the kernels of this repository that a kernel needs, in order, each to its end."""
+    """Push the kernels of this repository that a kernel needs, in order, and wait for each."""
     file = options.get("metadata") or plans.locate(notebook or Path.cwd())
     context = in_project(plans.here(file), options, PushOptions)
     machine, minutes = options.get("accelerator"), options.get("timeout")
@@ -120,7 +120,7 @@ def _push_needed(
         planned = [plans.make(None, (), kernel.path, None, None) for kernel in needed]
         planned.append(plans.make(notebook, parameters, options.get("metadata"), machine, minutes))
         preflight.check_submission(planned[-1].metadata, options.get("submit"))
-        for plan in planned:  # before the first one runs, maybe for hours
+        for plan in planned:  # before the first one runs, perhaps for hours
             context.events("chain", f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
             preflight.stop_on_errors(preflight.run_checks(plan, options.get("ignore", ())))
     of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore")
@@ -143,14 +143,14 @@ def _plan_and_push(
     *,
     last: bool = True,
 ) -> Path | None:
-    """Push one notebook, as `push_kernel` does; `last`: no other of its chain comes after it."""
+    """Push one notebook, as `push_kernel` does; `last`: it is the last one of its chain."""
     project = options.get("project")
     here = project or plans.here(options.get("metadata") or notebook)
     context = in_project(here, options, PushOptions)
     if context.local and not options.get("wait", True):
         raise ParameterError(
-            "a rehearsal's Kaggle lives as long as the command, so it cannot be left: drop "
-            f"--no-wait, or start one that stays with {invocation.command('local')}"
+            "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
+            f"--no-wait, or start one that keeps running with {invocation.command('local')}"
         )
     with context.ending():
         if output := options.get("output"):
@@ -186,7 +186,7 @@ def _plan_and_push(
 def _send_and_follow(
     context: PushContext, plan: Plan, options: PushOptions, *, last: bool
 ) -> Path | None:
-    """Send the plan, or go on with an identical push of before, and follow it to its end."""
+    """Send the plan, or resume an identical earlier push, and follow it to its end."""
     once, chained = options.get("once", False), options.get("chain", False)
     force, submit = options.get("force", False), options.get("submit")
     push = quota = None
@@ -223,8 +223,9 @@ def _send_and_follow(
 def _dry_run(
     context: PushContext, plan: Plan, findings: list[Finding], options: PushOptions
 ) -> None:
-    """Make the online checks too, show the request, and raise what would have stopped it."""
-    if plan.kind is None:  # no request names such a machine
+    """Run the online checks too, show the request, and raise the errors that would have stopped
+    it."""
+    if plan.kind is None:  # there is no such machine to request
         preflight.stop_on_errors(findings)
     if options.get("offline"):
         wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
@@ -245,10 +246,10 @@ def _dry_run(
             status = account.check_account(context, plan, kaggle, force=force, submits=submits)
             account.tell(context, plan, status)
     except (CredentialsError, NetworkError) as error:
-        context.events("warning", f"the online checks were left out: {error}")
+        context.events("warning", f"the online checks were skipped: {error}")
         if not wheels_checked:
             plan, _ = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
-    except (KernelBusyError, CapacityError) as error:  # may have passed by the time of the push
+    except (KernelBusyError, CapacityError) as error:  # may be over by the time of the push
         context.events("warning", f"a push would be refused for now: {error}")
     request = {name: value for name, value in plan.save_fields.items() if name != "text"}
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
@@ -257,7 +258,7 @@ def _dry_run(
 
 
 def _look_back(context: PushContext, plan: Plan, kaggle: Kaggle) -> None:
-    """Tell of an identical push; raise for own sources that are missing, save before a chain."""
+    """Report an identical push; raise for missing own sources, unless a chain will push them."""
     try:
         if earlier := repeated(context, kaggle, draft(context, plan, kaggle)):
             context.events("identical", f"to {earlier.reference} ({earlier.state})")

@@ -1,8 +1,8 @@
-"""Bring a session's files home: in parallel, whole, and each under its right name.
+"""Download a session's files: in parallel, complete, and each under its right name.
 
-A file is written among the kit's own and moved to its place once it is the one that the session's
-manifest names; without a manifest, once its length is the one that the answer and Kaggle's file
-list name. A signed link that has expired is replaced from a fresh list.
+A file is written into the kit's own folder and moved to its place once it matches the session's
+manifest; without a manifest, once its length matches the response and Kaggle's file list. A signed
+link that has expired is replaced from a fresh list.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ def fetch(
     only: Sequence[str] = (),
     manifest: Manifest | None = None,
 ) -> dict[str, int]:
-    """Bring the files of a push's `outputs` into `folder`; returns the bytes of each.
+    """Download the files of a push's `outputs` into `folder`; returns the bytes of each.
 
-    `only`: glob patterns of the files that are wanted. Without them, all are wanted but those that
-    the push leaves at Kaggle. Files that an earlier fetch brought from the same session are kept if
-    they are as they came. `manifest`: what the session wrote down of its files, which they are held
-    against; what it does not name is fetched too, and reported as unverified.
+    `only`: glob patterns of the files to download. Without them, these are all files except those
+    that the push leaves on Kaggle. Files from an earlier download of the same session are kept if
+    they are unchanged. `manifest`: the session's list of its files, to verify them; other files are
+    downloaded too, and reported as unverified.
 
-    Raises `OutputsError` that names what is missing, with all that could be fetched in place.
+    Raises `OutputsError` that names the missing files; everything else is in its place then.
     """
     clock = context.timing.clock
     begun = clock.now()
     until = begun + context.timing.fetch_seconds
     expected = _expected(kaggle, push, manifest, until)
     listed = [file.name for file in outputs.files if file.name != MANIFEST]
-    shown = [name for name in expected if not _is_hidden(name)]  # Kaggle may leave the others out
+    shown = [name for name in expected if not _is_hidden(name)]  # Kaggle may omit hidden files
     names = dict.fromkeys([*listed, *shown])
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
         raise OutputsError(
-            f"no output file fits {' or '.join(only)}: the run left {_listed(names) or 'none'}"
+            f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
     links = _Links(outputs, lambda: kaggle.outputs(push.name, push.version or 0, until))
     record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
@@ -94,7 +94,7 @@ def fetch(
 def _expected(
     kaggle: Kaggle, push: Push, manifest: Manifest | None, until: float
 ) -> Mapping[str, Expected]:
-    """What each file must be, by the manifest, or its length by Kaggle's file list, if any."""
+    """What each file must be, from the manifest, or else its length from Kaggle's file list."""
     if manifest:
         return manifest.files
     try:
@@ -138,14 +138,14 @@ def _report_stays(context: PushContext, push: Push, stays: Mapping[str, int]) ->
     if stays:
         context.events(
             "stays",
-            f"{len(stays)} files, {size_of(sum(stays.values()))}, are of use in sessions only: "
-            f"{invocation.command('fetch')} {push.reference} --only '{push.stays[0]}' brings them",
+            f"{len(stays)} files, {size_of(sum(stays.values()))}, are only useful in sessions; to "
+            f"download: {invocation.command('fetch')} {push.reference} --only '{push.stays[0]}'",
             files=dict(stays),
         )
 
 
 def _all(download: _Download, expected: Mapping[str, Expected]) -> dict[str, int]:
-    """The bytes of each file, once all are there; raises `OutputsError` for those that are not."""
+    """The bytes of each file, once all are downloaded; raises `OutputsError` if any are missing."""
     parts = kit_folder.path(download.folder, kit_folder.PARTS)
     parts.mkdir(exist_ok=True)
     fetched: dict[str, int] = {}
@@ -161,14 +161,14 @@ def _all(download: _Download, expected: Mapping[str, Expected]) -> dict[str, int
     if trouble:
         lines = "\n".join(trouble[name] for name in sorted(trouble))
         raise OutputsError(
-            f"{len(trouble)} of {len(expected)} output files could not be brought home; those in "
-            f"{download.folder} are whole:\n{lines}"
+            f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
+            f"{download.folder} are complete:\n{lines}"
         )
     return fetched
 
 
 class _Links:
-    """The signed links of a listing, which any thread may ask to renew."""
+    """The signed links of a listing, which any thread may renew."""
 
     def __init__(self, outputs: Outputs, list_again: Callable[[], Outputs]) -> None:
         self._urls = {file.name: file.url for file in outputs.files}
@@ -180,21 +180,21 @@ class _Links:
         """The link to a file, as last listed; raises `Failure` where there is none."""
         with self._lock:
             if name not in self._urls:
-                self._renew()  # half a list, maybe
+                self._renew()  # the list may be incomplete
             if name not in self._urls:
                 raise _refused("Kaggle does not list it")
             return self._urls[name]
 
     def renew(self, name: str, expired: str) -> None:
-        """List again, unless another thread has since `expired` was handed out."""
+        """List the files again, unless another thread has done so since `expired` was returned."""
         with self._lock:
             if self._urls.get(name) != expired:
                 return
             if not self._renew():
-                raise _refused("its link stays refused, however often renewed")
+                raise _refused("its link is refused, although it was renewed")
 
     def _renew(self) -> bool:
-        """Take the links of a fresh list, if that was not done too often."""
+        """Take the links of a fresh list, unless the limit is reached."""
         if self._renewals >= LINK_RENEWALS:
             return False
         self._renewals += 1
@@ -215,13 +215,13 @@ class _Download:
     clear: Callable[[str], str]
 
     def __call__(self, name: str, expected: Expected) -> int:
-        """Bytes of the file once it lies whole under its name; raises `Failure`."""
+        """Download a file to its place; returns its bytes. Raises `Failure`."""
         if self.clear(name) != name:
-            raise _refused("its name holds your credentials")
+            raise _refused("its name contains your credentials")
         target, size = _place(self.folder, name), expected.size
         if size is not None and self.record.holds(name, target, size):
             return size
-        # Not beside its place: the run may have left a file of that name too.
+        # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = kit_folder.path(self.folder, kit_folder.PARTS, f"{unique}.part")
         try:
@@ -246,9 +246,9 @@ class _Download:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Where a file goes; a name that leads out of the folder is refused.
+    """The path of a file; raises `Failure` for a name that points outside the folder.
 
-    The run's own files never take the kit's name: those that bear it go to a folder inside.
+    A run's files whose name collides with the kit's folder go to a folder inside that.
     """
     pure = PurePosixPath(name)
     try:
@@ -256,9 +256,9 @@ def _place(folder: Path, name: str) -> Path:
     except UnicodeEncodeError:
         raise _refused("its name is not Unicode") from None
     if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
-        raise _refused("its name is longer than a disk takes")
+        raise _refused("its name is too long for a file system")
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
-        raise _refused("its name leads out of the folder")
+        raise _refused("its name points outside the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:
         return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)

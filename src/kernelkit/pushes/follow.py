@@ -42,12 +42,12 @@ MISSING_MODULE = re.compile(r"No module named '(\w+)")
 class FollowOptions(TypedDict, total=False):
     """The keyword arguments of `follow`.
 
-    output       the folder for the outputs; default that of the push
+    output       the folder for the outputs; default the push's own
     submit       the message of a submission
-    submit_once  whether a push that was submitted before, with another message too, is left at that
-    unverified   take what does not prove to be this push's
-    quota        the hours left before the push, which the wait shows
-    last         False leaves out what to type next: another push comes
+    submit_once  do not submit a push again that was submitted before, with whatever message
+    unverified   accept files that are not proved to be this push's
+    quota        the hours left before the push, to show while waiting
+    last         False leaves out the next commands, because another push follows
     """
 
     output: Path | None
@@ -63,10 +63,10 @@ def follow(
 ) -> Path:
     """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
 
-    Returns the folder of what came home. Raises `RunFailedError` or one of
+    Returns the folder of the outputs. Raises `RunFailedError` or one of
     `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`, `RefusedError`, `CredentialsError`,
-    `OutputsError`, or what `submit.submit` raises; in each case with all there is to fetch in the
-    folder.
+    `OutputsError`, or what `submit.submit` raises; in each case, everything that can be fetched is
+    in the folder.
     """
     run = Run(context, kaggle, push, text, unverified=options.get("unverified", False))
     run.claim(options.get("output"))
@@ -88,7 +88,7 @@ def follow(
 
 
 class Run:
-    """The run of one push, and the folder that gets what it leaves."""
+    """The run of one push, and the folder for its outputs."""
 
     def __init__(
         self,
@@ -113,25 +113,25 @@ class Run:
         )
 
     def note(self, **changes: object) -> None:
-        """Change the push, in the ledger too if the ledger holds it."""
+        """Change the push, and its line in the ledger if there is one."""
         change = self.context.ledger.update if self.push.pushed else replace
         self.push = change(self.push, **changes)
 
     def claim(self, output: Path | None) -> None:
-        """Take the chosen folder, or that of the push, for this run's files."""
+        """Claim the chosen folder, or the push's own, for this run's files."""
         folder = output or self.context.folder(self.push)
         with self.context.alone_in(folder):
             self.folder, aside = claims.claim(folder, self._claim, chosen=output is not None)
         self._report_aside(aside)
 
     def wait(self, quota: Quota | None) -> tuple[Ended, Outputs]:
-        """The end of the run and what it left, with its times in the ledger."""
+        """Wait for the end of the run; returns how it ended and its outputs, and logs its times."""
         push, context = self.push, self.context
         try:
             ended = Wait(context, self.kaggle, replace(push, number=self.number), quota).run()
         except RefusedError:
             stored = context.ledger.find(push.kernel, push.version or 0)
-            if stored is None or stored.state != ledgers.STOPPED:  # by `kernelkit stop`, meanwhile
+            if stored is None or stored.state != ledgers.STOPPED:  # by `kernelkit stop`, just now
                 self.note(state=ledgers.LOST)
             raise
         self.note(
@@ -146,11 +146,11 @@ class Run:
             raise OutputsError(
                 f"{self._version} ended in {ended.state}, and its outputs are not verified: "
                 f"{ended.doubt}. Nothing was fetched. {context.how_to_fetch(push)}, or with "
-                "--unverified to take what Kaggle lists"
+                "--unverified to download what Kaggle lists"
             )
         if ended.outputs is None:
             raise NetworkError(
-                f"{self._version} ended in {ended.state}, and what it left cannot be listed: "
+                f"{self._version} ended in {ended.state}, and its outputs cannot be listed: "
                 f"{ended.unlisted}. {context.how_to_fetch(push)}"
             )
         return ended, ended.outputs
@@ -162,7 +162,7 @@ class Run:
         run_folder.keep(self.folder, outputs.log, self.text, self.context.events.clear)
 
     def fetch(self, outputs: Outputs, manifest: Manifest | None) -> None:
-        """Bring the files home and the manifest with them; raises `OutputsError`."""
+        """Download the files and keep the manifest with them; raises `OutputsError`."""
         kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
         if manifest:
             manifest.keep(self.folder)
@@ -174,7 +174,8 @@ class Run:
     def fail(self, ended: Ended, outputs: Outputs) -> None:
         """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
 
-        That is `RunFailedError`, or the error of the exception's name (`errors.OF_NOTEBOOKS`).
+        That is `RunFailedError`, or the one that the exception's name means
+        (`errors.OF_NOTEBOOKS`).
         """
         try:
             self.fetch(outputs, ended.manifest)
@@ -184,9 +185,9 @@ class Run:
         kind: type[KernelkitError] = RunFailedError
         message = ""
         log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
-        why = f"no exception is in its log: {log}"
+        why = f"its log has no exception: {log}"
         if not outputs.log:
-            why = "it left no log, as when it runs too long"
+            why = "it has no log, which happens when a run takes too long"
         if failure:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events("failure", str(failure), **facts)
@@ -209,7 +210,7 @@ class Run:
         )
 
     def judge(self) -> None:
-        """Show the measures, write the report, and compare the machine with the one asked for."""
+        """Show the measures, write the report, and compare the machine with the requested one."""
         events, kind = self.context.events, self.push.accelerator
         metrics = run_folder.metrics(self.folder)
         if metrics:
@@ -225,12 +226,12 @@ class Run:
             events(
                 "warning",
                 f"the run {place} {run_folder.METRICS}: whether it had a {kind.upper()} cannot be "
-                'checked. {"device": {"kind": "gpu"}}, or "tpu" or "cpu", as the run finds it, '
-                "has it checked",
+                'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
+                '"tpu" or "cpu", as it finds it',
             )
 
     def submit(self, message: str, *, once: bool) -> None:
-        """Enter the result into the push's competition and wait for its score."""
+        """Submit the result to the push's competition and wait for its score."""
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
@@ -244,7 +245,7 @@ class Run:
         result = submission.Result(push.competition, message, file, push.name, push.version or 0)
         try:
             score = submission.submit(self.context, self.kaggle, result, earlier, self.note)
-        except CapacityError:  # the day's submissions are used up, and tomorrow's are not
+        except CapacityError:  # today's submissions are used up; there are new ones tomorrow
             raise
         except (RefusedError, OutputsError):
             self.note(score=push.score or ledgers.NOT_SCORED)
@@ -274,19 +275,18 @@ class Run:
         if aside:
             self.context.events(
                 "set aside",
-                f"{from_here(self.folder)} held what may be another run's: it is now in "
-                f"{from_here(aside)}",
+                f"{from_here(self.folder)} may be another run's: it is now in {from_here(aside)}",
                 folder=str(aside),
             )
 
 
 def check_verified(file: Path, *, known: bool = True) -> None:
-    """Raise `OutputsError` unless a file is what the session of its folder's push left.
+    """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
-    `known`: whether the ledger has the push; a version that was made elsewhere proves nothing.
+    `known`: whether the ledger has the push; a version that was pushed elsewhere proves nothing.
     """
     if not (known and proof.is_verified(file.parent, file.name)):
         raise OutputsError(
-            f"{from_here(file)} is not proved to be what that push left, so it is not "
-            "submitted: look at it, and add --unverified to submit it all the same"
+            f"{from_here(file)} is not proved to be an output of that push, so it is not "
+            "submitted: check it, and add --unverified to submit it anyway"
         )

@@ -1,8 +1,8 @@
-"""A session's log: the live stream, the JSON array it becomes, and the failure in it.
+"""A session's log while it runs: the live stream, and its continuation in the finished log.
 
-An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`. The live
-stream replays from the start at every connection, so entries are counted, and those seen
-before are passed over.
+An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`. The live stream
+replays from the start at every connection, so entries are counted, and those that were shown before
+are skipped.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from kernelkit.workspace.ledger import Push
 METHOD = "log stream"
 END = "END_OF_LOG"
 CHUNK = 1 << 16
-TOO_LONG = "… the log goes on; its rest is not shown here and comes home with the outputs …\n"
-TOO_LONG_LINE = b"data: one entry is too long to be shown live; it comes home with the log"
-LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # of one live entry, and of all of them
-MOST_HELD = 1000  # entries without the push's number
+TOO_LONG = "… the log continues; the rest is not shown here, but downloaded with the outputs …\n"
+TOO_LONG_LINE = b"data: one entry is too long to be shown live; it is in the downloaded log"
+LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # characters of one live entry, and of all
+MOST_HELD = 1000  # entries to hold back before the push's number appears
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
 
 
 class WithoutReport:
-    """Hands entries on, save papermill's own end after a cell has failed.
+    """Passes entries on, without papermill's own traceback and report after a failed cell.
 
-    That is its traceback and its report on the cell, which the failure shows by itself. Lines of
-    stderr that may begin one wait for the line that says it.
+    The failure is shown separately. Lines of stderr that may begin such a report are held back
+    until the line that decides it.
     """
 
     def __init__(self, tell: Callable[[Entry], None]) -> None:
@@ -46,7 +46,7 @@ class WithoutReport:
         self._reports = False
 
     def __call__(self, entry: Entry) -> None:
-        """Hand on an entry, hold it, or leave it out."""
+        """Pass an entry on, hold it back, or drop it."""
         begins = entry.text.startswith(TRACEBACK)
         if entry.stream != "stderr" or not (self._reports or self._held or begins):
             self._tell(entry)
@@ -63,19 +63,19 @@ class WithoutReport:
                 self.flush()
 
     def flush(self) -> None:
-        """Hand on what was held, since no report came of it."""
+        """Pass on the entries held back, since no report followed."""
         held, self._held = self._held, []
         for entry in held:
             self._tell(entry)
 
 
 class LiveLog:
-    """Follows a running session's log from a thread of its own and hands on each entry once.
+    """Follows a running session's log in its own thread and passes each entry on once.
 
-    A stream that breaks is opened again. Entries are held back until the push's number is among
-    them; a stream that shows another number is another push's and is left. Of a finished session's
-    log the entries that were not handed on live follow. Nothing here ends a wait: the status says
-    when a run is over.
+    A broken stream is reopened. Entries are held back until the push's number is among them; a
+    stream with another number is another push's and is ignored. At the end, the entries of the
+    finished log that were not shown live follow. Nothing here ends a wait: the status says when a
+    run is over.
     """
 
     def __init__(self, kaggle: Kaggle, push: Push, tell: Callable[[Entry], None]) -> None:
@@ -83,27 +83,27 @@ class LiveLog:
         self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
         self._tell = WithoutReport(tell)
         self._number = push.number
-        self._held: list[Entry] = []  # until they are known to be this push's
+        self._held: list[Entry] = []  # until they are proved to be this push's
         self._proven = not push.number
         self._seen = self._characters = 0
-        self._cut = False  # whether the note about the rest was handed on
+        self._cut = False  # whether the note about the rest was passed on
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to follow, if not yet begun."""
+        """Start following, if that has not started yet."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._follow, daemon=True)
             self._thread.start()
 
     def finish(self, log: str = "") -> None:
-        """Stop following; hand on what the finished `log` has beyond what was handed on."""
+        """Stop following; pass on the entries of the finished `log` that were not shown live."""
         self._stop.set()
         if self._thread:
             self._thread.join(timeout=2.0)
         with self._lock:
-            if not self._proven:  # nothing was handed on, and the finished log is from the start
+            if not self._proven:  # nothing was passed on, so take the finished log from its start
                 self._proven, self._held, self._seen = True, [], 0
         for place, entry in enumerate(decode(log)):
             if self._cut:
@@ -126,13 +126,13 @@ class LiveLog:
             self._stop.wait(self._kaggle.retries.clock.wall(max(pause, least)))
 
     def _read(self) -> bool:
-        """Read one connection to its end; whether the log is over."""
+        """Read one connection to its end; returns whether the log is over."""
         connection = self._kaggle.connection
         read_timeout = max(connection.timeouts.read, 1.0)
         with connection.stream(METHOD, self._path, read_timeout) as response:
             kind = (response.headers.get("Content-Type") or "").lower()
             if "event-stream" not in kind:
-                return False  # queued, or finished: the finished log comes with the outputs
+                return False  # queued, or finished: then the log comes with the outputs
             for place, entry in enumerate(_events(response)):
                 if self._stop.is_set() or entry is None:
                     return True
@@ -141,7 +141,7 @@ class LiveLog:
         return False
 
     def _hand_on(self, place: int, entry: Entry) -> bool:
-        """Hand on the entry of this place in the log; False where the log is another push's."""
+        """Pass on the entry at this position of the log; False if the log is another push's."""
         with self._lock:
             if place < self._seen or self._cut:
                 return True
@@ -166,7 +166,7 @@ class LiveLog:
 
 
 def _events(response: requests.Response) -> Iterator[Entry | None]:
-    """The entries of an event stream; None at its proper end, nothing more when it breaks."""
+    """The entries of an event stream; None marks its regular end, a broken stream just stops."""
     try:
         for line in _lines(response):
             if not line.startswith(b"data:"):
@@ -181,11 +181,11 @@ def _events(response: requests.Response) -> Iterator[Entry | None]:
                 event = {"data": payload}
             yield entry_of(event if isinstance(event, dict) else {"data": payload})
     except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):
-        return  # cut: the next connection replays
+        return  # broken: the next connection replays it
 
 
 def _lines(response: requests.Response) -> Iterator[bytes]:
-    """The lines of a streamed body as they come; one that is too long as a note of that."""
+    """The lines of a streamed body as they arrive; a note replaces a line that is too long."""
     held: list[bytes] = []
     length = 0
     while chunk := response.raw.read1(CHUNK, decode_content=True):

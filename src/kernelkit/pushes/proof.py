@@ -1,7 +1,7 @@
-"""What proves that a version, a log or a file is one push's, and not another's.
+"""Prove that a version, a log or a file belongs to a certain push.
 
-Each push draws a number when its line in the ledger is begun. The number is sent in the bundle's
-first cell, printed in the session's log, and written into the manifest of the session's outputs.
+Each push gets a random number when its line in the ledger is written. The number is sent in the
+bundle's first cell, printed in the session's log, and written into the manifest of its outputs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
-LOG_HEAD = 1_000_000  # characters of a log in which the first cell has printed its number
+LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number
 LARGEST_MANIFEST = 100_000_000  # bytes
 
 
 class Evidence(enum.Enum):
-    """Whether an answer of Kaggle's shows the number of the push."""
+    """Whether an answer from Kaggle shows the number of the push."""
 
     OURS = "this push's"
     NONE = "unverified"
@@ -39,7 +39,7 @@ class Evidence(enum.Enum):
 
 
 def of_log(entries: Iterable[Entry], number: str) -> Evidence:
-    """Whose log this is, by the number that the first cell prints."""
+    """Whose log this is, according to the number that the first cell prints."""
     head = ""
     for entry in entries:
         head += entry.text
@@ -52,15 +52,15 @@ def of_log(entries: Iterable[Entry], number: str) -> Evidence:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a session wrote down at its end: its push, and what each file must be."""
+    """A session's record of its push, and of the size and hash of each file."""
 
     push: str
     files: Mapping[str, Expected]
-    python: str = ""  # the session's version, empty where an older kit wrote the manifest
-    modules: tuple[str, ...] = ()  # that its image can import
+    python: str = ""  # the session's Python version, empty if an older kit wrote the manifest
+    modules: tuple[str, ...] = ()  # the modules that its image can import
 
     def keep(self, folder: Path) -> None:
-        """Write it among the kit's own files of a run folder, as the session wrote it."""
+        """Store it unchanged among the kit's own files in a run folder."""
         listed = [{"name": n, "size": f.size, "sha256": f.sha256} for n, f in self.files.items()]
         session = {"python": self.python, "modules": self.modules}
         text = json.dumps({"push": self.push, **session, "files": listed})
@@ -69,7 +69,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Proof:
-    """What an answer on a session's end proves; `manifest` is that of this push or None."""
+    """What the answer about a finished session proves; `manifest` is this push's or None."""
 
     log: Evidence
     manifest: Manifest | None
@@ -82,9 +82,9 @@ class Proof:
 
 
 def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = None) -> Proof:
-    """What the outputs of a version prove for the push of this number.
+    """What the outputs of a version prove for the push with this number.
 
-    At most one request. Raises `Failure` where the manifest cannot be fetched.
+    Sends at most one request. Raises `Failure` if the manifest cannot be fetched.
     """
     log = of_log(decode(outputs.log), number)
     link = next((file.url for file in outputs.files if file.name == MANIFEST), None)
@@ -105,7 +105,7 @@ def _received(kaggle: Kaggle, link: str, until: float | None) -> Manifest:
 
 
 def read(text: str) -> Manifest:
-    """A manifest as a session wrote it; raises `Failure` for anything else."""
+    """Parse a manifest; raises `Failure` for anything else."""
     try:
         written = json.loads(text)
         listed = {
@@ -115,13 +115,11 @@ def read(text: str) -> Manifest:
         modules = tuple(map(str, written.get("modules", ())))
         return Manifest(str(written["push"]), listed, str(written.get("python", "")), modules)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise Failure(
-            FailureKind.MALFORMED, "download", f"what came for {MANIFEST} is no manifest"
-        ) from None
+        raise Failure(FailureKind.MALFORMED, "download", f"{MANIFEST} is not a manifest") from None
 
 
 def is_verified(folder: Path, name: str) -> bool:
-    """Whether a file of a run folder is the one that the push's session left."""
+    """Whether a file of a run folder is proved to be an output of the push's session."""
     try:
         text = kit_folder.path(folder, kit_folder.MANIFEST).read_text(encoding="utf-8")
         expected = read(text).files.get(name, Expected())

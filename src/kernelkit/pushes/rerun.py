@@ -1,7 +1,7 @@
-"""The second run of a code competition, rehearsed: what Kaggle would say, and the whole truth.
+"""Rehearse a code competition's hidden run: what Kaggle would show, and what it would hide.
 
 The notebook is pushed to the local Kaggle and submitted there as a notebook; the local Kaggle runs
-it again on the competition's hidden folder and scores what it leaves.
+it again on the competition's hidden folder and scores its output.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project, rerun_of
 from kernelkit.workspace.ledger import Push
 
-CATALOGUE = "catalogue"  # of the local Kaggle, in its folder
-SAMPLE = "sample_submission.csv"  # its rows are those of the test set
+CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
+SAMPLE = "sample_submission.csv"  # one row for each row of the test set
 MESSAGE = "rerun"
-SCORING = "Submission Scoring Error"  # what Kaggle says of a file that it cannot score
-NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it cannot score anything
+SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
+NO_ANSWERS = (
+    "rehearsal: "  # the prefix of a message that only the local Kaggle sends: it has no answers
+)
 NO_HIDDEN = (
-    "there is no hidden data, so nothing was run again: give it with --hidden FOLDER, or have the "
+    "there is no hidden data, so nothing was run again: name it with --hidden FOLDER, or have the "
     "catalogue's command write {{catalogue}}/hidden/{slug}"
 )
 
 
 @dataclass(frozen=True)
 class RerunResult:
-    """What Kaggle would say (a score, or a message in its place), and what it would not.
+    """What Kaggle would show (a score, or a message instead), and what it would hide.
 
-    `seconds`, `memory` and `working` (bytes, at the most) are the rerun's; `hours` is the projected
-    time on a test set of the rows asked about, None where none were.
+    `seconds`, `memory` and `working` (peak, in bytes) are the rerun's; `hours` is the projected
+    time for the given number of test rows, or None.
     """
 
     score: str
@@ -64,13 +66,13 @@ def rerun(
 
     notebook    the notebook; by default the metadata's code_file
     parameters  `name=value` strings, or a mapping of typed values
-    hidden      the folder that takes the place of the competition's in the second run; by default
+    hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
-    rows        of the real hidden test set: the time that it would take is projected
+    rows        the size of the real hidden test set, to project the time that it would take
     ignore      the names of checks that may fail
 
-    Raises `ParameterError` without a competition or hidden data, `RefusedError` where Kaggle would
-    give no score, and what `push_kernel` raises of the first run.
+    Raises `ParameterError` without a competition or hidden data, `RefusedError` if Kaggle would
+    give no score, and what `push_kernel` raises for the first run.
     """
     options["local"] = True
     file = metadata_file or plan.locate(notebook or Path.cwd())
@@ -100,7 +102,7 @@ def rerun(
 def _second_run(
     context: PushContext, catalogue: Path, slug: str, refusal: str, rows: int | None
 ) -> RerunResult:
-    """The result of the second run, shown; `refusal` is what the submission ended in, if badly."""
+    """Show and return the result of the second run; `refusal` is the submission's error, if any."""
     push = context.ledger.last(rehearsal=True)
     truth = rerun_of(catalogue.parent, push.submission) if push and push.submission else None
     if push is None or truth is None:
@@ -118,28 +120,28 @@ def _second_run(
     if rows and result.hours is None:
         context.events(
             "warning",
-            f"the time for {rows:,} rows cannot be projected: that takes a {SAMPLE} in both "
-            "folders, of different lengths",
+            f"the time for {rows:,} rows cannot be projected: that needs a {SAMPLE} in both "
+            "folders, with different lengths",
         )
     _report(context, push, truth, result, samples)
     if result.message:
-        raise RefusedError(f"on Kaggle all you would read is: {result.message}")
+        raise RefusedError(f"Kaggle would only show: {result.message}")
     return result
 
 
 def _link(folder: Path, place: Path) -> None:
-    """Have the catalogue's hidden folder lead to the one given."""
+    """Link the catalogue's hidden folder to the given one."""
     if not folder.is_dir():
         raise ParameterError(f"--hidden {folder}: there is no such folder")
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.is_dir() and not place.is_symlink():
-        raise ParameterError(f"{place} holds hidden data already: remove it to use --hidden")
+        raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
     place.unlink(missing_ok=True)
     place.symlink_to(folder.resolve())
 
 
 def _rows(sample: Path) -> int | None:
-    """The rows of a sample submission, without its header; None where there is none."""
+    """The number of rows of a sample submission, without its header; None if there is none."""
     if not sample.is_file():
         return None
     with sample.open(newline="", encoding="utf-8") as file:
@@ -147,7 +149,7 @@ def _rows(sample: Path) -> int | None:
 
 
 def _hours(push: Push, seconds: float, samples: Sequence[int | None], rows: int) -> float | None:
-    """Hours for so many rows, by the line through the two runs (a fixed part, and one a row)."""
+    """Hours for this many rows, extrapolated linearly from the two runs (fixed + per row)."""
     public, hidden = samples
     log = kit_folder.path(Path(push.folder or "."), kit_folder.LOG)
     if not public or not hidden or public == hidden or not log.is_file():
@@ -164,7 +166,7 @@ def _report(
     result: RerunResult,
     rows: Sequence[int | None],
 ) -> None:
-    """Show what Kaggle would not: the failing cell, and what the rerun took."""
+    """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
     events, folder = context.events, Path(truth["folder"])
     lines = (folder / "log.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
     log = f"[{','.join(lines)}]"
@@ -172,7 +174,7 @@ def _report(
         events("failure", str(failure), traceback=failure.traceback)
     limits = machines.LIMITS[machines.named(push.accelerator or "cpu").kind]
     why = f" ({truth['why']})" if truth["why"] else ""
-    outcome = f"score {result.score}" if result.score else "it ran to its end, and was not scored"
+    outcome = f"score {result.score}" if result.score else "it finished, and was not scored"
     of_rows = f" on {rows[1]:,} rows (public: {rows[0]:,})" if rows[0] and rows[1] else ""
     events(
         "rerun",
@@ -184,8 +186,8 @@ def _report(
         over = result.hours > limits.hours_per_session
         events(
             "warning" if over else "projected",
-            f"{duration(3600 * result.hours)} for the rows asked about, of "
-            f"{limits.hours_per_session:.0f} h",
+            f"{duration(3600 * result.hours)} for the given number of rows, of the "
+            f"{limits.hours_per_session:.0f} h allowed",
         )
     events("next", f"the rerun's log and outputs: {folder}")
     events.end()

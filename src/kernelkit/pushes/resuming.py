@@ -1,4 +1,4 @@
-"""Take up an earlier push: find it in the ledger or at Kaggle, and bring its result home."""
+"""Resume an earlier push: find it in the ledger or on Kaggle, and download its results."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def resume_push(
     unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> Path:
-    """Wait for an earlier push and bring its outputs home; returns their folder.
+    """Wait for an earlier push and download its outputs; returns their folder.
 
-    reference    `owner/slug/N`, or "last" of the ledger
-    accelerator  the machine that it must have had, where the ledger does not know the push
-    unverified   take, and submit, what does not prove to be this push's
-    output, submit, options  as `push_kernel` takes them
+    reference    `owner/slug/N`, or "last" for the ledger's last push
+    accelerator  the machine that it must have had, if the ledger does not have the push
+    unverified   accept, and submit, files that are not proved to be this push's
+    output, submit, options  as in `push_kernel`
 
-    Raises `ParameterError` for a reference that names no push, and all that `follow` raises.
+    Raises `ParameterError` for a reference that names no push, and the errors of `follow`.
     """
     context = in_project(plan.here(None), options)
     with context.ending(), context.asking(reference) as kaggle:
@@ -63,17 +63,17 @@ def fetch_push(
     unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> Path:
-    """Bring home what a push left, without waiting for it; returns the folder.
+    """Download the outputs of a push, without waiting for it; returns the folder.
 
-    reference  `owner/slug/N`, or "last" of the ledger
-    only       glob patterns of the files that are wanted; without any all come home, and the run
-               is checked and reported on as after a push
+    reference  `owner/slug/N`, or "last" for the ledger's last push
+    only       glob patterns of the files to download; without any, all are downloaded, and the
+               run is checked and reported on as after a push
     output     the folder; default runs/<slug>-v<N>
-    summary    a Markdown file that the run's measures, or what ended this, are added to
-    unverified take what does not prove to be this push's
+    summary    a Markdown file to which the run's measures, or the error, are appended
+    unverified accept files that are not proved to be this push's
 
-    Raises `StillRunningError` while the run is alive, `OutputsError` where no file fits or not all
-    came, and without `only` everything that `resume_push` raises.
+    Raises `StillRunningError` while the run is active, `OutputsError` if no file matches or some
+    cannot be downloaded, and without `only` everything that `resume_push` raises.
     """
     context = in_project(plan.here(None), options)
     title = reference
@@ -108,13 +108,13 @@ def submit_result(
     unverified: bool = False,
     **options: Unpack[CommandOptions],
 ) -> None:
-    """Enter the result of a run into a competition and wait for its score.
+    """Submit the result of a run to a competition and wait for its score.
 
-    result       `owner/slug/N` or "last" of a push, or the folder or the file of any run
-    competition  for a folder or file; by default that of the project's kernel-metadata.json
-    unverified   submit what does not prove to be what the push left
+    result       a push (`owner/slug/N` or "last"), or the folder or the file of any run
+    competition  for a folder or file; by default the one in the project's kernel-metadata.json
+    unverified   submit files that are not proved to be outputs of the push
 
-    Raises `ParameterError` where no competition is known, and what `submit.submit` raises.
+    Raises `ParameterError` if the competition is unknown, and what `submit.submit` raises.
     """
     path = Path(result)
     if not path.exists():
@@ -122,7 +122,7 @@ def submit_result(
         return
     if path.is_file() and not path.name.endswith(submission.ENDINGS):
         endings = ", ".join(submission.ENDINGS)
-        raise ParameterError(f"{path}: a competition takes a file that ends in {endings}")
+        raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
     if not competition:
         sources = metadata.load(plan.locate(Path.cwd())).sources("competition")
         if not sources:
@@ -142,10 +142,10 @@ def submit_result(
 def earlier(
     context: PushContext, kaggle: Kaggle, reference: str, accelerator: str | None = None
 ) -> Push:
-    """The push that `owner/slug/N` or "last" names, as the ledger has it or without its past."""
+    """The push that `owner/slug/N` or "last" names, from the ledger or reconstructed."""
     if reference == LAST:
         return _last(context, kaggle)
-    kernel, _, number = reference.rpartition("/")  # as `asking` has found it to be
+    kernel, _, number = reference.rpartition("/")  # `asking` has checked the form
     version = int(number.removeprefix("v"))
     kind = machines.named(accelerator).kind if accelerator else ""
     push = context.ledger.find(kernel, version)
@@ -153,7 +153,7 @@ def earlier(
 
 
 def stored_version(kaggle: Kaggle, push: Push) -> Stored:
-    """A push's version as Kaggle stores it; raises `ParameterError` where there is none."""
+    """A push's version as Kaggle stores it; raises `ParameterError` if there is none."""
     with answers.as_errors():
         stored = kaggle.stored(push.name, push.version)
     if stored is None:
@@ -163,7 +163,7 @@ def stored_version(kaggle: Kaggle, push: Push) -> Stored:
 
 def not_there(push: Push) -> ParameterError:
     """The error for a push that Kaggle does not show."""
-    return ParameterError(f"Kaggle has no {push.reference}, or not for this account")
+    return ParameterError(f"Kaggle has no {push.reference}, or this account cannot see it")
 
 
 def _last(context: PushContext, kaggle: Kaggle) -> Push:
@@ -174,7 +174,7 @@ def _last(context: PushContext, kaggle: Kaggle) -> Push:
         with context.alone_with(kernel):
             look_after_cut_off(context, kaggle, pushes[-1].name)
         if not context.ledger.of("", rehearsal=rehearsal)[-1].version:
-            context.events("warning", f"the last push of {kernel} made no version: push again")
+            context.events("warning", f"the last push of {kernel} created no version: push again")
     push = context.ledger.last(rehearsal=rehearsal)
     if not push:
         raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
@@ -210,7 +210,7 @@ def _fetch_some(
     if run.number and (proved.another or not proved.manifest):
         raise OutputsError(
             f"Kaggle does not list {MANIFEST} of push {run.number}, so that its files are "
-            "not verified: --unverified takes what it lists"
+            "not verified: --unverified downloads what it lists"
         )
     run.claim(output)
     with context.alone_in(run.folder):

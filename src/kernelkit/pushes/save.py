@@ -1,8 +1,8 @@
-"""Push one version, and only one, over a network that may lose the answer or give a wrong one.
+"""Push exactly one version, even if Kaggle's answer is lost or wrong.
 
 SaveKernel starts a session each time it arrives, so it is never simply repeated. After each answer,
-and after a failure that leaves open whether it arrived, Kaggle is asked which version shows this
-push's number; only when none does after a while is the push sent again.
+and after a failure that leaves open whether it arrived, the versions on Kaggle are searched for
+this push's number; the push is sent again only if none shows it after a while.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def save_once(
 ) -> Saved:
     """Push the request's `text` as a new version of the kernel, at most once.
 
-    `text` states the number of its push, so that no other version has the same cells. Raises
-    `Failure`. After a failure of the kind network, server or malformed that was `sent`, it is
-    unknown whether the push arrived; any other failure means that nothing runs.
+    `text` contains the number of its push, so that no other version has the same cells. Raises
+    `Failure`. After a network, server or malformed failure that was `sent`, it is unknown whether
+    the push arrived; any other failure means that nothing runs.
     """
     policy = policy or SavingPolicy()
     text: str = fields["text"]
@@ -33,7 +33,7 @@ def save_once(
         try:
             saved = kaggle.save(fields)
         except Failure as failure:
-            # A push sent before may have arrived late: then this one is refused because of it.
+            # The previous attempt may have arrived late, and be the reason for this refusal.
             if not failure.is_transient and sent == 1:
                 raise
             if arrived := _look(kaggle, kernel, text, before, failure, policy):
@@ -50,9 +50,9 @@ def save_once(
 
 
 def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -> tuple[int, ...]:
-    """Other versions than `version` that a push of `text` made, of those later than `after`.
+    """Versions after `after`, other than `version`, that a push of `text` created.
 
-    Empty where Kaggle does not answer; the ledger then keeps its line.
+    Empty if Kaggle does not answer; the ledger then keeps its line.
     """
     try:
         return tuple(v for v, _ in _arrived(kaggle, kernel, text, after) if v != version)
@@ -61,7 +61,7 @@ def twins(kaggle: Kaggle, kernel: Kernel, text: str, after: int, version: int) -
 
 
 def _before(kaggle: Kaggle, kernel: Kernel) -> int:
-    """The kernel's version before the push; a failure here comes before anything is sent."""
+    """The kernel's version before the push; if this fails, nothing was sent."""
     try:
         stored = kaggle.stored(kernel)
     except Failure as failure:
@@ -73,9 +73,9 @@ def _before(kaggle: Kaggle, kernel: Kernel) -> int:
 def _read_back(
     kaggle: Kaggle, kernel: Kernel, text: str, before: int, saved: Saved, policy: SavingPolicy
 ) -> Saved:
-    """The answer with the version as Kaggle stores it, or the version that really is this push.
+    """The answer with the version as Kaggle stores it, or with this push's actual version.
 
-    Raises `Failure` where Kaggle shows another push's version and none with these cells.
+    Raises `Failure` if Kaggle shows another push's version and none with these cells.
     """
     *_, owner, slug = ["", "", *saved.ref.strip("/").split("/")]
     elsewhere = Kernel(owner, slug) if str(kernel).lower() != f"{owner}/{slug}".lower() else kernel
@@ -107,7 +107,7 @@ def _read_back(
 def _look(
     kaggle: Kaggle, kernel: Kernel, text: str, before: int, failure: Failure, policy: SavingPolicy
 ) -> Saved | None:
-    """The version that a failed push made after all; Kaggle is asked until it must be visible."""
+    """The version that a failed push created after all; polls until it would be visible."""
     clock = kaggle.retries.clock
     rejected = failure.kind is FailureKind.THROTTLED or not failure.is_transient or not failure.sent
     for pause in policy.settle[-1:] if rejected else policy.settle:
@@ -120,7 +120,7 @@ def _look(
 
 
 def _arrived(kaggle: Kaggle, kernel: Kernel, text: str, after: int) -> Iterator[tuple[int, Stored]]:
-    """The versions later than `after` that run the cells of `text`, oldest first."""
+    """The versions after `after` that run the cells of `text`, oldest first."""
     latest = kaggle.stored(kernel)
     for version in range(after + 1, (latest.version if latest else 0) + 1):
         stored = kaggle.stored(kernel, version)

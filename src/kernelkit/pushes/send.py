@@ -1,4 +1,4 @@
-"""Send a planned push; the ledger has its line before the request goes out."""
+"""Send a planned push; its line in the ledger is written before the request is sent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
-LOOK_BACK = 5  # latest versions in which to look for a push that was cut off
+LOOK_BACK = 5  # latest versions to search for an interrupted push
 
 
 def prepare(
     context: PushContext, plan: Plan, kaggle: Kaggle, *, continues: bool
 ) -> tuple[Plan, AttachedWheels | None]:
-    """The plan under the account's name with all that it attaches, checked for its secrets."""
+    """The plan under the account's name, with everything attached, checked for secrets."""
     plan, leaks = account.with_account(context, plan, kaggle)
     preflight.stop_on_errors(leaks)
     if continues:
@@ -35,7 +35,7 @@ def prepare(
 
 
 def draft(context: PushContext, plan: Plan, kaggle: Kaggle) -> Push:
-    """The ledger's line of a push before it is sent; raises what `account.own_sources` raises."""
+    """The ledger's line for a push before it is sent; raises what `account.own_sources` raises."""
     bundle = plan.bundle
     return Push(
         kernel=str(plan.kernel),
@@ -60,10 +60,10 @@ def send(
     queued: str = "",
     stays: Sequence[str] = (),
 ) -> Push:
-    """Push one version; the ledger has its line before the request goes out.
+    """Push one version; its line in the ledger is written before the request is sent.
 
-    The line records `queued`, the identity of the queued push that this is, and `stays`, the
-    patterns of outputs that stay at Kaggle.
+    The line records `queued`, the identity of the queued item, and `stays`, the patterns of outputs
+    to leave on Kaggle.
     """
     push = replace(draft(context, plan, kaggle), queued=queued, stays=list(stays))
     if not force:
@@ -94,7 +94,7 @@ def send(
 
 
 def _not_saved(context: PushContext, push: Push, failure: Failure) -> KernelkitError:
-    """The error of a push that Kaggle did not confirm, noted in the ledger."""
+    """The error for a push that Kaggle did not confirm, which is also noted in the ledger."""
     kinds = (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
     unknown = failure.kind in kinds and failure.sent
     context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
@@ -102,28 +102,28 @@ def _not_saved(context: PushContext, push: Push, failure: Failure) -> KernelkitE
     if not unknown:
         return error
     return type(error)(
-        f"{error}. Whether the push arrived is not known: look at "
+        f"{error}. It is not known whether the push arrived: look at "
         f"https://www.kaggle.com/code/{push.kernel} before you push again"
     )
 
 
 def report_twins(context: PushContext, push: Push, twins: tuple[int, ...]) -> None:
-    """Say that a push which was sent again runs more than once."""
+    """Warn that a push that was sent again runs more than once."""
     for version in twins:
         context.events(
             "warning",
-            f"{push.kernel} version {version} is this push too: it arrived after it had been sent "
-            f"again as version {push.version}. Both run and use quota; Kaggle stops a run only "
-            f"when the whole kernel is deleted: https://www.kaggle.com/code/{push.kernel}",
+            f"{push.kernel} version {version} is also this push: it arrived late, after being "
+            f"sent again as version {push.version}. Both run and use quota; stop one on its page: "
+            f"https://www.kaggle.com/code/{push.kernel}",
             version=version,
         )
 
 
 def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> None:
-    """Find the version of the kernel's last push where the push was cut off while it was sent.
+    """Find the version of the kernel's last push if that was interrupted while being sent.
 
-    The caller holds `context.alone_with(kernel)`: another command's push that is just going out
-    looks the same in the ledger. Raises what `Failure.error` gives.
+    The caller holds `context.alone_with(kernel)`, because a push that another command is sending
+    looks the same in the ledger. Raises the error of `Failure.error`.
     """
     pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
     for push in pushes:
@@ -138,13 +138,13 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
         push = context.ledger.update(push, version=version, state=ledgers.QUEUED)
         context.events(
             "found",
-            f"{push.reference}: the push was cut off while it was sent, and arrived",
+            f"{push.reference}: the push was interrupted while being sent, and arrived",
             version=version,
         )
 
 
 def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
-    """The version that states the push's number: the oldest, as later ones may be edits of it."""
+    """The version with the push's number: the oldest, as later ones may be edits of it."""
     latest = kaggle.stored(kernel)
     newest = latest.version if latest and push.number else 0
     arrived = None
@@ -163,9 +163,8 @@ def repeated(
 ) -> Push | None:
     """The kernel's last push, if this one has the same content and inputs and Kaggle still has it.
 
-    `latest`: whether it must be the last one of all, as its outputs are what others read. Pushes
-    that came to nothing do not count, nor do those of a rehearsal that was cut off, since
-    their sessions ended with it.
+    `latest`: whether it must be the very last one, because others read its outputs. Failed pushes
+    do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
     """
     alive = () if context.local else (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
     pushes = context.ledger.of(push.kernel, rehearsal=push.rehearsal)
@@ -185,20 +184,20 @@ def _refuse_identical(context: PushContext, kaggle: Kaggle, push: Push) -> None:
     if earlier and earlier.state == ledgers.UNFETCHED:
         context.events(
             "warning",
-            f"identical to {earlier.reference}, whose outputs did not all come home: "
+            f"identical to {earlier.reference}, whose outputs are not all downloaded: "
             f"{context.resuming(earlier)} fetches them without another run",
         )
     elif earlier:
         home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
         raise PreflightError(
             f"identical to {earlier.reference} ({earlier.state}): {context.resuming(earlier)} "
-            f"fetches that{home}, or push all the same with --force"
+            f"fetches that{home}, or push anyway with --force"
         )
 
 
 def _check_saved(context: PushContext, plan: Plan, push: Push, saved: Saved) -> None:
-    """Compare what Kaggle stored with what was sent. Raises `RefusedError` where the run is not
-    the one that was asked for; what Kaggle leaves out or merely spells differently is a warning.
+    """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
+    requested one; what Kaggle omits or merely spells differently is a warning.
     """
     if saved.recovered:
         _warn(context, "Kaggle's answer was lost or named another version, but the push arrived")
@@ -221,12 +220,12 @@ def _check_saved(context: PushContext, plan: Plan, push: Push, saved: Saved) -> 
     if context.local is not None:
         places = " and ".join(source.replace(" ", "s/", 1) for source in refused)
         raise RefusedError(
-            f"this rehearsal's Kaggle does not have {names}: put the files into {places} below "
+            f"the local Kaggle does not have {names}: put the files into {places} below "
             f"{from_here(context.local / 'catalogue')}, or have a command put them there "
             "(catalogue in [tool.kernelkit])"
         )
     raise RefusedError(
-        f"Kaggle refused {names} and runs {push.reference} without: correct the sources "
+        f"Kaggle refused {names} and runs {push.reference} without them: correct the sources "
         "(spelling, access, the competition's rules accepted) and push with --force, which "
         "starts a second session beside this one unless you delete the kernel"
     )
@@ -236,11 +235,14 @@ def _dropped(context: PushContext, plan: Plan, stored: Stored) -> list[str]:
     """The sources, such as "dataset owner/slug", that the stored version does not have."""
     sent = [f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)]
     if sent and not stored.sources:
-        _warn(context, "Kaggle names no sources of the stored version: whether it has them is open")
+        _warn(
+            context,
+            "Kaggle lists no sources for the stored version: whether it has them is unknown",
+        )
         return []
     stored_names = {source.lower() for source in stored.sources}
     missing = [source for source in sent if source.lower() not in stored_names]
-    # Kaggle may add a version, or take off the one that was sent.
+    # Kaggle may append a version, or remove the one that was sent.
     similar = {s for s in missing if any(_is_below(s.lower(), k) for k in stored_names)}
     if similar:
         _warn(context, f"Kaggle names these sources differently: {', '.join(sorted(similar))}")
@@ -257,18 +259,18 @@ def _check_machine(context: PushContext, plan: Plan, push: Push, stored: Stored)
         context.ledger.update(push, state=ledgers.REFUSED)
         raise RefusedError(
             f"Kaggle runs {push.reference} on {stored.machine_shape}, not on a "
-            f"{machine.kind.upper()}: delete the version or the kernel to stop it, and ask for a "
+            f"{machine.kind.upper()}: delete the version or the kernel to stop it, and request a "
             "machine that the account has with --accelerator"
         )
     internet = bool(plan.save_fields["enable_internet"])
     if internet and not stored.internet:
         _warn(
             context,
-            "Kaggle does not say that the session has internet, which was asked for: an account "
+            "Kaggle does not confirm that the session has internet, as requested: an account "
             "without a verified phone gets none",
         )
     elif stored.internet and not internet:
-        _warn(context, "Kaggle gives the session internet, though it was to have none")
+        _warn(context, "Kaggle gives the session internet, although it should have none")
 
 
 def _warn(context: PushContext, text: str) -> None:

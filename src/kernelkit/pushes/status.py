@@ -1,4 +1,4 @@
-"""The state of a push, the list of all pushes, and the week's hours at Kaggle."""
+"""The state of a push, the list of all pushes, and this week's quota."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kernelkit.terminal import safe_text
 from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
 from kernelkit.workspace.ledger import Ledger, Push
 
-COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
+COUNTED = ("tpu", "gpu")  # the machines with a weekly quota
 HEADS = ("pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters")
 
 
 def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
     """Report the state of a push's session and return it: queued, running, complete, error …
 
-    `reference`: `owner/slug/N`, or "last" of the ledger. Raises `ParameterError` where there is
-    no such push, `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
+    `reference`: `owner/slug/N`, or "last" for the ledger's last push. Raises `ParameterError` if
+    there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(plan.here(None), options)
     with context.asking(reference) as kaggle, answers.as_errors():
@@ -43,15 +43,15 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
 
 
 def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
-    """The ledger of pushes as a table, or `as_json` one object a line.
+    """The ledger of pushes as a table, or `as_json` as one object per line.
 
-    `runs` defaults to the folder of the present project.
+    `runs` defaults to the current project's folder.
     """
     pushes = Ledger((runs or plan.here(None).runs) / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
     if not pushes:
-        return "no push yet"
+        return "no pushes yet"
     rows = [HEADS, *map(_row, pushes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -77,9 +77,9 @@ def _row(push: Push) -> tuple[str, ...]:
 
 
 def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
-    """Report the hours of each accelerator that are left this week; returns {kind: hours left}.
+    """Report the hours left this week for each accelerator; returns {kind: hours left}.
 
-    Raises `CredentialsError` or `NetworkError` where Kaggle cannot be asked.
+    Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(plan.here(None), options)
     with context.asking() as kaggle, answers.as_errors():

@@ -1,4 +1,4 @@
-"""Stop a push that waits or runs. Kaggle's API can do that only by deleting the kernel."""
+"""Stop a queued or running push, which Kaggle's API can do only by deleting the kernel."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def stop(
 ) -> bool:
     """End the session of a push by deleting its kernel; returns whether that was done.
 
-    reference  `owner/slug/N`, or "last" of the ledger
-    confirm    is told what would be lost, and answers whether to go on
+    reference  `owner/slug/N`, or "last" for the ledger's last push
+    confirm    gets a text about what would be lost, and returns whether to continue
 
-    Nothing is deleted where the session is over. Raises `ParameterError` where there is no such
-    push or the kernel is another's, what `confirm` raises, and `CredentialsError`,
-    `NetworkError` or `RefusedError` where Kaggle did not delete it.
+    Nothing is deleted if the session is over. Raises `ParameterError` if there is no such push or
+    the kernel is another user's, what `confirm` raises, and `CredentialsError`, `NetworkError` or
+    `RefusedError` if Kaggle did not delete it.
     """
     context = in_project(plan.here(None), options)
     with context.asking(reference) as kaggle, answers.as_errors():
@@ -36,7 +36,7 @@ def stop(
         kernel = push.name
         if kernel.owner.lower() != kaggle.username.lower():
             raise ParameterError(
-                f"{kernel} is {kernel.owner}'s and the credentials are {kaggle.username}'s: only "
+                f"{kernel} is {kernel.owner}'s, but the credentials are {kaggle.username}'s: only "
                 "its owner can stop it"
             )
         stored, status = stored_version(kaggle, push), kaggle.status(kernel, push.version)
@@ -48,7 +48,7 @@ def stop(
             context.events("status", text, **facts, state=state, alive=False)
             return False
         if not confirm(_warning(push, stored, status)):
-            context.events("left", f"{push.reference} goes on, and nothing was deleted")
+            context.events("left", f"{push.reference} continues, and nothing was deleted")
             return False
         _delete(kaggle, kernel)
         for other in context.ledger.of(push.kernel, rehearsal=context.events.rehearsal):
@@ -57,7 +57,7 @@ def stop(
         if kaggle.stored(kernel) is not None:
             context.events(
                 "warning",
-                f"Kaggle still shows {kernel}: look at "
+                f"Kaggle still shows {kernel}: check on "
                 f"https://www.kaggle.com/code/{kernel} whether its session has ended",
             )
         context.events("stopped", f"{kernel} is deleted, and its session ends with it", **facts)
@@ -66,11 +66,11 @@ def stop(
 
 def _warning(push: Push, stored: Stored, status: Status) -> str:
     page = f"https://www.kaggle.com/code/{push.kernel}"
-    versions = "its one version" if stored.version == 1 else f"its {stored.version} versions"
+    versions = "its only version" if stored.version == 1 else f"its {stored.version} versions"
     return (
-        f"{push.reference} is {status.state}. Kaggle's API stops no session; it only deletes the "
-        f"whole kernel {push.kernel}: {versions}, and every output and comment of them that is "
-        f"not at home. To stop the run and keep the rest, cancel it on {page}"
+        f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only delete the "
+        f"whole kernel {push.kernel}: {versions}, with all comments, and all outputs that are not "
+        f"downloaded. To stop the run and keep the rest, cancel it on {page}"
     )
 
 
@@ -78,6 +78,6 @@ def _delete(kaggle: Kaggle, kernel: Kernel) -> None:
     try:
         kaggle.delete(kernel)
     except Failure as failure:
-        # Where an answer was lost, the request after it finds nothing to delete any more.
+        # If an answer was lost, the repeated request finds nothing left to delete.
         if failure.is_transient or kaggle.stored(kernel) is not None:
             raise

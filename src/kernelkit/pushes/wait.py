@@ -1,7 +1,7 @@
 """Wait for one version's session: queued, running, over, or lost, with a deadline.
 
-The run is Kaggle's and goes on whatever happens here; every way out but the end of the run
-says how to come back to it.
+The run continues on Kaggle whatever happens here; unless it has ended, every way out says how to
+return to it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from kernelkit.terminal import safe_text
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
-LONG_QUEUE = 60.0  # seconds in the queue from which on they are shown
-NEAR_LIMIT = 3600.0  # seconds before Kaggle's own limit from which on the time left is shown
+LONG_QUEUE = 60.0  # show the time in the queue after this many seconds
+NEAR_LIMIT = 3600.0  # show the time left this many seconds before Kaggle's own limit
 ENDED = ("complete", "error", "cancel_acknowledged")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a session ended, after how many seconds in the queue and running, and what it left.
+    """How a session ended, its seconds in the queue and running, and its outputs.
 
-    `outputs` is None where Kaggle would not say what the session left (`unlisted` says why), or
-    where what it says is not this push's (`doubt` says why). `manifest` is the session's own, where
-    it left one.
+    `outputs` is None if Kaggle does not list them (`unlisted` says why), or if the list is not this
+    push's (`doubt` says why). `manifest` is the session's own, if it wrote one.
     """
 
     state: str
@@ -48,7 +47,7 @@ class Ended:
 
     @property
     def complete(self) -> bool:
-        """Whether the notebook reached its end."""
+        """Whether the notebook finished."""
         return self.state == "complete"
 
 
@@ -70,14 +69,16 @@ class Wait:
         self._running_since: float | None = None
         self._state = ""  # of the session, as last shown
         self._unsettled = self._failed = self._list_failures = 0
-        self._over_since: float | None = None  # since when Kaggle has said that it is over
+        self._over_since: float | None = None  # since when Kaggle has reported that it is over
         self._not_before = self._begun
         self._log = LiveLog(kaggle, push, self._show)
 
     def run(self) -> Ended:
-        """Wait to the end. Raises `DeadlineError` while the run is alive, `NetworkError` when
-        Kaggle stays silent, `RefusedError` when it no longer shows the session,
-        `CredentialsError` when it no longer takes the credentials.
+        """Wait for the end.
+
+        Raises `DeadlineError` if the run is still active, `NetworkError` if Kaggle stays silent,
+        `RefusedError` if it no longer shows the session, and `CredentialsError` if it no longer
+        accepts the credentials.
         """
         try:
             while True:
@@ -87,29 +88,29 @@ class Wait:
                     raise self._late()
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
-            goes_on = "" if self._rehearsed else "the run goes on at Kaggle. "
+            goes_on = "" if self._rehearsed else "the run continues on Kaggle. "
             self._emit("interrupted", f"{goes_on}{self._resume}")
             raise
         finally:
             self._log.finish()
 
     def _ask(self) -> Status | None:
-        """The session's status; while Kaggle fails to answer, the last one."""
+        """The session's status; while Kaggle fails to answer, the last known one."""
         now, patience = self._clock.now(), self._patience
         try:
-            # Asked once: the next poll is the next attempt, and comes late enough.
+            # No retries: the next poll is the next attempt, and soon enough.
             status = self._kaggle.status(self._name, self._version, until=now)
         except Failure as failure:
             if not failure.is_transient:
                 raise self._refused(failure) from None
             if self._clock.now() - self._answered > patience.silence:
                 raise NetworkError(
-                    f"Kaggle has not answered for {duration(patience.silence)}; the run goes on "
+                    f"Kaggle has not answered for {duration(patience.silence)}; the run continues "
                     f"there. {self._resume}"
                 ) from None
             self._failed += 1
             wanted = failure.retry_after or 0.0
-            # However long Kaggle wants to be left alone, no deadline is slept through.
+            # However long Kaggle asks to wait, do not sleep past a deadline.
             end = min(self._answered + patience.silence, self._deadline())
             self._not_before = min(now + wanted, end)
             later = "later"
@@ -128,7 +129,7 @@ class Wait:
                 raise RefusedError(
                     f"Kaggle shows no session of {self._push.kernel} version {self._version} to "
                     f"{self._kaggle.username}, asked {self._unsettled} times: either it was "
-                    "deleted, or access is refused for now and the run goes on there. "
+                    "deleted, or access is refused for now and the run continues there. "
                     f"{self._resume}"
                 )
             return None
@@ -145,10 +146,10 @@ class Wait:
         return None
 
     def _end(self, status: Status) -> Ended | None:
-        """The end, once what Kaggle lists is this push's and as complete as it will be.
+        """The end, once Kaggle's list is this push's and as complete as it will get.
 
-        A status can be out of date, and so can a list and a log. The log appears only when the
-        session is over, save where the session was killed and never gets one.
+        A status, a list and a log can each be out of date. The log appears only when the session is
+        over; a session that was killed never gets one.
         """
         if self._over_since is None:
             self._over_since = self._clock.now()
@@ -179,9 +180,9 @@ class Wait:
         return self._over(status, outputs, manifest=proved.manifest)
 
     def _doubt(self, status: Status, outputs: Outputs, proved: Proof) -> str:
-        """Why this answer cannot be the run's; empty where it can."""
+        """Why this answer cannot be this run's; empty if it can."""
         if status.state == "complete" and not outputs.log and not outputs.files:
-            return "Kaggle lists neither a file nor a log"  # a run that reached its end has a log
+            return "Kaggle lists neither a file nor a log"  # a run that finished has a log
         if not self._push.number:
             return ""
         if proved.another:
@@ -190,7 +191,7 @@ class Wait:
         if status.state == "complete" and proved.manifest is None:
             whose = "its log" if proved.log is Evidence.OURS else "nothing there"
             return (
-                f"{MANIFEST}, which this push leaves, is not among the {len(outputs.files)} "
+                f"{MANIFEST}, which this push writes, is not among the {len(outputs.files)} "
                 f"files that Kaggle lists, and {whose} shows push {self._push.number}"
             )
         return ""
@@ -209,7 +210,7 @@ class Wait:
         self._emit(
             "state", status.state, state=status.state, message=status.message, **self._minutes()
         )
-        # A wait that was taken up late did not see the start, but the log counts from there.
+        # A wait that began late missed the start, but the log's times count from there.
         run = max(run, max((entry.seconds for entry in decode(log)), default=0.0))
         queued = queued if self._running_since is not None else 0.0
         return Ended(status.state, status.message, queued, run, outputs, unlisted, doubt, manifest)
@@ -217,7 +218,7 @@ class Wait:
     def _refused(self, failure: Failure) -> KernelkitError:
         error = failure.error()
         return type(error)(
-            f"{error}. {self._push.kernel} version {self._version} goes on at Kaggle. "
+            f"{error}. {self._push.kernel} version {self._version} continues on Kaggle. "
             f"{self._resume}"
         )
 
@@ -246,7 +247,7 @@ class Wait:
         return max(pause, self._not_before - now)
 
     def _seconds(self) -> tuple[float, float]:
-        """How long the session has been seen in the queue and running."""
+        """How long the session was observed in the queue and running."""
         now = self._clock.now()
         started = now if self._running_since is None else self._running_since
         return started - self._begun, now - started
@@ -270,7 +271,7 @@ class Wait:
         return message
 
     def _show(self, entry: Entry) -> None:
-        """One piece of the log; of a progress bar that rewrites its line, the last state."""
+        """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
         if entry.chatter:
             return
         text = safe_text.plain(entry.text).rstrip("\n")

@@ -1,5 +1,5 @@
-"""Pushes that wait, in order, for a free session or quota; begin with `work`.
+"""A queue of pushes that wait for a free session or quota; begin with `work`.
 
-`items` stores each as a file, frozen as it was queued; only the ledger of pushes records its
-progress. May import `pushes` and what is below it.
+`items` stores each push as a file, frozen when it was queued; its progress is recorded only in the
+ledger of pushes. May import `pushes` and what is below it.
 """

@@ -1,4 +1,4 @@
-"""Add to the queue, list it, remove from it: nothing here sends Kaggle a request."""
+"""Add to the queue, list it, remove from it, without sending Kaggle a request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ REMOVABLE = (WAITING, UNSUBMITTED, *OVER)
 
 
 class QueueOptions(CommandOptions, total=False):
-    """The keyword arguments of `add`: those of `push_kernel` that say what is pushed.
+    """The keyword arguments of `add`: those of `push_kernel` that define the push.
 
-    `force` queues once more what waits already, or was complete before; `once` leaves the queue as
-    it is where the same push is in it, waiting or over.
+    `force` queues a push again that is already queued or complete; `once` does nothing if the same
+    push is in the queue, waiting or finished.
     """
 
     metadata: Path | None
@@ -41,7 +41,7 @@ def add(
     parameters: Sequence[str] | Mapping[str, Any] = (),
     **options: Unpack[QueueOptions],
 ) -> int:
-    """Check a push as `push_kernel` would offline and put it at the queue's end, frozen.
+    """Run the offline checks of a push, freeze it and append it to the queue.
 
     Returns its number. Raises what `plan.make` raises and `PreflightError`.
     """
@@ -62,7 +62,7 @@ def add(
             context.events(finding.level, finding.text)
     preflight.stop_on_errors(findings)
     preflight.check_submission(plan.metadata, submit)
-    wheels.find(context, plan)  # now, and not when its turn comes
+    wheels.find(context, plan)  # now, not when its turn comes
     queue = Queue(context.runs)
     for item in queue.items():
         if force or item.plan.content != plan.content:
@@ -74,14 +74,14 @@ def add(
             return item.number
         if state == WAITING:
             raise PreflightError(
-                f"identical to the queued push {item.number}: add it all the same with --force"
+                f"identical to the queued push {item.number}: add it anyway with --force"
             )
     continues = options.get("continues", False)
     item = queue.add(plan, output, force=force, submit=submit, continues=continues)
     hint = f"{invocation.command('queue')} run"
     context.events(
         "queued",
-        f"{item.number}: {_words(item)}. Push what is queued with: {hint}",
+        f"{item.number}: {_words(item)}. Push the queued items with: {hint}",
         number=item.number,
     )
     return item.number
@@ -113,9 +113,9 @@ def remove(
     numbers: Sequence[int],
     **options: Unpack[CommandOptions],
 ) -> None:
-    """Remove items that wait or are over; for any other raises `ParameterError` and removes none.
+    """Remove waiting or finished items; raises `ParameterError` for any other, removing none.
 
-    The ledger's lines about their pushes stay.
+    The ledger's lines about their pushes are kept.
     """
     context = in_project(plans.here(None), options)
     queue = Queue(context.runs)
@@ -133,11 +133,11 @@ def remove(
 
 
 def _words(item: QueuedPush) -> str:
-    """What an item is: notebook, machine, the longest it may take, and the parameters given."""
+    """A description of an item: notebook, machine, time limit, and given parameters."""
     request = item.plan
     given = " ".join(f"{name}={value}" for name, value in request.bundle.parameters.items())
     minutes = request.timeout_minutes
     bound = "" if minutes is None else f" for at most {minutes:g} min"
     machine = request.metadata.machine.words
-    more = ", goes on from the last run" * item.continues + ", to be submitted" * bool(item.submit)
+    more = ", continues the last run" * item.continues + ", to be submitted" * bool(item.submit)
     return f"{request.metadata.code_file.name} on {machine}{bound} {given}".rstrip() + more

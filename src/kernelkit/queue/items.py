@@ -1,7 +1,7 @@
-"""Queued pushes: one JSON file each, in `runs/.queue/`, with all that the push will need.
+"""Queued pushes: one JSON file per push, in `runs/.queue/`, with everything that it needs.
 
-A later change of the sources does not change what was queued. A file never changes: how far its
-push has come stands in the ledger, whose lines name the item by its `added`.
+Changing the sources later does not change a queued push. A file never changes: the progress of its
+push is in the ledger, whose lines refer to the item by its `added`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kernelkit.workspace.ledger import Push
 FOLDER = ".queue"
 VERSION = 1  # the format of the files
 WAITING = "waiting"
-UNSUBMITTED = "not submitted"  # complete, and its result is still to be entered or scored
+UNSUBMITTED = "not submitted"  # complete, but its result is not submitted or scored yet
 OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledgers.LOST)
 
 
@@ -35,8 +35,8 @@ OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledg
 class QueuedPush:
     """One queued push: its number in the list, its identity `added`, and its frozen plan.
 
-    `force`: push though an identical one was complete before; `submit`: the message with which its
-    result is entered; `continues`: go on from what the kernel's last version left.
+    `force`: push even if an identical push is complete; `submit`: the message of its submission;
+    `continues`: continue from the outputs of the kernel's last version.
     """
 
     number: int
@@ -48,7 +48,7 @@ class QueuedPush:
     continues: bool = False
 
     def push_in(self, context: PushContext) -> Push | None:
-        """The last push that was made of it, one with a version first; None before any."""
+        """Its last push, preferably one with a version; None if there is none yet."""
         pushes = context.ledger.of("", rehearsal=context.events.rehearsal)
         mine = [push for push in pushes if push.queued == self.added]
         arrived = [push for push in mine if push.version]
@@ -71,25 +71,25 @@ class Queue:
         self.folder = Path(runs) / FOLDER
 
     def items(self) -> list[QueuedPush]:
-        """All items, finished ones too.
+        """All items, including finished ones.
 
-        Raises `ParameterError` for a file that is damaged or that another version of the kit wrote.
+        Raises `ParameterError` for a file that is damaged or from another version of the kit.
         """
         items = []
         for path in sorted(self.folder.glob("*.json")):
             try:
                 items.append(_read(json.loads(path.read_text(encoding="utf-8"))))
             except FileNotFoundError:
-                continue  # another command has removed it meanwhile
+                continue  # another command has just removed it
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 raise ParameterError(
-                    f"{path} is damaged, or another version of the kit wrote it: delete the file "
+                    f"{path} is damaged, or was written by another version of the kit: delete it "
                     "and queue that push again"
                 ) from None
         return items
 
     def add(self, plan: Plan, output: Path | None, **options: Any) -> QueuedPush:
-        """Put a push at the end, with these options of a `QueuedPush`; returns it."""
+        """Append a push, with these options of a `QueuedPush`; returns it."""
         with files.locked(self.folder / "lock"):
             numbers = [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdigit()]
             added = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
@@ -100,20 +100,20 @@ class Queue:
         return item
 
     def find(self, number: int) -> QueuedPush:
-        """The item of this number; raises `ParameterError` where there is none."""
+        """The item with this number; raises `ParameterError` if there is none."""
         for item in self.items():
             if item.number == number:
                 return item
         raise ParameterError(
-            f"the queue holds no {number}: see the numbers with {invocation.command('queue')} list"
+            f"the queue has no {number}: see the numbers with {invocation.command('queue')} list"
         )
 
     def __contains__(self, item: QueuedPush) -> bool:
-        """Whether the item was not removed."""
+        """Whether the item is still in the queue."""
         return self._path(item.number).is_file()
 
     def remove(self, item: QueuedPush) -> None:
-        """Remove an item; its lines in the ledger stay."""
+        """Remove an item; its lines in the ledger are kept."""
         self._path(item.number).unlink(missing_ok=True)
 
     def _path(self, number: int) -> Path:
@@ -121,7 +121,7 @@ class Queue:
 
 
 def _read(item: dict[str, Any]) -> QueuedPush:
-    """The item in a file, of whose project a push needs only what is read here.
+    """The item in a file, with the part of its project that a push needs.
 
     Raises `ValueError` for another format.
     """

@@ -1,8 +1,8 @@
-"""Work off the queue: one push after the other, each as soon as there is a session and hours.
+"""Work through the queue: one push after the other, each once a session and hours are free.
 
-What was done before this process began is read from the ledger, so that it may be killed at any
-moment: a push that was being sent is looked for at Kaggle before it is sent again, and so is a
-submission; one that arrived is waited for and fetched.
+This process may be killed at any time, because the ledger records what was done: before a push or
+a submission is sent again, it is looked for on Kaggle; a push that arrived is waited for and
+fetched.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
 
-# Errors that end one push and do not concern the next one.
+# Errors that end one push but do not affect the next one.
 PUSH_ERRORS = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
 
 
@@ -46,17 +46,16 @@ def work_off(
 ) -> None:
     """Push the queued items in order, wait for each and fetch its files, until all are done.
 
-    wait   whether to wait for sessions, hours and runs; otherwise do what can be done now
+    wait   whether to wait for sessions, hours and runs; otherwise do what is possible now
 
-    With `local` it is rehearsed, and stays as it is for Kaggle itself.
+    With `local` the queue is only rehearsed, and its state for Kaggle does not change.
 
-    A push that ends badly does not stop the next ones; the error of the first such push is raised
-    at the end. Raises `StillRunningError` where `wait` is false and something waits or
-    runs, and at once the errors after which no other push can be made: `CredentialsError`,
-    `NetworkError`, `DeadlineError`.
+    A push that fails does not stop the next ones; the first error is raised at the end. Raises
+    `StillRunningError` if `wait` is false and something waits or runs. Errors that prevent any
+    further push are raised at once: `CredentialsError`, `NetworkError`, `DeadlineError`.
     """
     if options.get("local") and not wait:
-        raise ParameterError("a rehearsal's Kaggle lives as long as the command: drop --no-wait")
+        raise ParameterError("a rehearsal's Kaggle stops when the command ends: drop --no-wait")
     context = in_project(plan.here(None), options)
     tried: list[QueuedPush] = []
     failures: list[KernelkitError] = []
@@ -69,13 +68,13 @@ def work_off(
                 failures.append(error)
                 context.events("failure", f"queued push {item.number}: {error}", number=item.number)
     if failures:
-        several = f"{len(failures)} queued pushes ended badly; the first: "
+        several = f"{len(failures)} queued pushes failed; the first: "
         message = f"{several if len(failures) > 1 else ''}{failures[0]}"
         raise type(failures[0])(context.events.clear(message))
 
 
 def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
-    """The first item with something to do that was not tried; others may add some meanwhile."""
+    """The first untried item with something to do; other commands may add items at any time."""
     done = {item.added for item in tried}
     for item in Queue(context.runs).items():
         if item.added not in done and item.state_in(context) not in OVER:
@@ -84,7 +83,7 @@ def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
 
 
 def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
-    """Bring one item to its end, from the state that it is in."""
+    """Process one item to its end, from its current state."""
     project, catalogue = item.plan.project, item.plan.catalogue
     context = replace(context, catalogue=catalogue, root=project.root, owner=item.plan.account)
     with context.asking() as kaggle:
@@ -111,16 +110,16 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
 def _send(
     context: PushContext, item: QueuedPush, kaggle: Kaggle, *, wait: bool
 ) -> tuple[Push, Quota | None] | None:
-    """Push the item once there is room for it; returns the push, and the hours left before it.
+    """Push the item once a session is free; returns the push, and the hours left before it.
 
-    None where it was removed from the queue while it waited.
+    None if it was removed from the queue while it waited.
     """
     planned, attached = prepare(context, item.plan, kaggle, continues=item.continues)
     if attached:
         wheels.upload(context, kaggle, attached)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context) == ledgers.SENDING:
-        clock.sleep(sum(context.timing.saving.settle))  # what was on its way has arrived then
+        clock.sleep(sum(context.timing.saving.settle))  # by then, a request in flight has arrived
     pause, reported, last_answer = patience.slow_poll, "", clock.now()
     while item in Queue(context.runs):
         try:
@@ -144,9 +143,9 @@ def _send(
 def _send_now(
     context: PushContext, item: QueuedPush, planned: Plan, kaggle: Kaggle
 ) -> tuple[Push, Quota | None]:
-    """Push the item, unless that was done already; raises what keeps it from being pushed now."""
+    """Push the item, unless that is done already; raises what prevents the push for now."""
     kernel = planned.kernel
-    with context.alone_with(str(kernel)):  # the checks hold until the push is sent
+    with context.alone_with(str(kernel)):  # the checks remain valid until the push is sent
         look_after_cut_off(context, kaggle, kernel)
         push = item.push_in(context)
         if push and push.version:
@@ -159,7 +158,7 @@ def _send_now(
 
 
 def _check_hours(planned: Plan, quota: Quota | None) -> None:
-    """Raise `CapacityError` where the week's hours might not last to the end of the session."""
+    """Raise `CapacityError` if the week's hours might not last until the end of the session."""
     longest = planned.hours
     if quota is None or quota.left >= longest:
         return
@@ -167,11 +166,11 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
     if quota.allowed < longest:
         raise PreflightError(
             f"the run may take {longest:.1f} h and a week has {quota.allowed:.1f} {kind} hours: "
-            "bound it with --timeout MINUTES"
+            "limit it with --timeout MINUTES"
         )
     raise CapacityError(
         f"{quota.remaining(kind)} and the run may take {longest:.1f}: it waits for Saturday 00:00 "
-        "UTC. A run that is bounded with --timeout MINUTES may fit sooner"
+        "UTC. A run limited with --timeout MINUTES may fit sooner"
     )
 
 
@@ -182,6 +181,6 @@ def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: K
         raise failure.error() from None
     if status and status.alive:
         raise StillRunningError(
-            f"queued push {item.number}, {push.reference}, is still {status.state}: come back with "
+            f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect with "
             f"{invocation.command('queue')} run"
         )

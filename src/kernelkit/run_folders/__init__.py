@@ -1,4 +1,4 @@
-"""A run's folder: its files, its log, which process writes it, whether it is complete.
+"""A run's folder: its files, its log, which push it belongs to, and its measures.
 
 Begin with `run_folder`.
 """

@@ -1,8 +1,8 @@
-"""Which push a run folder belongs to, by what ran and in which session.
+"""Which push a run folder belongs to, identified by its cells and its session.
 
-Kernel and version are not enough: once a kernel was deleted, or a rehearsal's folder removed,
-numbering starts again. A folder that may be another push's is set aside whole, and everything is
-fetched again.
+Kernel and version are not enough: after a kernel is deleted, or a rehearsal's folder removed,
+numbering starts again. A folder that may be another push's is set aside as a whole, and everything
+is fetched again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kernelkit.run_folders import kit_folder
 
 @dataclass(frozen=True)
 class Claim:
-    """A push as its folder is marked with it.
+    """A push, as recorded in its folder.
 
-    `source` identifies the cells that run, `pushed` is the ledger's moment of the push (empty
-    for one that was made elsewhere), `session` identifies the session once it is over.
-    A `rehearsal` ran on a local server.
+    `source` identifies the cells that run, `pushed` is the time of the push in the ledger (empty if
+    pushed elsewhere), `session` identifies the session once it is over. A `rehearsal` ran on a
+    local server.
     """
 
     kernel: str
@@ -35,14 +35,14 @@ class Claim:
     rehearsal: bool = False
 
     def may_be(self, other: Claim) -> bool:
-        """Whether no known value differs between the two."""
+        """Whether the known values of the two are equal."""
         if not self.source or self.source != other.source:
             return False
         return not (self.pushed and other.pushed) or self.pushed == other.pushed
 
 
 def source_of(text: str) -> str:
-    """Identifies what a notebook's JSON runs, however a server writes it: a hash of its cells."""
+    """A hash of a notebook's cells, independent of how a server formats the JSON."""
     try:
         cells = [[c["cell_type"], "".join(c["source"])] for c in json.loads(text)["cells"]]
     except (ValueError, KeyError, TypeError):
@@ -51,7 +51,7 @@ def source_of(text: str) -> str:
 
 
 def session_of(log: str) -> str:
-    """Identifies a session by its log, which times every line; empty where it left none."""
+    """A hash of a session's log, whose lines have unique times; empty without a log."""
     return _digest(log) if log else ""
 
 
@@ -61,13 +61,13 @@ def was_pushed(folder: Path) -> bool:
 
 
 def check_free(folder: Path) -> None:
-    """Raise before a push is sent: `ParameterError` for a folder that holds anything.
+    """Check a folder before a push is sent: raises `ParameterError` unless it is empty.
 
-    Raises `StorageError` for one that cannot be made or written.
+    Raises `StorageError` if it cannot be created or written.
     """
     try:
         used = folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
-    except OSError:  # a name that is too long, a link in a circle
+    except OSError:  # a name that is too long, a circular link
         used = False
     if used:
         raise ParameterError(f"{folder} is not empty: choose another folder with --output")
@@ -75,10 +75,10 @@ def check_free(folder: Path) -> None:
 
 
 def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None]:
-    """Mark a folder as this push's; returns it, and where an earlier one's was set aside.
+    """Mark a folder as this push's; returns it, and the path of an earlier one set aside.
 
-    A `chosen` folder that holds other things raises `ParameterError`; for the default one the
-    next free name is taken.
+    Raises `ParameterError` for a `chosen` folder with other contents; instead of the default
+    folder, the next free name is used.
     """
     numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
     for place in [folder] if chosen else itertools.chain([folder], numbered):
@@ -95,7 +95,7 @@ def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None
         _mark(place, mine)
         return place, aside
     raise ParameterError(
-        f"{folder} holds other files than those of {mine.kernel} version {mine.version}: choose "
+        f"{folder} has files that are not from {mine.kernel} version {mine.version}: choose "
         "another folder with --output"
     )
 
@@ -103,7 +103,7 @@ def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None
 def settle(folder: Path, mine: Claim) -> Path | None:
     """Mark a claimed folder with its session, now that it is over.
 
-    Returns where the folder was set aside, if it holds another session's files.
+    Returns the path where the folder was set aside, if it has another session's files.
     """
     claimed = _read(folder) or mine
     same_session = claimed.session in ("", mine.session)
@@ -124,7 +124,7 @@ def _mark(folder: Path, mine: Claim) -> None:
 
 
 def _read(folder: Path) -> Claim | None:
-    """The claim on a folder; None where it has none that can be read."""
+    """The claim on a folder; None if it has no readable claim."""
     marker = kit_folder.path(folder, kit_folder.MARKER)
     try:
         return Claim(**json.loads(marker.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""A run's `history.csv`: one row an epoch, numbers and the phase that they belong to."""
+"""A run's `history.csv`: one row per epoch, with numbers and the name of the phase."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 HISTORY = "history.csv"
 VALIDATED = "val_"
-LEARNT = ("val_accuracy", "val_loss", "loss")  # where a history has no column of the score
+LEARNT = ("val_accuracy", "val_loss", "loss")  # if a history has no column for the score
 
 Columns = dict[str, list[str]]
 
 
 def read(folder: Path) -> Columns:
-    """The columns as text, as far as they are written; empty where there is nothing to read."""
+    """The columns as text, as far as they are written; empty if there is nothing to read."""
     try:
         with (folder / HISTORY).open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
@@ -27,15 +27,15 @@ def read(folder: Path) -> Columns:
 
 
 def numbers(texts: Sequence[str]) -> list[float]:
-    """The numbers at the beginning of a column, nan where a cell is empty."""
-    # The last line may be half written.
+    """The numbers at the beginning of a column, with nan for empty cells."""
+    # The last line may be incomplete.
     return [float(text or "nan") for text in itertools.takewhile(_is_number, texts)]
 
 
 def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> tuple[str, list[float]]:
-    """The column that shows a score by epoch, on validation first, and its numbers.
+    """The column with a score per epoch (preferably on validation), and its numbers.
 
-    Where the history has none, it is the first of the columns `otherwise` that it has.
+    Without such a column, the first existing one of `otherwise`.
     """
     columns = read(folder)
     for name in (VALIDATED + score, score, *otherwise):
@@ -52,7 +52,7 @@ def along(folder: Path) -> dict[str, list[float]]:
 
 
 def phases(columns: Columns) -> list[tuple[int, str]]:
-    """(epoch from 0, name) where a column of words, as the phase is, changes."""
+    """(epoch from 0, name) for each change in a text column, such as the phase."""
     for values in columns.values():
         if any(values) and not any(map(_is_number, filter(None, values))):
             return [(n, v) for n, v in enumerate(values) if n and v and v != values[n - 1]]
@@ -60,7 +60,7 @@ def phases(columns: Columns) -> list[tuple[int, str]]:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a cell holds a number, or nothing."""
+    """Whether a cell is a number or empty."""
     try:
         float(text or "nan")
     except ValueError:

@@ -1,17 +1,17 @@
-"""What the kit adds to a run folder lies in one folder of its own, apart from the run's files.
+"""The subfolder of a run folder for the kit's own files, separate from the run's.
 
     .kernelkit/push.json            the push that the folder's files belong to
-    .kernelkit/run.json             the run at home that the folder is for, and whether it is over
-    .kernelkit/fetched.jsonl        a line for each of the run's files that came home
-    .kernelkit/log.json, log.txt    the session's log, as Kaggle keeps it and as people read it
-    .kernelkit/manifest.json        what the session wrote down of its files; see `pushes.proof`
+    .kernelkit/run.json             the local run that the folder is for, and whether it is over
+    .kernelkit/fetched.jsonl        one line for each downloaded file of the run
+    .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
+    .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/score.json           the score of its submission, and the competition's name
-    .kernelkit/parts/               files while they are fetched
-    .kernelkit/outputs/             files of the run that bear this very name
+    .kernelkit/parts/               files that are being downloaded
+    .kernelkit/outputs/             files of the run whose names collide with this folder
 
-`run.ipynb` and `report.html` lie beside the run's files, or in here if the run left files of these
-names itself.
+`run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
+with these names.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ def path(folder: Path, *parts: str) -> Path:
 
 
 def place(folder: Path, name: str) -> Path:
-    """The path of the kit's file `name`: in the folder, or aside if the run left such a file."""
+    """The path of the kit's file `name`: in the run folder, or here if the run wrote such a
+    file."""
     names = left_by_run(folder) or frozenset()
     taken = {PurePosixPath(each).parts[0].casefold() for each in names}
     return path(folder, name) if name.casefold() in taken else folder / name
 
 
 def left_by_run(folder: Path) -> frozenset[str] | None:
-    """Names of the run's files that came home; None for a folder into which none was fetched."""
+    """The names of the run's downloaded files; None if nothing was downloaded into the folder."""
     record = path(folder, RECORD)
     return frozenset(str(line["name"]) for line in _lines(record)) if record.is_file() else None
 
 
 class FetchedFiles:
-    """The record of files that came home from one session; any other file is fetched again.
+    """The record of files downloaded from one session; any other file is fetched again.
 
-    `session` identifies the session; if it is empty, no file that lies there is trusted.
+    `session` identifies the session; if it is empty, no existing file is trusted.
     """
 
     def __init__(self, folder: Path, session: str) -> None:
@@ -65,7 +66,7 @@ class FetchedFiles:
         }
 
     def holds(self, name: str, file: Path, size: int) -> bool:
-        """Whether `file` is as it was when it came home, with the `size` that is listed."""
+        """Whether `file` is unchanged since its download, and has the listed `size`."""
         try:
             stat = file.stat()
         except OSError:
@@ -73,20 +74,20 @@ class FetchedFiles:
         return size == stat.st_size and self._fetched.get(name) == (size, stat.st_mtime_ns)
 
     def add(self, name: str, file: Path) -> None:
-        """Note a file that has just come home whole."""
+        """Record a file that was downloaded completely."""
         stat = file.stat()
         line = {"name": name, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
         with self._lock, self._path.open("a", encoding="utf-8") as record:
             record.write(json.dumps(line | {"session": self._session}) + "\n")
 
     def begin(self) -> None:
-        """Make the record, empty where it holds nothing of this session."""
+        """Create the record, empty if it has nothing from this session."""
         if not self._fetched or not self._path.is_file():
             files.write_text(self._path, "")
 
 
 def _lines(record: Path) -> list[dict[str, object]]:
-    """The lines of a record that can be read: a kill can cut the last one short."""
+    """The readable lines of a record: a kill can truncate the last one."""
     lines = []
     written = record.read_text(encoding="utf-8", errors="replace") if record.is_file() else ""
     for text in written.splitlines():

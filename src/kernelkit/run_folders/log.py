@@ -16,10 +16,10 @@ from typing import Any
 from kernelkit.run_folders.excerpts import excerpt
 from kernelkit.terminal import safe_text
 
-# C++ libraries (TensorFlow's among them) write in this format; I is the level of mere information.
+# The format of C++ libraries, such as TensorFlow's; I is the level "info".
 _CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
 TRACEBACK_LINES = 40
-LONGEST = 10_000_000  # characters of a log as people read it
+LONGEST = 10_000_000  # characters of the readable log
 _DECODER = json.JSONDecoder()
 _ARRAY, _BETWEEN, _LINE = re.compile(r"\s*\["), re.compile(r"[\s,]*"), re.compile(r"[^\n]+\n?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def chatter(self) -> bool:
-        """Whether the entry is only a C++ library's note on its own build."""
+        """Whether the entry is only a C++ library's diagnostic."""
         return self.stream == "stderr" and _CHATTER.match(self.text) is not None
 
 
@@ -54,9 +54,9 @@ class RunFailure:
 
 
 def decode(log: str) -> Iterator[Entry]:
-    """The entries of a finished session's log; other text counts as one entry a line.
+    """Yield the entries of a finished session's log; other text counts as one entry per line.
 
-    One at a time: read at once, a log takes several times its length of memory.
+    One at a time, because parsing a log as a whole takes several times its size in memory.
     """
     begin = _ARRAY.match(log)
     position = begin.end() if begin else 0
@@ -75,30 +75,32 @@ def decode(log: str) -> Iterator[Entry]:
 
 
 def harmless(log: str) -> str:
-    """A finished session's log as Kaggle keeps it, each control character as a JSON escape."""
+    """A finished session's log as Kaggle stores it, with control characters as JSON escapes."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", log)
 
 
 def text(entries: Iterable[Entry]) -> str:
-    """The log as a person reads it: no colours, no other control sequences, no chatter.
+    """The readable log: without colours, other control sequences and C++ diagnostics.
 
     A log longer than `LONGEST` characters is cut to its two ends.
     """
     whole = "".join(entry.text for entry in entries if not entry.chatter)
-    return safe_text.plain(excerpt(whole, LONGEST, "the log as Kaggle keeps it has them"))
+    return safe_text.plain(excerpt(whole, LONGEST, "see Kaggle's original log"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:
-    """The failing cell and its traceback, out of a finished session's log.
+    """The failing cell and its traceback, from a finished session's log.
 
-    `notebook` is the JSON of what ran, in which the cell's own text is looked up.
+    `notebook` is the JSON of the notebook that ran, for the text of the cell.
     """
     written = text(decode(log))
     report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
     if report:
         return _of_papermill(report[1], notebook)
     if "DeadKernelError" in written:
-        return RunFailure("the notebook's process was killed, as a rule for want of memory", "", "")
+        return RunFailure(
+            "the notebook's process was killed, usually because memory ran out", "", ""
+        )
     starts = [m.start() for m in re.finditer(r"(?m)^Traceback \(most recent call last\)", written)]
     return RunFailure("", "", _shorten(written[starts[-1] :].strip())) if starts else None
 
@@ -107,7 +109,7 @@ def _of_papermill(report: str, notebook: str) -> RunFailure:
     """The failure after papermill's `Exception encountered at "In [3]":`, with its traceback."""
     label = re.search(r'Exception encountered at "In \[(\d+)\]":?', report)
     body = report[label.end() :] if label else report
-    # What follows in a Kaggle log is the outer process's own end.
+    # In Kaggle's log, the end of the outer process follows.
     body = re.split(r"(?m)^(?=\[NbConvertApp\]|Traceback \(most recent)", body)[0]
     body = re.sub(r"\A[\s-]*\n", "", body).strip()
     if not label:
@@ -117,9 +119,9 @@ def _of_papermill(report: str, notebook: str) -> RunFailure:
 
 
 def _cell(notebook: str, count: int) -> tuple[str, str]:
-    """The `count`-th code cell, counted as execution counts are: what to call it, and its text.
+    """The name and the text of the `count`-th code cell, by execution count.
 
-    It is called by its number among the notebook's own code cells, as the desk shows them.
+    It is named by its number among the notebook's own code cells, as in the local notebook.
     """
     try:
         cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
@@ -142,7 +144,7 @@ def _shorten(traceback: str) -> str:
 
 
 def entry_of(event: dict[str, Any]) -> Entry:
-    """The entry that a log's JSON object means; odd values count as their kind's zero."""
+    """The entry for a JSON object of a log; invalid values become 0 or an empty text."""
     try:
         seconds = float(event.get("time") or 0.0)
     except (TypeError, ValueError):

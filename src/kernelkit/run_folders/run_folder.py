@@ -1,4 +1,4 @@
-"""What a run left in its folder: its notebook, its measures, the machine it had, its log."""
+"""The contents of a run's folder: its notebook, its measures, its machine, its log."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from kernelkit.run_folders import log as logs
 from kernelkit.shown import Shown
 
 METRICS = "metrics.json"
-EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the notebook that ran
+EXECUTED = ("run.ipynb", "__notebook__.ipynb")  # names of the executed notebook
 LEFT_BY_A_RUN = (METRICS, *EXECUTED)
-OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of a run that is not done
-IN_A_LINE = 4  # measures
+OUT_OF_TIME = "time limit"  # the value of `stopped` in the metrics of an unfinished run
+IN_A_LINE = 4  # measures in a summary line
 
 Metrics = Mapping[str, Any]
 
 
 def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] = str) -> None:
-    """Write the session's log, as Kaggle keeps it and as people read it, and what was pushed.
+    """Write the session's log, as Kaggle stores it and as readable text, and the pushed notebook.
 
-    `clear` takes the secrets out of a text.
+    `clear` removes the secrets from a text.
     """
     if log:
         log = clear(log)
         whole = "".join(entry.text for entry in logs.decode(log))
-        if (cleared := clear(whole)) != whole:  # a secret was printed in two pieces
+        if (cleared := clear(whole)) != whole:  # a secret was split over two entries
             log = json.dumps([{"stream_name": "stdout", "time": 0, "data": cleared}])
         files.write_text(kit_folder.path(folder, kit_folder.LOG), logs.harmless(log))
         text = clear(logs.text(logs.decode(log)))
@@ -43,12 +43,12 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] =
 
 
 def is_run(folder: Path) -> bool:
-    """Whether the folder holds what a run leaves."""
+    """Whether the folder is a run's."""
     return any((folder / name).is_file() for name in LEFT_BY_A_RUN)
 
 
 def notebooks_of_run(folder: Path) -> list[Path]:
-    """The executed notebooks that the run itself left."""
+    """The executed notebooks that the run itself wrote."""
     fetched = kit_folder.left_by_run(folder)
     names = [name for name in EXECUTED if fetched is None or name in fetched]
     return [folder / name for name in names if (folder / name).is_file()]
@@ -61,14 +61,14 @@ def executed(folder: Path) -> Path | None:
 
 
 def report_place(folder: Path) -> Path:
-    """Where a run folder's report stands, or would stand."""
+    """The path of a run folder's report, which need not exist."""
     return kit_folder.place(folder, kit_folder.REPORT)
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:
-    """The run's `metrics.json`; None when there is none that can be read.
+    """The run's `metrics.json`; None if it is missing or unreadable.
 
-    NaN, Infinity and numbers that no float can hold are read as None.
+    NaN, Infinity and numbers too large for a float are read as None.
     """
     try:
         text = (folder / METRICS).read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ def _finite(digits: str) -> float | None:
 
 
 def part(values: Metrics, name: str) -> Metrics:
-    """A table in a run's metrics, such as its `device`; empty where it has none."""
+    """A table in a run's metrics, such as its `device`; empty if it has none."""
     table = values.get(name)
     return table if isinstance(table, Mapping) else {}
 
@@ -102,7 +102,7 @@ def numbers(values: Metrics) -> dict[str, float]:
 
 
 def ended(values: Metrics, written: float) -> float:
-    """When a run ended, in seconds since 1970: as its metrics say, else when it was `written`."""
+    """When a run ended, in seconds since 1970: from its metrics, or else when it was `written`."""
     try:
         return datetime.fromisoformat(str(values["ended"])).timestamp()
     except (KeyError, ValueError):
@@ -110,13 +110,13 @@ def ended(values: Metrics, written: float) -> float:
 
 
 def data_name(values: Metrics) -> str:
-    """What people call the data of a run with these metrics."""
+    """The name of the data of a run with these metrics."""
     data = part(values, "data")
     return str(data.get("name") or Path(str(data.get("source", ""))).name)
 
 
 def device_name(values: Metrics) -> str:
-    """The device of a run with these metrics, as `TPU v5e × 8 (rehearsal)`; "" if unknown."""
+    """The device of a run with these metrics, such as `TPU v5e × 8 (rehearsal)`; "" if unknown."""
     device = part(values, "device")
     name = str(device.get("name") or device.get("kind") or "")
     replicas = device.get("replicas", 1)
@@ -125,7 +125,7 @@ def device_name(values: Metrics) -> str:
 
 
 def summary(values: Metrics, shown: Shown) -> str:
-    """The first measures in a line, with the device they were made on."""
+    """The first measures in one line, with the device."""
     texts = list(shown.texts(values).items())[:IN_A_LINE]
     parts = [_in_words(name, label, text) for name, (label, text) in texts]
     device = device_name(values)
@@ -145,10 +145,10 @@ def names_device(values: Metrics) -> bool:
 
 
 def check_accelerator(values: Metrics, wanted: str, *, rehearsal: bool) -> None:
-    """Raise `AcceleratorMismatchError` unless the run had the kind of machine it should have.
+    """Raise `AcceleratorMismatchError` unless the run had the requested kind of machine.
 
-    A stand-in that calls itself a rehearsal counts at a rehearsal only. A run that names no
-    kind (`names_device`) is not judged.
+    A stand-in that declares itself a rehearsal counts only in a rehearsal. A run that names no kind
+    (see `names_device`) is not checked.
     """
     device = part(values, "device")
     kind = str(device.get("kind") or wanted).lower()

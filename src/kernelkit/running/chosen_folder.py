@@ -1,10 +1,10 @@
-"""The folder of a run at home: the one where the same run was cut off, else a new one.
+"""The folder of a local run: the one where the same run was interrupted, or else a new one.
 
     <run>/.kernelkit/run.json    the notebook, its parameters, and whether the run is over
-    <runs>/.locks/               a file that a command holds while it runs in a folder
+    <runs>/.locks/               lock files of commands that are running
 
-A command that is given no name finds its folder by what it runs, and never takes a folder whose
-run is over. Two commands never run in one folder: the second gets its own.
+A command without a name finds its folder by notebook and parameters, and never uses a folder whose
+run is over. Two commands never run in the same folder: the second gets its own.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def chosen_folder(
     output: Path | None = None,
     fresh: bool = False,
 ) -> Iterator[Path]:
-    """The folder of a run of `notebook`, for the length of a block.
+    """Yield the folder for a run of `notebook`.
 
-    parameters  the value of every parameter, a JSON value each
-    name        the folder is `runs/<name>` of the project, whatever it holds
-    output      the folder itself
-    fresh       a new folder, even if the same run was cut off
+    parameters  the value of every parameter, each a JSON value
+    name        use the folder `runs/<name>` of the project, whatever it contains
+    output      use this folder
+    fresh       use a new folder, even if the same run was interrupted
 
-    Without these it is the folder where the same run was cut off, or a new one. The run is over
+    Without these it is the folder where the same run was interrupted, or a new one. The run is over
     when the block ends without an exception, unless its `metrics.json` says that it ran out of
-    time. Raises `ParameterError` where another command runs in `runs/<name>`, and for `fresh`
+    time. Raises `ParameterError` if another command is running in `runs/<name>`, and for `fresh`
     with a name or an output.
     """
     if fresh and (name or output):
@@ -57,7 +57,7 @@ def chosen_folder(
     if output:
         yield output
     elif own_folder(runs) != runs:
-        # The first of several hosts holds the folder and sends the others the checkpoint.
+        # The first of several hosts has the folder and sends the checkpoint to the others.
         yield runs / (name or _stamped(notebook))
     elif name:
         with ExitStack() as locks:
@@ -79,8 +79,8 @@ def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
         folder = None if fresh else _cut_off(runs, run, locks)
         if folder:
             print(
-                f"continuing in {folder}, where this notebook's last run with these parameters did "
-                "not end; --fresh starts a new one",
+                f"continuing in {folder}, where this notebook's last run with these parameters was "
+                "interrupted; --fresh starts a new one",
                 flush=True,
             )
         folder = folder or _new(runs / _stamped(run["notebook"]), locks)
@@ -91,7 +91,7 @@ def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
 
 
 def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """The run's folder on host 0, one below it on every other: they may share a disk."""
+    """The run's folder on host 0, and a subfolder on every other, since they may share a disk."""
     index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
     if not index and environ.get("TF_CONFIG"):
         try:
@@ -102,18 +102,18 @@ def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _cut_off(runs: Path, run: Run, locks: ExitStack) -> Path | None:
-    """The newest folder of the same run that is not over, now held; None where there is none."""
+    """The newest folder of the same unfinished run, now locked; None if there is none."""
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
     for folder in sorted((path.parent.parent for path in states), key=_written, reverse=True):
         if _is_unfinished(folder, run) and _hold(folder, locks):
             if _is_unfinished(folder, run):
                 return folder
-            locks.close()  # it ended while its lock was taken
+            locks.close()  # it ended before the lock was acquired
     return None
 
 
 def _new(first: Path, locks: ExitStack) -> Path:
-    """A new folder, made and held: `first`, or the next free name after it."""
+    """A new folder, created and locked: `first`, or the next free name after it."""
     files.make_folder(first.parent)
     for number in itertools.count(1):
         folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
@@ -122,19 +122,19 @@ def _new(first: Path, locks: ExitStack) -> Path:
         except FileExistsError:
             continue
         except OSError:
-            files.make_folder(folder)  # which raises the error with the reason
+            files.make_folder(folder)  # raises the error with the reason
         if _hold(folder, locks):
             return folder
     raise AssertionError("itertools.count has no end")
 
 
 def _stamped(notebook: Path | str) -> str:
-    """A folder's name: the notebook's and the time."""
+    """A folder's name: the notebook's name and the time."""
     return f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
 
 
 def _hold(folder: Path, locks: ExitStack) -> bool:
-    """Whether this command is the only one that runs in `folder`, from now until `locks` close."""
+    """Lock `folder` until `locks` close; returns whether no other command runs in it."""
     key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     files.make_folder(folder.parent)
     lock = project.runs_here() / project.LOCKS / f"run-{key}.lock"

@@ -1,7 +1,7 @@
-"""A notebook's process whose C++ libraries keep the notes on their own work to themselves.
+"""Start a notebook's process without the diagnostics of its C++ libraries.
 
-These libraries write past Jupyter, straight to the terminal that the process was started from, and
-some lines come at every level of logging.
+These libraries bypass Jupyter and write straight to the terminal that started the process, and they
+write some lines at every logging level.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from kernelkit.terminal.live_line import is_note
 
 
 class KernelWithoutNotes(AsyncKernelManager):
-    """Starts a kernel as Jupyter does; what else it writes to stderr is passed on line by line."""
+    """Starts a kernel as Jupyter does; other lines on stderr are passed on one by one."""
 
     async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]  # a wrapper
-        """As the base class; the thread that reads ends with the kernel and its children."""
+        """Start as the base class does; the reading thread ends with the kernel and its
+        children."""
         read, write = os.pipe()
         threading.Thread(target=_pass_on, args=(read,), daemon=True).start()
         try:

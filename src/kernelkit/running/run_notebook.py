@@ -1,4 +1,4 @@
-"""One run of a notebook at the desk: strict parameters, a run folder, a report."""
+"""Run a notebook locally: strict parameters, a run folder, a report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRACEBACK_LINES = 12
 
 @dataclass(frozen=True)
 class CheckedNotebook:
-    """A notebook with the values given for its parameters, and the value of every parameter."""
+    """A notebook with the given parameter values, and the values of all parameters."""
 
     content: nbformat.NotebookNode
     overrides: dict[str, Any]
@@ -43,7 +43,8 @@ class CheckedNotebook:
 
 @dataclass(frozen=True)
 class ExecutedRun:
-    """A finished run: its folder, the seconds it took, and its metrics (empty if it left none)."""
+    """A finished run: its folder, its duration in seconds, and its metrics (empty if it wrote
+    none)."""
 
     folder: Path
     seconds: float
@@ -51,18 +52,18 @@ class ExecutedRun:
 
     @property
     def report(self) -> Path:
-        """Where the HTML report is, when one was asked for."""
+        """The path of the HTML report, if one was requested."""
         own = kit_folder.path(self.folder, REPORT)
         return own if own.is_file() else self.folder / REPORT
 
     @property
     def summary(self) -> str:
-        """The first measures and the machine in one line, as after a push; else the time."""
+        """The first measures and the machine in one line, as after a push, or else the duration."""
         summary = run_folder.summary(self.metrics, project.shown(self.folder))
         return summary or duration(self.seconds)
 
     def tell(self, events: Events) -> None:
-        """Show the measures, the report, and the commands that lead on."""
+        """Show the measures, the report, and the next commands."""
         page = self.report if self.report.is_file() else self.folder
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"{invocation.command('report')} {runs} --index  # all runs"
@@ -82,16 +83,16 @@ def run_notebook(
     report: bool = True,
     quiet: bool = False,
 ) -> ExecutedRun:
-    """Execute a notebook with papermill into a run folder, as `chosen_folder` chooses it.
+    """Execute a notebook with papermill in the folder that `chosen_folder` chooses.
 
-    `overrides`: values, or `name=text` strings, of the notebook's parameters cell. The parameter
+    `overrides`: values, or `name=text` strings, for the notebook's parameters. The parameter
     `output` is set to the run folder if the notebook has one; every host but the first runs in a
-    folder below it. What the notebook prints is shown as it comes unless `quiet`, its steps in
-    one moving line.
+    subfolder. Unless `quiet`, the notebook's output is shown as it arrives, with its steps in one
+    live line.
 
     Raises `ParameterError` or `NotebookError` before anything runs. If the notebook fails, raises
     `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
-    cell; the partial notebook and its report are in the folder then.
+    cell; the folder then has the partial notebook and its report.
     """
     checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as chosen:
@@ -106,7 +107,7 @@ def run_notebook(
                 _execute(checked.content, folder, values, quiet)
         finally:
             if report and (folder / EXECUTED).is_file():
-                # A report that the run itself wrote stays in its place.
+                # Keep a report that the run itself wrote.
                 page = folder / REPORT
                 page = kit_folder.path(folder, REPORT) if page.is_file() else page
                 report_page.write_report(folder / EXECUTED, page, folder)
@@ -116,7 +117,7 @@ def run_notebook(
 def check(notebook: Path, overrides: Mapping[str, Any] | Iterable[str]) -> CheckedNotebook:
     """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
     content = document.read(Path(notebook))
-    # The cell that papermill left from an earlier run would set that run's values again.
+    # The cell that papermill injected in an earlier run would set that run's values again.
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.declared(
         document.parameters_source(content), project.find_project(Path(notebook))
@@ -130,7 +131,7 @@ def _begin(folder: Path) -> None:
     files.make_folder(folder)
     kit_folder.path(folder, REPORT).unlink(missing_ok=True)
     for name in (EXECUTED, REPORT, run_folder.METRICS):
-        # A file that an earlier run left under this name must not pass for this run's result.
+        # An earlier run's file must not be mistaken for this run's result.
         (folder / name).unlink(missing_ok=True)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
             part.unlink(missing_ok=True)
@@ -145,7 +146,7 @@ def _execute(
 
     from kernelkit.running.kernel_notes import KernelWithoutNotes
 
-    # Names and types are checked already, and papermill's own reading of comments is not ours.
+    # Names and types are already checked, and papermill parses comments differently.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     part = folder / f".{EXECUTED}.part.ipynb"
     shown = None if quiet else NotebookOutput(sys.stdout)
@@ -166,8 +167,8 @@ def _execute(
         raise kind(_what_failed(error, folder)) from None
     except DeadKernelError:
         raise RunFailedError(
-            "the notebook's process died, most likely for want of memory, or with another host "
-            f"of the same run; {folder} holds what it wrote before"
+            "the notebook's process died, most likely because memory ran out, or because another "
+            f"host of the same run died; its partial results are in {folder}"
         ) from None
     finally:
         if shown:
@@ -178,9 +179,10 @@ def _execute(
 
 @contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """For the length of a block, C++ libraries in processes started here log nothing but errors.
+    """During a block, C++ libraries in processes started here log only errors.
 
-    These libraries write past Jupyter, straight to the terminal. A level that the user set stays.
+    These libraries bypass Jupyter and write straight to the terminal. A level set by the user is
+    kept.
     """
     if LIBRARY_LOG in os.environ:
         yield
@@ -193,7 +195,8 @@ def _quiet_libraries() -> Iterator[None]:
 
 
 def _silence(kernel: str) -> list[str]:
-    """The argument that keeps a kernel from logging; one given twice would end it at once."""
+    """The argument that disables a kernel's logging; passing it twice would end the kernel at
+    once."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     try:
@@ -205,13 +208,13 @@ def _silence(kernel: str) -> list[str]:
 
 
 def _keep(part: Path, executed: Path) -> None:
-    # Papermill writes cell by cell; only a notebook that reads back takes the real name.
+    # Papermill writes cell by cell; the file is renamed only if it can be read back.
     try:
         content = nbformat.read(part, as_version=4)
     except Exception:  # nbformat raises a dozen kinds
         raise StorageError(
-            f"{executed} could not be written whole: free some space or choose another folder. "
-            f"What was written is in {part.name} beside it"
+            f"{executed} could not be written completely: free some space, or choose another "
+            f"folder. The incomplete file is {part.name} in the same folder"
         ) from None
     for key in ("input_path", "output_path"):
         content.metadata.get("papermill", {}).pop(key, None)
@@ -225,5 +228,5 @@ def _what_failed(error: Any, folder: Path) -> str:
     shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
     return (
         f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"
-        f"  {folder / EXECUTED} holds what ran before it"
+        f"  the cells before it are in {folder / EXECUTED}"
     )

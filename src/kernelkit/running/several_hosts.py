@@ -1,7 +1,7 @@
-"""One notebook on several hosts of this machine, which stand in for machines of their own.
+"""Run one notebook as several hosts on this machine, as a stand-in for separate machines.
 
-There, or in a TPU slice, `kernelkit run` is started on each with the standard variables
-set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
+On separate machines, or in a TPU slice, start `kernelkit run` on each, with the standard
+variables set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
 from kernelkit.terminal.cli import exits_with_code
 
 LOG = "log.txt"
-GRACE = 15.0  # seconds in which the other hosts may report a lost host themselves
+GRACE = 15.0  # seconds for the other hosts to report a lost host themselves
 POLL_SECONDS = 0.2
 
 
@@ -41,18 +41,18 @@ def run_on_hosts(
     fresh: bool = False,
     **options: bool,
 ) -> ExecutedRun:
-    """`run_notebook` as `count` hosts that meet over loopback; returns host 0's run.
+    """`run_notebook` as `count` hosts connected over loopback; returns host 0's run.
 
-    `options`: `report` and `quiet`, as of `run_notebook`. Host 0's output is shown; that of the
-    others is in `host-N/log.txt` of the run's folder. Raises what `run_notebook` raises as soon
-    as one has failed, once the others are ended.
+    `options`: `report` and `quiet`, as for `run_notebook`. Host 0's output is shown; the output of
+    the others is in `host-N/log.txt` of the run's folder. When a host fails, ends the others and
+    raises what `run_notebook` raises.
     """
     if count < 2:
-        raise ParameterError(f"--hosts {count}: two or more; leave it out to run on one")
+        raise ParameterError(f"--hosts {count}: give two or more, or leave it out to run on one")
     if any(os.environ.get(variable) for variable in ("JAX_NUM_PROCESSES", "TF_CONFIG")):
         raise ParameterError(
-            "--hosts starts all hosts on this machine, and the environment says that this is one "
-            "of several already: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
+            "--hosts starts all hosts on this machine, but the environment says that this is "
+            "already one of several: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
         )
     checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
@@ -80,7 +80,7 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
 
 
 def _environments(count: int) -> list[dict[str, str]]:
-    with ExitStack() as stack:  # free ports: all are held until each is chosen
+    with ExitStack() as stack:  # free ports: all stay bound until each is chosen
         sockets = [
             stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
         ]
@@ -108,7 +108,7 @@ def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
     )
     raise of_exit_code(code)(
         f"host {dead} {end}, so the others were ended"
-        + (f"; {folder / HOST_FOLDER.format(dead) / LOG} holds its last words" if dead else "")
+        + (f"; its output is in {folder / HOST_FOLDER.format(dead) / LOG}" if dead else "")
         + ". The same command continues from the last checkpoint"
     )
 

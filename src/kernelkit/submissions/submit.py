@@ -1,4 +1,4 @@
-"""Enter a result into its competition and wait for the score."""
+"""Submit a result to its competition and wait for the score."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kernelkit.project import find_project
 from kernelkit.shown import duration
 from kernelkit.workspace.context import PushContext
 
-ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of what competitions take
+ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
 SERVICE = "competitions"
-HIDDEN = "scored, and the score is not shown"  # as until the deadline of some competitions
-LOOK_SECONDS = 5.0  # from a lost answer to a look for the submission, and to the next one
-SETTLE_SECONDS = 60.0  # from a request that was cut off to its arrival, at the longest
-NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in the refusal of a file
+HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
+LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
+SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
+NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is entered: a file, or where only notebooks count the kernel's version that left it.
+    """What to submit: a file, or the kernel's version if the competition accepts only notebooks.
 
     `kernel` is None for a run that was not pushed.
     """
@@ -39,23 +39,23 @@ class Result:
 
 @dataclass(frozen=True)
 class EarlierTry:
-    """What an earlier try noted: the submission that it made, or those that were there before."""
+    """The notes of an earlier attempt: its submission, or those that existed before it."""
 
     submission: int | None = None
     submissions_before: Sequence[int] | None = None
 
 
 def output_of(folder: Path) -> Path:
-    """The file of a run's folder that a competition takes.
+    """The file in a run's folder to submit.
 
     That is the one that `[tool.kernelkit]` names, or the only `submission` with one of the endings.
-    Raises `OutputsError` where there is none, or where there are several.
+    Raises `OutputsError` if there is none or more than one.
     """
     named = find_project(Path.cwd()).submission
     names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
     there = [name for name in names if (folder / name).is_file()]
     if not there:
-        raise OutputsError(f"no {names[0]} in {folder}: the run left nothing to submit")
+        raise OutputsError(f"no {names[0]} in {folder}: the run has nothing to submit")
     if len(there) > 1:
         raise OutputsError(
             f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
@@ -71,11 +71,11 @@ def submit(
     earlier: EarlierTry | None = None,
     note: Callable[..., None] = lambda **_: None,
 ) -> str:
-    """Submit a result and wait for its public score, which is returned as Kaggle writes it.
+    """Submit a result and wait for its public score; returns it as Kaggle formats it.
 
-    `note` is called with `submissions_before` and `message` before the submission is made, with
-    `submission` after that, and with `score` at the end. What an `earlier` try submitted, or may
-    have, is looked for and not submitted again.
+    `note` is called with `submissions_before` and `message` before submitting, with
+    `submission` afterwards, and with `score` at the end. A submission that an `earlier` attempt
+    made, or may have made, is looked for and not made again.
 
     Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
     that Kaggle cannot score, `NetworkError` when no score comes in time.
@@ -97,7 +97,7 @@ def submit(
 
 
 def _submitted_earlier(kaggle: Kaggle, result: Result, earlier: EarlierTry) -> int | None:
-    """The submission that an earlier try made, if any; what was on its way has arrived by then."""
+    """The submission of an earlier attempt, if any, after waiting for requests in flight."""
     if earlier.submission is not None or earlier.submissions_before is None:
         return earlier.submission
     before = set(earlier.submissions_before)
@@ -105,11 +105,11 @@ def _submitted_earlier(kaggle: Kaggle, result: Result, earlier: EarlierTry) -> i
 
 
 def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> int:
-    """Submit the file, or the kernel's version where Kaggle refuses a file; its number."""
+    """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
     limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=result.competition)
     if limits.num_total and not limits.num_allowed_now:
         raise CapacityError(
-            f"{result.competition} takes no more submissions today: submit tomorrow"
+            f"{result.competition} accepts no more submissions today: submit tomorrow"
         )
     before = _references(kaggle, result, all_messages=True)
     note(submissions_before=sorted(before), submission=None, message=result.message, score=None)
@@ -137,9 +137,9 @@ def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> i
 
 
 def _create(kaggle: Kaggle, result: Result, before: set[int], method: str, **fields: Any) -> int:
-    """Make a submission, and only one, even where Kaggle's answer is lost or is about an older one.
+    """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
 
-    Raises `Failure` where it is unknown whether it was made: the next try looks for it first.
+    Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
     """
     fields |= {"competition_name": result.competition, "submission_description": result.message}
     try:
@@ -162,7 +162,7 @@ def _create(kaggle: Kaggle, result: Result, before: set[int], method: str, **fie
 
 
 def _look(kaggle: Kaggle, find: Callable[[], int | None]) -> int | None:
-    """What `find` finds, asked until whatever was on its way has arrived."""
+    """The result of `find`, repeated until requests in flight must have arrived."""
     clock = kaggle.retries.clock
     end = clock.now() + SETTLE_SECONDS
     while True:
@@ -172,7 +172,7 @@ def _look(kaggle: Kaggle, find: Callable[[], int | None]) -> int | None:
 
 
 def _references(kaggle: Kaggle, result: Result, *, all_messages: bool = False) -> set[int]:
-    """The numbers of the latest submissions, of all or of those that may be this result's."""
+    """The numbers of the latest submissions: all, or those that may be this result's."""
     answer = kaggle.repeated(
         "ListSubmissions", SERVICE, competition_name=result.competition, page=1
     )
@@ -181,14 +181,14 @@ def _references(kaggle: Kaggle, result: Result, *, all_messages: bool = False) -
 
 
 def _may_be(submission: Any, result: Result) -> bool:
-    """Whether nothing that Kaggle says of a submission contradicts what was sent."""
+    """Whether a submission on Kaggle is consistent with what was sent."""
     message = (submission.description or "").strip()
     of_file = submission.file_name in ("", result.file.name)
     return of_file and result.message.strip().startswith(message)
 
 
 def _wait(context: PushContext, kaggle: Kaggle, result: Result, reference: int) -> str:
-    """The public score as Kaggle writes it, empty where it shows none."""
+    """The public score as Kaggle formats it; empty if it shows none."""
     clock, timing = kaggle.retries.clock, context.timing
     start = reported = clock.now()
     end = start + (timing.rerun_seconds if result.kernel else timing.score_seconds)

@@ -1,4 +1,4 @@
-"""How every command ends: an error in one message and its exit code, signals as an exit."""
+"""How every command ends: errors become one message and an exit code, signals become an exit."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ UNWRITABLE = (
     errno.EILSEQ,
     errno.ELOOP,
 )
-# Windows has no SIGHUP, which a terminal sends as it closes.
+# A terminal sends SIGHUP when it closes; Windows has no such signal.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
     """Turn errors that carry an `exit_code` into one message on stderr and that code.
 
-    Works on any such exception, so that tools over either package can use it. For a command
-    that is given `as_json` the message is an event on stdout, unless one carried it before.
+    Works for any such exception, so that tools of either package can use it. With `as_json`, the
+    message is an event on stdout, unless an earlier event has already shown it.
     """
 
     @functools.wraps(command)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # a letter that the stream lacks is no error
+            if isinstance(stream, io.TextIOWrapper):  # never fail on encoding
                 stream.reconfigure(errors="backslashreplace")
         try:
             with unwinding():
@@ -89,7 +89,7 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
 
 
 class EndedBySignal(SystemExit):
-    """Raised wherever the program is when a signal comes; the exit code is 128 + its number."""
+    """Raised at whatever point the signal arrives; the exit code is 128 + the signal's number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -98,11 +98,11 @@ class EndedBySignal(SystemExit):
 
 @contextlib.contextmanager
 def unwinding() -> Iterator[None]:
-    """For the length of a block, a signal that would end this process raises `EndedBySignal` first.
+    """During a block, a signal that would end this process raises `EndedBySignal` instead.
 
-    Servers and the processes that they started are closed on the way out.
-    Signals that are ignored (`nohup`) or handled already stay so, as all do outside the main
-    thread. A second signal during the closing is ignored.
+    So servers and the processes that they started are closed on the way out. Signals that are
+    already ignored (`nohup`) or handled stay so, and outside the main thread nothing changes. A
+    second signal during the shutdown is ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -118,7 +118,7 @@ def unwinding() -> Iterator[None]:
         if not isinstance(unraisable.exc_value, EndedBySignal):
             hook(unraisable)
             return
-        # It was raised within a finalizer, where Python drops it: once more, when that is over.
+        # Python drops exceptions raised inside a finalizer: raise it again afterwards.
         number = unraisable.exc_value.number
         signal.signal(number, end)
         threading.Timer(AGAIN_SECONDS, _thread.interrupt_main, (number,)).start()

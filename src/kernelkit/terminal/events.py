@@ -1,9 +1,9 @@
-"""The events of a command in progress, for people or for programs.
+"""The events of a running command, for people or for programs.
 
-A terminal gets a line an event, one moving line of times and steps, and a box around the result;
-a CI log gets the same lines and the times once a minute. With `--json` each event is one JSON
-object a line, steps and libraries' notes too; with `--quiet` only those of
-`RESULTS` are written. Known secrets are removed, and each line of a rehearsal is marked.
+A terminal gets one line per event, one live line with times and steps, and a box around the
+result; a CI log gets the same lines, and the times once a minute. With `--json`, each event is one
+JSON object on its own line, including steps and libraries' notes; with `--quiet`, only the events
+in `RESULTS` are written. Known secrets are removed, and each line of a rehearsal is marked.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kernelkit.terminal.live_line import LiveLine
 
 Emit = Callable[..., None]  # emit("event", text, **facts)
 
-SHORTEST_SECRET = 8  # characters; shorter texts occur by chance
-# The events that `--quiet` keeps: those that need attention, and the results.
+SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
+# The events that `--quiet` shows: those that need attention, and the results.
 RESULTS = frozenset(
     {
         "warning",
@@ -43,12 +43,12 @@ RESULTS = frozenset(
         "largest",
     }
 )
-# A terminal shows these in a box, once the command goes on to something else or ends.
+# A terminal shows these in a box, when the command moves on or ends.
 IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
 
 
 class Events:
-    """Writes events to a stream; call it with the event's name, its sentence and its facts."""
+    """Writes events to a stream; call it with the event's name, its sentence and its data."""
 
     def __init__(
         self,
@@ -64,14 +64,14 @@ class Events:
         self._secrets: list[str] = []
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
-        self._state = self._step = ""  # the state of the run, and the last step in its log
+        self._state = self._step = ""  # the run's state, and the last step in its log
         self._boxes, self._coloured = self.stream.isatty(), live_line.has_colours(self.stream)
         self._box: list[tuple[str, list[str]]] = []
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
-        """Write one event. The line that moves shows `progress` and the steps in a `log`.
+        """Write one event. The live line shows `progress` and the steps in a `log`.
 
-        Where nobody reads any more (`| head -1`), the command goes on unseen.
+        When the reader is gone (`| head -1`), the command continues silently.
         """
         try:
             self._tell(event, text, facts)
@@ -99,7 +99,7 @@ class Events:
             )
 
     def end(self) -> None:
-        """Write the box, and take the moving line off: what others write comes below the events."""
+        """Write the box and erase the live line, so that other output appears below the events."""
         self._close_box()
         self._line.erase()
 
@@ -111,7 +111,7 @@ class Events:
             self._line.stay(*(self.clear(line) for line in lines))
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
-        """Never print these from here on."""
+        """Remove these from everything that is printed from now on."""
         self._secrets += [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
 
     def clear(self, text: str) -> str:
@@ -156,17 +156,17 @@ def secrets_of_environment() -> list[str]:
     """The credentials in this process's environment, which must never be printed."""
     names = ("KAGGLE_KEY", "KAGGLE_API_TOKEN", "KAGGLE_API_V1_TOKEN")
     values = [value for name in names if (value := os.environ.get(name))]
-    # The client takes a path in a token's place; Path.exists raises for a token that is too long.
+    # The client also accepts a path instead of a token; Path.exists raises for a very long token.
     return [value for value in values if not os.path.exists(value)]  # noqa: PTH110
 
 
 def size_of(bytes_: int) -> str:
-    """A size as people write it: `812 bytes`, `34 kB`, `1.5 MB`."""
+    """A size formatted for people: `812 bytes`, `34 kB`, `1.5 MB`."""
     if bytes_ < 1000:
         return f"{bytes_} bytes"
     return f"{bytes_ / 1e3:.0f} kB" if bytes_ < 1_000_000 else f"{bytes_ / 1e6:.1f} MB"
 
 
 def from_here(path: Path) -> str:
-    """A path as one types it: from the present folder, where that is shorter."""
+    """A path as a user would type it: relative to the current folder, if that is shorter."""
     return min(os.path.relpath(path), str(path), key=len)

@@ -1,6 +1,6 @@
-"""How this command was typed, so that a hint can name what to type next.
+"""How this command was invoked, so that a hint can name the next command in the same form.
 
-The commands of `kernelkit` are the tools of its own repository as well.
+In kernelkit's own repository each command is also a tool.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-# {command: the tool that is the same, with the option that chooses it}
+# {command: the equivalent tool, with the option that selects it}
 TOOLS = {
     "dataset": "push_dataset.py",
     "push": "push_kernel.py",
@@ -25,13 +25,13 @@ TOOLS = {
 
 
 def takes(option: str) -> bool:
-    """Whether the command that was typed has an option of this name, such as "local"."""
+    """Whether the invoked command has an option of this name, such as "local"."""
     typed = click.get_current_context(silent=True)
     return typed is not None and option in {parameter.name for parameter in typed.command.params}
 
 
 def command(name: str) -> str:
-    """What to type for the command `name`: `kernelkit push`, or the tool where one was typed."""
+    """What to type for the command `name`: `kernelkit push`, or the tool if this is a tool."""
     started = Path(sys.argv[0])
     tools = {tool.split()[0] for tool in TOOLS.values()}
     if name in TOOLS and started.name in tools and started.with_name("push_kernel.py").is_file():

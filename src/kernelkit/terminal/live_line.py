@@ -1,8 +1,8 @@
-"""Lines for a person to read: those that stay, and one that moves while something goes on.
+"""Output for people: lines that stay, and one live line that changes during long work.
 
-In a terminal the moving line is written over and over; elsewhere, as in a CI log, it is written
-at most once a minute. Notes of C++ libraries on their own work are left out. Colours and the box
-around a result are for a terminal that has them.
+In a terminal the live line is overwritten in place; elsewhere, as in a CI log, it is written at
+most once a minute. Diagnostics of C++ libraries are dropped. Colours and the box around a result
+appear only in a terminal that supports them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import click
 
 from kernelkit.terminal import safe_text
 
-PLAIN_SECONDS = 60.0  # between two states of the moving line where there is no terminal
+PLAIN_SECONDS = 60.0  # between two states of the live line outside a terminal
 WARNINGS = frozenset({"warning", "retrying", "stopped", "set aside"})
 FAILURES = frozenset({"error", "failure"})
 NAME_WIDTH = 9  # columns for an event's name
-LAST = 2  # parts at the end of a moving line that stay: the rate and the time left
+LAST = 2  # parts at the end of a live line that are never cut: the rate and the time left
 
 # `  reading 3 of 12`, `epoch 3/12  loss 0.4  0:41 left`, and the bars that tqdm draws
 _PROGRESS = re.compile(r"^\s+\S.* \d[\d,]* of \d[\d,]*\s*$|\d:\d\d left\s*$|\d%\|")
 _BETWEEN = re.compile(r"(?<=\S)  (?=\S)")
 _COUNT = re.compile(r"(\d[\d,]*)(?:/| of )(\d[\d,]*)")
-# C++ libraries (TensorFlow's among them) begin a line with its level, time, process and place.
+# C++ libraries, such as TensorFlow's, begin a line with its level, time, process and location.
 _NOTE = re.compile(
     r"[IWE]\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::"
     r"|To enable the following instructions: "
@@ -36,20 +36,20 @@ _NOTE = re.compile(
 
 
 def is_step(line: str) -> bool:
-    """Whether a line shows the progress of work that is not done."""
+    """Whether a line shows the progress of unfinished work."""
     if not _PROGRESS.search(line):
         return False
-    counts = _COUNT.findall(line)  # of epochs, and of steps within the last of them
+    counts = _COUNT.findall(line)  # of epochs, and of steps within the last epoch
     return not counts or any(done != total for done, total in counts)
 
 
 def is_note(line: str) -> bool:
-    """Whether a line is a C++ library's note on its own work, on which no reader can act."""
+    """Whether a line is a C++ library's diagnostic, which a reader can do nothing about."""
     return _NOTE.match(line) is not None
 
 
 class LiveLine:
-    """A stream with a last line that moves."""
+    """A stream whose last line is overwritten."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -65,7 +65,7 @@ class LiveLine:
         self.stream.flush()
 
     def move(self, line: str) -> None:
-        """Replace the moving line; the new one is cut to the width of the terminal."""
+        """Replace the live line; the new text is cut to the width of the terminal."""
         if self._in_place:
             self.erase()
             self._write(fitted(line, _width() - 1))
@@ -76,7 +76,7 @@ class LiveLine:
             self.stay(line)
 
     def erase(self) -> None:
-        """Take the moving line off the screen."""
+        """Erase the live line."""
         if self._on_screen:
             self.stream.write("\r\x1b[K")
             self.stream.flush()
@@ -87,9 +87,9 @@ class LiveLine:
 
 
 class NotebookOutput(io.TextIOBase):
-    """A stream that shows a notebook's output on another stream, its steps in one line.
+    """A stream that copies a notebook's output to another stream, with its steps on one line.
 
-    The output's colours stay, save where NO_COLOR is set (https://no-color.org).
+    Colours are kept, unless NO_COLOR is set (https://no-color.org).
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -97,14 +97,14 @@ class NotebookOutput(io.TextIOBase):
         self._rest = ""
 
     def write(self, text: str) -> int:
-        """Show the lines that are whole; the last one waits for its end."""
+        """Show the complete lines; an incomplete last line waits for its end."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             self._show(line)
         return len(text)
 
     def close(self) -> None:
-        """Show what has no end, and take the moving line off the screen."""
+        """Show an incomplete last line, and erase the live line."""
         if self._rest:
             self._show(self._rest)
         self._rest = ""
@@ -119,9 +119,9 @@ class NotebookOutput(io.TextIOBase):
 
 
 def fitted(line: str, width: int) -> str:
-    """The line in at most `width` characters: its beginning and its end, where the time left is.
+    """The line in at most `width` characters, keeping its beginning and its end (the time left).
 
-    Parts that two spaces separate, as `loss 0.4` is one, are left out whole, the first ones first.
+    Parts such as `loss 0.4`, separated by two spaces, are dropped whole, from the left.
     """
     first, *parts = _BETWEEN.split(line)
     while len(line) > width and len(parts) > LAST:
@@ -141,12 +141,12 @@ def _width() -> int:
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Whether the stream is a terminal whose user has not refused colours (no-color.org)."""
+    """Whether the stream is a terminal, and its user has not disabled colours (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def label(event: str, *, coloured: bool) -> str:
-    """An event's name in `NAME_WIDTH` columns: failures red, warnings yellow, the others dim."""
+    """An event's name in `NAME_WIDTH` columns: failures in red, warnings in yellow, others dim."""
     text = f"{event:<{NAME_WIDTH}}"
     if not coloured:
         return text
@@ -158,7 +158,7 @@ def label(event: str, *, coloured: bool) -> str:
 def box(title: str, rows: Iterable[tuple[str, Sequence[str]]], *, coloured: bool) -> list[str]:
     """The lines of a box around named rows of text.
 
-    It is open to the right, so that a path or a command in it is copied without a border.
+    It has no right border, so that a path or a command can be copied without one.
     """
 
     def edge(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Text from a log, a server or a file's name, made harmless for a terminal.
+"""Make text from a log, a server or a file name safe to print in a terminal.
 
-A terminal obeys control sequences: they set its title, fill the clipboard, clear the screen or
-answer as if typed. These functions remove the sequences and keep tabs and line ends.
+A terminal obeys control sequences: they can set its title, fill the clipboard, clear the screen or
+send input as if typed. These functions remove the sequences and keep tabs and line ends.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from typing import TextIO
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f"
 _SEQUENCE = re.compile(
-    # a string, as OSC and DCS take it, to its terminator
+    # OSC and DCS strings, up to their terminator
     rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^{_CONTROL}]*(?:\x07|\x1b\\|\x9c)"
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, colours among them
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, including colours
     r"|\x1b[ -/]*[0-~]?"  # every other escape
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-    r"|[\u202a-\u202e\u2066-\u2069]"  # which show a text in another order than it has
+    r"|[\u202a-\u202e\u2066-\u2069]"  # bidirectional controls, which reorder the displayed text
 )
 _UNPRINTABLE = re.compile(rf"[{_CONTROL}\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-# Each begins where a run or a line does: else a long one is read again from all its characters.
+# Each is anchored to the start of a run or a line: otherwise matching is quadratic in its length.
 _RETURN = re.compile(r"(?<!\r)\r+(?=\n|\Z)")
 _REWRITTEN = re.compile(r"(?m)^[^\n]*\r")
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def plain(text: str, *, colours: bool = False) -> str:
-    """The text without control sequences; of a line that was rewritten, its last state.
+    """The text without control sequences; for a line that was overwritten, its last state.
 
-    A progress bar returns to the line's start and writes over the line; the last state is kept.
-    With `colours` the sequences that set colours and weight stay.
+    A progress bar returns to the start of the line and overwrites it; the last state is kept. With
+    `colours`, the sequences that set colours and weight are kept.
     """
     if colours:
         text = _SEQUENCE.sub(lambda match: match[0] if _COLOUR.fullmatch(match[0]) else "", text)
@@ -39,11 +39,11 @@ def plain(text: str, *, colours: bool = False) -> str:
 
 
 def one_line(name: str) -> str:
-    """A name on one line; each character that cannot be printed becomes its escape."""
+    """A name on one line; each unprintable character is replaced by its escape."""
     return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 
 def writable(text: str, stream: TextIO) -> str:
-    """The text with what the stream's encoding lacks as escapes, such as `\\xe9` in ASCII."""
+    """The text with escapes for characters that the stream cannot encode, e.g. `\\xe9` in ASCII."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,4 +1,4 @@
-"""The surroundings of a command: the folder of runs, the ledger, the events, the time limits."""
+"""The context of a command: the folder of runs, the ledger, the events, the time limits."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from kernelkit.workspace.ledger import Ledger, Push
 from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
 LEDGER = "pushes.jsonl"
-DOCTOR = Path("doctor", "doctor.json")  # below the folder of runs: what `kernelkit doctor` saw
-LAST = "last"  # as a reference: the ledger's last push
+DOCTOR = Path("doctor", "doctor.json")  # in the folder of runs: the results of `kernelkit doctor`
+LAST = "last"  # a reference to the ledger's last push
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
 
 
 @dataclass(frozen=True)
 class PushContext:
-    """One command's surroundings; `local` is the folder of a local Kaggle to rehearse on.
+    """The context of one command; `local` is the folder of a local Kaggle to rehearse on.
 
-    `catalogue` is the project's command that fills such a Kaggle's inputs, run in its `root`, and
-    `owner` the account's name at Kaggle, where the metadata has it. `chained`: what a kernel needs
-    is pushed first.
+    `catalogue` is the project's command that makes the local Kaggle's inputs, run in its `root`;
+    `owner` is the account's name on Kaggle, if the metadata has it. `chained`: the kernels that
+    this one reads are pushed first.
     """
 
     runs: Path
@@ -51,7 +51,7 @@ class PushContext:
     chained: bool = False
 
     def connect(self) -> AbstractContextManager[Kaggle]:
-        """Kaggle, or the local one, connected for the length of a block."""
+        """Kaggle, or the local one, connected during a block."""
         retries = replace(self.timing.retries, tell=self._tell_pause)
         timing = replace(self.timing, retries=retries)
         return connect(
@@ -60,15 +60,15 @@ class PushContext:
 
     @contextlib.contextmanager
     def asking(self, reference: str = "") -> Iterator[Kaggle]:
-        """Kaggle as `connect` gives it; the events show no secret and mark a rehearsal.
+        """Kaggle as `connect` yields it; the events show no secret and mark a rehearsal.
 
-        Raises `ParameterError` before that where `reference` is "last" and all were rehearsals.
+        Raises `ParameterError` first, if `reference` is "last" and all pushes were rehearsals.
         """
         real = self.events.rehearsal or self.ledger.of("", rehearsal=False)
         if reference == LAST and not real and self.ledger.pushes():
             raise ParameterError(
                 f"nothing was pushed to Kaggle yet, only rehearsed: {invocation.command('status')} "
-                "--local. A push that was made elsewhere is named as OWNER/SLUG/N"
+                "--local. For a push from another machine, write OWNER/SLUG/N"
             )
         if reference not in ("", LAST) and not REFERENCE.fullmatch(reference):
             raise ParameterError(
@@ -82,7 +82,7 @@ class PushContext:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """Raise an error of the block without any secret in it; programs get it as an event too."""
+        """Remove secrets from an error that the block raises; programs also get it as an event."""
         try:
             yield
         except KernelkitError as error:
@@ -98,7 +98,7 @@ class PushContext:
 
     def _tell_filling(self, line: str) -> None:
         if live_line.is_step(line):
-            self.events("progress", f"making what the rehearsal reads, once: {line.strip()}")
+            self.events("progress", f"making the rehearsal's inputs, once: {line.strip()}")
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
         self.events(
@@ -112,43 +112,43 @@ class PushContext:
         return Ledger(self.runs / LEDGER, self.events.clear)
 
     def folder(self, push: Push) -> Path:
-        """The folder for a push's outputs when no other is named."""
-        if push.folder and Path(push.folder).is_dir():  # chosen with --output, maybe
+        """The default folder for a push's outputs."""
+        if push.folder and Path(push.folder).is_dir():  # perhaps chosen with --output
             return Path(push.folder)
         slug = push.kernel.rpartition("/")[2]
         return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
 
     def alone_in(self, folder: Path) -> AbstractContextManager[None]:
-        """Hold a folder for the length of a block: one command at a time brings files into it."""
-        return self._alone(str(folder.resolve()), f"brings files into {folder}")
+        """Lock a folder during a block: one command at a time downloads files into it."""
+        return self._alone(str(folder.resolve()), f"downloads files into {folder}")
 
     def alone_with(self, kernel: str) -> AbstractContextManager[None]:
-        """Hold a kernel for the length of a block: one command at a time checks and pushes it."""
+        """Lock a kernel during a block: one command at a time checks and pushes it."""
         return self._alone(f"kernel {kernel}", f"pushes {kernel}")
 
     def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
-        """One command at a time sees that a dataset is there."""
+        """Lock a dataset during a block: one command at a time checks and uploads it."""
         return self._alone(f"dataset {reference}", f"uploads {reference}")
 
     def alone_in_queue(self) -> AbstractContextManager[None]:
-        """Hold the queue for the length of a block: one command at a time works it off."""
-        return self._alone("queue", "works off this queue")
+        """Lock the queue during a block: one command at a time works on it."""
+        return self._alone("queue", "works on this queue")
 
     def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
         key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
         def busy() -> None:
-            self.events("waiting", f"another command {doing}: going on when it is done")
+            self.events("waiting", f"another command {doing}: continuing when it is done")
 
         return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
 
     def how_to_continue(self) -> str:
-        """The sentence with the command that continues a run from its outputs."""
+        """A sentence with the command that continues a run from its outputs."""
         typed = invocation.command("rehearse" if self.local else "push")
-        return f"Go on in another session with: {typed} --continue"
+        return f"Continue in another session with: {typed} --continue"
 
     def what_next(self, push: Push) -> list[str]:
-        """The commands that a user types after a complete run."""
+        """The commands to suggest after a complete run."""
         if push.rehearsal:
             push_it = f"{invocation.command('push')}{' --chain' * self.chained}"
             commands = [f"{push_it}  # on Kaggle, with ~/.kaggle/access_token"]
@@ -161,30 +161,30 @@ class PushContext:
         return [*commands, index]
 
     def how_to_resume(self, push: Push) -> str:
-        """The sentence with the command that returns to a run in progress."""
+        """A sentence with the command that returns to a run in progress."""
         if self.local:
             return "This rehearsal's Kaggle stops with the command, and its runs with it"
         return self.how_to_fetch(push)
 
     def how_to_fetch(self, push: Push) -> str:
-        """The sentence with the command that fetches the outputs of a run that is over."""
-        return f"Come back with: {self.resuming(push)}"
+        """A sentence with the command that fetches the outputs of a finished run."""
+        return f"Reconnect with: {self.resuming(push)}"
 
     def resuming(self, push: Push) -> str:
-        """The command that takes up a push."""
+        """The command that resumes a push."""
         local = " --local" if self.local else ""
         return f"{invocation.command('resume')} {push.reference}{local}"
 
 
 class CommandOptions(TypedDict, total=False):
-    """The keyword arguments of every command that asks Kaggle.
+    """The keyword arguments of every command that talks to Kaggle.
 
     local    rehearse against a local Kaggle that lives as long as the call
-    as_json  one JSON object an event
+    as_json  print one JSON object per event
     quiet    only the events that need attention, and the results
     runs     the folder of runs and ledger; default `runs` at the project's root
     stream   where the events are written; default stdout
-    timing   the clock and every limit in time
+    timing   the clock and all time limits
     """
 
     local: bool
@@ -198,7 +198,7 @@ class CommandOptions(TypedDict, total=False):
 def in_project(
     project: Project, options: CommandOptions, kind: type[CommandOptions] = CommandOptions
 ) -> PushContext:
-    """The surroundings of a command in this project, whose options are of this `kind`."""
+    """The context of a command in this project, whose options are of this `kind`."""
     if unknown := set(options) - set(get_type_hints(kind)):
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     local = options.get("local", False)
@@ -219,14 +219,14 @@ def in_project(
 
 
 def rerun_of(local: Path, submission: int) -> dict[str, Any] | None:
-    """What the rerun of a submission at the local Kaggle in this folder came to, by name."""
+    """The result of a submission's rerun on the local Kaggle in this folder, by field name."""
     from local_kaggle import LocalKaggle
 
     rerun = LocalKaggle(local).rerun(submission)
     return asdict(rerun) if rerun else None
 
 
-FILLED = ".filled"  # in the catalogue: the commands that were run, a line each, as `_filling`
+FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
 
 
 @contextlib.contextmanager
@@ -240,13 +240,13 @@ def connect(
 ) -> Iterator[Kaggle]:
     """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
 
-    `catalogue` is a command that fills the rehearsal's inputs, run in `root`, once for each
-    content of the scripts that the command names; `tell` gets each line that it writes. The command
-    has this process's environment, so that it finds what an earlier one kept under HOME. A session
-    finds the account's own inputs under the name `owner`.
+    `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
+    only when the scripts that it names change; `tell` gets each line that it prints. It inherits
+    this process's environment, so that it finds caches under HOME. A session finds the account's
+    own inputs under the name `owner`.
 
     Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
-    rather than let a rehearsal leave this machine.
+    if a rehearsal would contact another server.
     """
     if local is None:
         yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
@@ -260,7 +260,7 @@ def connect(
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)
-    # This process serves the rehearsal's Kaggle: its sessions must not outlive it.
+    # This process is the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), kaggle as server:
         filled = server.catalogue / FILLED
         earlier = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
@@ -268,7 +268,7 @@ def connect(
         if catalogue and filling not in earlier:
             fill_catalogue(server.catalogue, catalogue, root, tell)
             files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
-        with server.attach():  # from here on the environment, HOME too, is the rehearsal's
+        with server.attach():  # from here on, the environment is the rehearsal's, including HOME
             connection = open_connection(timing.timeouts, timing.retries)
             if not connection.base_url.startswith(server.url + "/"):
                 raise KernelkitError(
@@ -278,7 +278,7 @@ def connect(
 
 
 def _filling(catalogue: str, local: Path, root: Path) -> str:
-    """The command, its project, and a hash of its scripts: an edited script is run again."""
+    """The command, its project and a hash of its scripts, so that an edited script runs again."""
     words = [root / word for word in shlex.split(catalogue)]
     scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
     project = os.path.relpath(root, local)

@@ -1,9 +1,9 @@
-"""The ledger of pushes: one JSON line each, in `runs/pushes.jsonl`.
+"""The ledger of pushes: one JSON line per push, in `runs/pushes.jsonl`.
 
     {"pushed": "2026-11-02T10:15:00+00:00", "kernel": "me/notebook", "version": 3, …}
 
-A line is written before anything is sent, and replaced whole as the push goes on: after a crash of
-this machine the last known state is on disk.
+A line is written before anything is sent, and replaced as the push proceeds, so that the last known
+state survives a crash of this machine.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from kernelkit import files
 from kernelkit.kaggle_api.answers import Kernel
 
 # The states of a push.
-SENDING = "sending"  # SaveKernel is sent, its answer has not come
+SENDING = "sending"  # SaveKernel was sent, and has not been answered
 REFUSED = "refused"
 QUEUED = "queued"
 RUNNING = "running"
-UNFETCHED = "not fetched"  # its run is complete, and some of its outputs are not at home
+UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
 COMPLETE = "complete"
 FAILED = "failed"
 STOPPED = "stopped"  # its kernel was deleted while its session was alive
-NOT_SCORED = "not scored"  # in place of a score: there was nothing to submit, or it was refused
-LOST = "lost"  # not known whether it arrived, or where its session is
+NOT_SCORED = "not scored"  # instead of a score: there was nothing to submit, or Kaggle refused it
+LOST = "lost"  # it is unknown whether it arrived, or where its session is
 
 
 @dataclass(frozen=True)
 class Push:
-    """One push as the ledger keeps it; `content` identifies what it runs and on what."""
+    """One push in the ledger; `content` identifies what it runs, and on which inputs and
+    machine."""
 
     kernel: str
     content: str
@@ -47,47 +48,47 @@ class Push:
     version: int | None = None
     state: str = SENDING
     pushed: str = ""
-    number: str = ""  # drawn for this push alone; see `pushes.proof`
+    number: str = ""  # random and unique to this push; see `pushes.proof`
     minutes_queued: float | None = None
     minutes_run: float | None = None
     score: str | None = None
     folder: str | None = None
     rehearsal: bool = False
-    bundle: str = ""  # the bundle's own content hash, which its first cell states too
-    queued: str = ""  # the identity of the queued push that it was made of
-    submission: int | None = None  # its number in the competition, once it was entered
-    submissions_before: list[int] | None = None  # those with numbers when the entering began
+    bundle: str = ""  # the bundle's content hash, which is also in its first cell
+    queued: str = ""  # the identity of the queued push that it came from
+    submission: int | None = None  # its number in the competition, once submitted
+    submissions_before: list[int] | None = None  # those that existed before submitting
     message: str = ""  # of the submission
-    resent_after: int | None = None  # the version before a push that was sent more than once
-    inputs: dict[str, int] = field(default_factory=dict)  # versions of its own kernel sources
-    stays: list[str] = field(default_factory=list)  # patterns of outputs that are left at Kaggle
+    resent_after: int | None = None  # if it was sent more than once: the kernel's version before
+    inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
+    stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
 
     @property
     def name(self) -> Kernel:
-        """The kernel's name at Kaggle."""
+        """The kernel's name on Kaggle."""
         return Kernel.of(self.kernel)
 
     @property
     def reference(self) -> str:
-        """`owner/slug/N`, as `kernelkit resume` takes it."""
+        """`owner/slug/N`, as `kernelkit resume` accepts it."""
         return f"{self.kernel}/{self.version}" if self.version else self.kernel
 
 
 class Ledger:
-    """The pushes of a repository, in the order in which they were begun."""
+    """The pushes of a repository, in the order in which they started."""
 
     def __init__(self, path: Path, clear: Callable[[str], str] = str) -> None:
-        """The ledger in the file `path`; `clear` takes the secrets out of a line."""
+        """The ledger in the file `path`; `clear` removes the secrets from a text."""
         self.path, self._clear = Path(path), clear
 
     def pushes(self) -> list[Push]:
-        """All pushes, oldest first; lines that cannot be read are passed over."""
+        """All pushes, oldest first; unreadable lines are skipped."""
         return [push for push in map(_read, self._lines()) if push]
 
     def begin(self, push: Push) -> Push:
-        """Write a new push with the present time and a number of its own; returns it as written.
+        """Write a new push with the current time and a new random number; returns it as written.
 
-        The push of a queued item replaces the lines of its earlier pushes that Kaggle refused.
+        For a queued item, this replaces the lines of its earlier pushes that Kaggle refused.
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         stamped = replace(push, pushed=now, number=secrets.token_hex(8))
@@ -97,7 +98,7 @@ class Ledger:
         return stamped
 
     def update(self, push: Push, **changes: Any) -> Push:
-        """Replace a push's line by one with these fields changed; returns the new push."""
+        """Change these fields in a push's line; returns the new push."""
         changed = replace(push, **changes)
         with self._locked():
             lines = self._lines()
@@ -122,7 +123,7 @@ class Ledger:
         ]
 
     def find(self, kernel: str, version: int) -> Push | None:
-        """The push of this version, if this ledger knows it."""
+        """The push of this version, or None if the ledger does not have it."""
         for push in reversed(self.pushes()):
             if (push.kernel, push.version) == (kernel, version):
                 return push
@@ -138,12 +139,12 @@ class Ledger:
         files.write_text(self.path, self._clear("".join(f"{line}\n" for line in lines)))
 
     def _locked(self) -> AbstractContextManager[None]:
-        """Two pushes at a time change the file one after the other."""
+        """Serialise the changes that two commands make at the same time."""
         return files.locked(self.path.with_suffix(".lock"))
 
 
 def _refused_before(line: str, push: Push) -> bool:
-    """Whether the line is of the same queued push, and nothing came of it."""
+    """Whether the line is an earlier push of the same queued item that Kaggle refused."""
     read = _read(line) if push.queued and push.queued in line else None
     return read is not None and (read.queued, read.state, read.version) == (
         push.queued,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import REAL, Clock, Retries
 
-SETTLE_SECONDS = (5.0, 15.0, 30.0)  # after these pauses Kaggle is asked whether a push arrived
+SETTLE_SECONDS = (5.0, 15.0, 30.0)  # pauses before each check whether a push arrived
 
 
 @dataclass(frozen=True)
 class SavingPolicy:
-    """How often SaveKernel may be sent in all, and how long to look before sending it again."""
+    """How often SaveKernel may be sent in total, and how long to look for the push in between."""
 
     sends: int = 3
     settle: tuple[float, ...] = SETTLE_SECONDS
@@ -22,11 +22,11 @@ class SavingPolicy:
 class PollPolicy:
     """How often to look and how long to wait, in seconds.
 
-    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While
-    it fails to answer, the pause doubles up to `longest`, or to what `Retry-After` says.
-    `queue` is for the time before the session starts (a TPU's can be hours), `margin` for the
-    end of a session past its time limit, `silence` for Kaggle not answering at all, `unproved` for
-    the answers on a session that is over to show the number of its push.
+    Kaggle does not publish its rate limit; public reports show that 15 s is accepted. While it
+    fails to answer, the pause doubles up to `longest`, or to the value of `Retry-After`. `queue`
+    limits the wait for the session to start (hours, for a TPU), `margin` how long a session may
+    exceed its time limit, `silence` how long Kaggle may not answer at all, and `unproved` how long
+    the answers about a finished session may lack the number of its push.
     """
 
     poll: float = 15.0
@@ -37,26 +37,26 @@ class PollPolicy:
     margin: float = 900.0
     silence: float = 1800.0
     unproved: float = 300.0
-    confirmations: int = 3  # polls before a session with no log or no status counts as settled
+    confirmations: int = 3  # polls before the lack of a log or a status is final
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The clock and every limit in time; the defaults are for Kaggle itself."""
+    """The clock and all time limits; the defaults are for Kaggle itself."""
 
     clock: Clock = REAL
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: Retries = field(default_factory=Retries)
     saving: SavingPolicy = field(default_factory=SavingPolicy)
     patience: PollPolicy = field(default_factory=PollPolicy)
-    fetch_seconds: float = 2 * 3600.0  # 20 GB, the most that a run may leave, at 3 MB/s
-    score_seconds: float = 1800.0  # from a submission of a file to its score
-    rerun_seconds: float = 15 * 3600.0  # from a submission of a notebook, which is run again
+    fetch_seconds: float = 2 * 3600.0  # 20 GB, the largest output of a run, at 3 MB/s
+    score_seconds: float = 1800.0  # from submitting a file to its score
+    rerun_seconds: float = 15 * 3600.0  # from submitting a notebook, which runs again
 
 
 KAGGLE = Timing()
 
-# A rehearsal throttles nobody and runs minutes, not hours.
+# A rehearsal has no rate limit, and takes minutes, not hours.
 REHEARSAL = Timing(
     retries=Retries(first=0.5, longest=5.0, patience=60.0),
     saving=SavingPolicy(settle=(1.0, 2.0, 4.0)),

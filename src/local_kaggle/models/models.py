@@ -127,6 +127,7 @@ def described(
         "variationSlug": page.slug,
         "framework": FRAMEWORKS.get(framework.lower(), ModelFramework.MODEL_FRAMEWORK_OTHER).name,
         "versionNumber": version.number,
+        "status": "FAILED" if version.failure else "READY" if version.ready else "BLOBS_RECEIVED",
         "versionNotes": version.notes or "",
         "url": f"{state.url}/{page.name}/{version.number}",
         "totalUncompressedBytes": page.size,

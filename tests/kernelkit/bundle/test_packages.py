@@ -107,9 +107,9 @@ def test_what_is_linked_rides_too(tmp_path):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("nowhere", "link to nothing"),
-        (".", "folder that holds it"),
-        ("..", "folder that holds it"),
+        ("nowhere", "broken link"),
+        (".", "folder that contains it"),
+        ("..", "folder that contains it"),
     ],
 )
 def test_a_link_that_cannot_ride_is_refused_by_name(tmp_path, target, message):

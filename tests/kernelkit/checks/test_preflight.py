@@ -43,7 +43,7 @@ def test_a_key_of_another_tool_is_a_warning(repository):
         ({"id": None}, "no id"),
         ({"id": "me/me/blossom-train"}, "names its owner twice: write 'me/blossom-train'"),
         ({"dataset_sources": ["me/Me/data"]}, "names its owner twice: write 'Me/data'"),
-        ({"id": "me/blossom-train/3"}, "carries a version"),
+        ({"id": "me/blossom-train/3"}, "contains a version"),
         ({"id": "blossom-train"}, "is not owner/slug"),
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
         ({"title": "abc"}, "title 'abc' is shorter"),
@@ -73,13 +73,13 @@ def test_a_trap_is_an_error(repository, changes, message):
     [
         ({"is_private": False}, "will be public"),
         ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
-        ({"dataset_sources": ["me/data", "me/data"]}, "there twice"),
+        ({"dataset_sources": ["me/data", "me/data"]}, "listed twice"),
         ({"dataset_sources": ["datasets/me/data"]}, "is sent as 'me/data'"),
         ({"kernel_sources": ["code/me/kernel"]}, "is sent as 'me/kernel'"),
         ({"competition_sources": ["c/garden"]}, "is sent as 'garden'"),
         ({"competition_sources": ["competitions/garden"]}, "is sent as 'garden'"),
         ({"dataset_sources": ["https://www.kaggle.com/datasets/me/data"]}, "is sent as 'me/data'"),
-        ({"dataset_sources": [""]}, "dataset_sources holds '', which names nothing"),
+        ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
         ({"enable_internet": True}, "no parameter needs it"),
         ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
     ],
@@ -159,9 +159,9 @@ def test_a_cell_that_downloads_without_internet_is_a_warning(
 )
 def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, notebook_code, source):
     repository.cells(notebook_code(source))
-    assert not any("does not hold" in text for text in warnings_of(repository))
+    assert not any("does not have" in text for text in warnings_of(repository))
     repository.cells(notebook_code("import timm_something\n!pip install numpy\nimport numpy"))
-    assert any("does not hold timm_something" in text for text in warnings_of(repository))
+    assert any("does not have timm_something" in text for text in warnings_of(repository))
 
 
 def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(
@@ -206,7 +206,7 @@ def test_a_code_file_of_another_case_or_kind_is_named(tmp_path, written, there, 
 def test_what_a_newer_python_may_read_is_a_warning(repository, notebook_code, source):
     repository.cells(notebook_code(source))
     assert errors_of(repository) == []
-    assert warnings_of(repository)[0].endswith("which Kaggle's newer Python may read")
+    assert warnings_of(repository)[0].endswith("which Kaggle's newer Python may accept")
 
 
 def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_reads_it(repository):
@@ -231,7 +231,7 @@ def test_a_machine_that_is_not_listed_is_pushed_where_the_check_is_overruled(
 
     monkeypatch.setattr(PushContext, "connect", no_account)
     repository.describe(machine_shape="TpuV7E8")
-    with pytest.raises(errors.PreflightError, match="To push all the same: --ignore machine"):
+    with pytest.raises(errors.PreflightError, match="To push anyway: --ignore machine"):
         repository.push(dry_run=True)
     repository.push(dry_run=True, ignore=["machine"])
     assert "machine_shape = 'TpuV7E8'" in repository.message
@@ -260,7 +260,7 @@ def test_a_pinned_image_never_reaches_a_tpu(repository):
 @pytest.mark.parametrize(("kind", "minutes"), [("tpu", 541), ("gpu", 721), ("cpu", 721)])
 def test_a_timeout_past_the_cap_is_an_error(repository, kind, minutes):
     (message,) = errors_of(repository, accelerator=kind, timeout=minutes)
-    assert "hours that Kaggle gives" in message
+    assert "exceeds Kaggle's limit" in message
     assert not errors_of(repository, accelerator=kind, timeout=minutes - 1)
 
 
@@ -277,7 +277,7 @@ def test_a_timeout_of_nothing_is_an_error(repository):
 
 @pytest.mark.parametrize("minutes", [float("nan"), float("inf"), -float("inf")])
 def test_a_timeout_that_is_no_number_is_refused(repository, minutes):
-    with pytest.raises(errors.ParameterError, match="give minutes above zero"):
+    with pytest.raises(errors.ParameterError, match="give a positive number of minutes"):
         findings(repository, timeout=minutes)
 
 
@@ -307,9 +307,9 @@ def of_runs(repository, *starts):
     ("value", "message"),
     [
         (7, "error: files=7 needs the internet"),
-        (6, "error: files=6 downloads what is not attached"),
+        (6, "error: files=6 downloads data that is not attached"),
         (8, "error: files=8 reads the competition's files"),
-        (9, "error: files=9 works at the desk only"),
+        (9, "error: files=9 works only locally"),
     ],
 )
 def test_the_needs_of_each_run_that_a_notebook_starts_are_checked(repository, value, message):
@@ -410,7 +410,7 @@ def test_r_is_refused_by_what_the_file_is(
     repository.cells(notebook_code("x <- 1"), **notebook)
     (repository.notebook.parent / code_file).touch()
     repository.describe(code_file=f"notebooks/{code_file}", kernel_type=kernel_type)
-    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes Python"):
+    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes only Python"):
         findings(repository)
 
 
@@ -545,7 +545,7 @@ def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
     )
     (first, second) = warnings_of(repository)
     assert (
-        "TPU sessions does not hold timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
+        "TPU sessions does not have timm_something (notebooks/train.ipynb[cell 2], line 3)" in first
     )
     assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
     assert "under src/" in first
@@ -693,7 +693,7 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(
     repository.cells(notebook_code(source))
     (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
     assert "train.ipynb" in warning
-    assert "drops the Secrets" in warning
+    assert "detaches the kernel's Secrets" in warning
     repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
     (repository.package / "petals.py").write_text(f"{source}\n")
     repository.cells(notebook_code("from blossom import petals"))

@@ -75,7 +75,7 @@ def test_they_are_installed_in_the_session_and_uploaded_once(kaggle, garden):
         "stem_of_a_wheel-1.5-py3-none-any.whl",
     ]
     assert f"attached as tester/{name}" in garden.message
-    assert "the image of CPU sessions does not hold" not in garden.message
+    assert "the image of CPU sessions does not have" not in garden.message
 
     sent = kaggle.faults.calls["Upload"]
     home = garden.push("seed=1")
@@ -211,7 +211,7 @@ def test_what_is_not_pinned_is_refused(garden, written, found):
 def test_a_module_that_no_wheel_brings_is_named_with_what_to_do(kaggle, garden, notebook_code):
     garden.cells(notebook_code("import stem_of_a_wheel, thorns_of_a_rose"))
     garden.push(dry_run=True)
-    (warning,) = [line for line in garden.message.splitlines() if "does not hold" in line]
+    (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
     assert "thorns_of_a_rose" in warning
     assert '"PACKAGE==VERSION" to wheels in [tool.kernelkit]' in warning
 

@@ -165,6 +165,13 @@ def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypa
         push(folder)
 
 
+@pytest.mark.usefixtures("kaggle")
+def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
+    (folder / "broken.zip").write_text("no archive")
+    with pytest.raises(errors.RefusedError, match=r"could not make .* usable: it is failed"):
+        push(folder)
+
+
 @pytest.mark.usefixtures("quick_sessions")
 def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, notebook_code):
     repository.describe(model_sources=[push(folder)[0]])

@@ -353,7 +353,7 @@ def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing
     kaggle.faults = FaultSchedule()
     folder = repository.push("files=1")  # not refused as identical
     assert folder.name.endswith("-v2")
-    assert "whose outputs did not all come home" in repository.message
+    assert "whose outputs are not all downloaded" in repository.message
     assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
     first, second = Ledger(repository.runs / "pushes.jsonl").pushes()
     assert (first.state, second.state) == ("complete", "complete")
@@ -481,7 +481,7 @@ def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_
     cut_off.off()
     with pytest.raises(errors.ParameterError, match="no push in"):
         repository.resume("last")
-    assert "made no version: push again" in repository.message
+    assert "created no version: push again" in repository.message
     assert repository.push("files=1").name.endswith("-v1")
 
 
@@ -494,7 +494,7 @@ def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle, timing):
     client.save(planned.save_fields | {"text": text})  # one that was sent before and came late
     ledger.update(ledger.pushes()[0], resent_after=0)
     repository.resume("tester/blossom-train/1")
-    assert "version 2 is this push too" in repository.message
+    assert "version 2 is also this push" in repository.message
 
 
 @pytest.mark.parametrize(
@@ -519,7 +519,7 @@ def test_a_refused_status_says_how_to_come_back(repository, kaggle, monkeypatch,
         patch.setattr(kernels, "shows", refuse)  # which the answer on a status asks
         repository.resume("last")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
-    assert "at Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
+    assert "on Kaggle" in str(caught.value) or "access is refused" in str(caught.value)
     assert (repository.resume("last") / "0.bin").is_file()
 
 
@@ -585,7 +585,7 @@ def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, n
 
 
 def test_there_must_be_a_version_to_continue(repository, kaggle):
-    with pytest.raises(errors.PreflightError, match="no version to go on from"):
+    with pytest.raises(errors.PreflightError, match="no version to continue from"):
         repository.push(continues=True)
     assert "SaveKernel" not in kaggle.faults.calls
 
@@ -847,13 +847,13 @@ def test_a_script_that_fails_says_where_and_proves_what_it_left(script, kaggle):
 
 def test_a_script_that_ends_without_an_exception_names_its_log(script, kaggle):
     (script.root / "train.py").write_text("import sys\nprint('so far')\nsys.exit(3)\n")
-    with pytest.raises(errors.RunFailedError, match=r"no exception is in its log: .*log\.txt"):
+    with pytest.raises(errors.RunFailedError, match=r"its log has no exception: .*log\.txt"):
         script.push()
 
 
 def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):
     repository.describe(kernel_type="script")
-    with pytest.raises(errors.NotebookError, match=r"train\.ipynb is none: name a \.py"):
+    with pytest.raises(errors.NotebookError, match=r"train\.ipynb is not a script: name a \.py"):
         repository.push()
 
 

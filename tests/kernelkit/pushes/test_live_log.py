@@ -134,13 +134,13 @@ def test_a_long_entry_is_shown_from_both_ends(live):
     live.finish(as_log("a" * 100_000 + "b"))
     (entry,) = live.shown
     assert len(entry.text) < 11_000
-    assert "90,001 characters are left out here: the log has them" in entry.text
+    assert "90,001 characters omitted: the log has them" in entry.text
 
 
 def test_a_log_without_an_end_is_shown_to_a_point_and_that_is_said(live, monkeypatch):
     monkeypatch.setattr(live_log, "LONGEST_TOLD", 20_000)
     live.finish(as_log(*(f"{n:>9}\n" for n in range(3_000))))
     assert len(live.shown) < 2_100
-    assert "the log goes on; its rest is not shown here" in live.shown[-1].text
+    assert "the log continues; the rest is not shown here" in live.shown[-1].text
     live.finish(as_log(*["more"] * 4_000))
-    assert "the log goes on" in live.shown[-1].text
+    assert "the log continues" in live.shown[-1].text

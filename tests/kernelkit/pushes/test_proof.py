@@ -121,7 +121,7 @@ def test_half_a_list_and_no_log_is_no_result(repository, kaggle, answers):
         return Outputs(tuple(f for f in outputs.files if f.name == "0.bin"), "")
 
     answers("outputs", half)
-    with pytest.raises(errors.OutputsError, match=f"{MANIFEST}, which this push leaves"):
+    with pytest.raises(errors.OutputsError, match=f"{MANIFEST}, which this push writes"):
         repository.push("files=2")
 
 
@@ -207,7 +207,7 @@ def test_a_forced_push_whose_answer_is_lost_is_not_the_one_before(repository, ka
     kaggle.faults = FaultSchedule()
     repository.resume("last")
     assert [push.version for push in pushes(repository)] == [1, None]
-    assert "made no version" in repository.message
+    assert "created no version" in repository.message
 
 
 def test_a_source_that_the_stored_version_lacks_is_refused(repository, kaggle, answers):

@@ -82,7 +82,9 @@ if len(test) > 20:
     ids=["an id that only the hidden set has", "a category never seen", "a download"],
 )
 def test_what_only_the_hidden_data_shows(run_again, code, truth):
-    with pytest.raises(errors.RefusedError, match=r"you would read is: .*Notebook Threw Exception"):
+    with pytest.raises(
+        errors.RefusedError, match=r"Kaggle would only show: .*Notebook Threw Exception"
+    ):
         run_again(code)
     assert truth in run_again.message
 

@@ -63,7 +63,9 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
     folder, _ = told(fetch_push)
     assert (folder, (chosen / "0.bin").is_file()) == (chosen, True)
     assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
-    with pytest.raises(errors.PreflightError, match=r"fetches that into \.\./chosen, or push all"):
+    with pytest.raises(
+        errors.PreflightError, match=r"fetches that into \.\./chosen, or push anyway"
+    ):
         repository.push("files=2")
 
 
@@ -78,7 +80,9 @@ def test_after_rehearsals_alone_nothing_was_pushed(repository, told, monkeypatch
 
 def test_a_pattern_that_fits_nothing_is_told_what_there_is(server, repository, told, tmp_path):
     repository.push("files=1")
-    with pytest.raises(errors.OutputsError, match=r"no output file fits \*\.h5: .*metrics\.json"):
+    with pytest.raises(
+        errors.OutputsError, match=r"no output file matches \*\.h5: .*metrics\.json"
+    ):
         told(fetch_push, "tester/blossom-train/1", only=["*.h5"], output=tmp_path / "none")
 
 
@@ -111,7 +115,7 @@ def test_the_state_of_a_push_in_a_line(server, repository, told):
 
 
 def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
-    assert list_pushes(tmp_path) == "no push yet"
+    assert list_pushes(tmp_path) == "no pushes yet"
     ledger = Ledger(tmp_path / "pushes.jsonl")
     push = ledger.begin(Push("me/blossom", "c", "abc", "tpu", {"epochs": 3}))
     ledger.update(push, version=2, state="complete", minutes_run=12.34, score="0.95")

@@ -59,8 +59,8 @@ def test_the_kernel_goes_and_the_ledger_knows(server, repository, stopping, timi
     repository.push(wait=False)
     done, (warning,), events = stopping()
     assert done
-    assert "stops no session" in warning
-    assert "its one version" in warning
+    assert "cannot stop a session" in warning
+    assert "its only version" in warning
     assert events[-1]["event"] == "stopped"
     assert not kernel_there(timing)
     assert states(repository) == [ledgers.STOPPED]

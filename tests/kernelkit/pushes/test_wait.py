@@ -90,7 +90,7 @@ def wait(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     ("local", "words"),
-    [(None, "the run goes on at Kaggle. Come back"), (Path("kaggle"), "This rehearsal's")],
+    [(None, "the run continues on Kaggle. Reconnect"), (Path("kaggle"), "This rehearsal's")],
 )
 def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch, local, words):
     def interrupted(*_):
@@ -132,7 +132,7 @@ def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):
 
 
 def test_a_queue_has_a_deadline(wait):
-    with pytest.raises(errors.DeadlineError, match=r"still queued after 2 h 00 min\. Come back"):
+    with pytest.raises(errors.DeadlineError, match=r"still queued after 2 h 00 min\. Reconnect"):
         wait("queued", queue=7200.0)
     assert wait.clock.time < 7300
 
@@ -148,7 +148,7 @@ def test_a_failure_that_passes_is_waited_out(wait):
 
 
 def test_silence_has_a_limit(wait):
-    with pytest.raises(errors.NetworkError, match=r"goes on there\. Come back"):
+    with pytest.raises(errors.NetworkError, match=r"continues there\. Reconnect"):
         wait("running", DOWN)
     assert wait.clock.time < 2000
 
@@ -161,7 +161,7 @@ def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
 
 def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(wait):
     throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=86400.0)
-    with pytest.raises(errors.NetworkError, match="goes on there"):
+    with pytest.raises(errors.NetworkError, match="continues there"):
         wait("running", throttle)
     assert wait.clock.time < 2000
     assert any(
@@ -173,16 +173,16 @@ def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(
 
 
 def test_credentials_that_end_meanwhile_end_the_wait(wait):
-    with pytest.raises(errors.CredentialsError, match=r"goes on at Kaggle\. Come back"):
+    with pytest.raises(errors.CredentialsError, match=r"continues on Kaggle\. Reconnect"):
         wait("running", Failure(FailureKind.CREDENTIALS, "GetKernelSessionStatus", "no"))
-    with pytest.raises(errors.CredentialsError, match="Come back"):
+    with pytest.raises(errors.CredentialsError, match="Reconnect"):
         wait("complete", log=Failure(FailureKind.CREDENTIALS, "ListKernelSessionOutput", "no"))
 
 
 def test_a_session_that_kaggle_no_longer_shows_may_still_run(wait):
     """403, 400 and 404 come of a deleted kernel, and of a Kaggle that refuses for a while."""
     assert wait("running", None, "running", None, None, "complete").complete
-    with pytest.raises(errors.RefusedError, match=r"either it was deleted, or .*Come back"):
+    with pytest.raises(errors.RefusedError, match=r"either it was deleted, or .*Reconnect"):
         wait("running", None)
 
 

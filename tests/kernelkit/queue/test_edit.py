@@ -72,7 +72,7 @@ def test_a_waiting_push_can_be_removed(repository):
         invoke("add", "-p", f"files={files}")
     assert invoke("remove", "2").exit_code == 0
     assert [event["number"] for event in events("list")] == [1, 3]
-    with pytest.raises(errors.ParameterError, match="holds no 2"):
+    with pytest.raises(errors.ParameterError, match="the queue has no 2"):
         remove([1, 2])
     assert [event["number"] for event in events("list")] == [1, 3]
 
@@ -93,5 +93,5 @@ def test_a_file_that_is_damaged_or_of_another_format_is_refused(repository, chan
         for arguments in (["add"], ["list"], ["run", "--no-wait"], ["remove", "1"]):
             done = invoke(*arguments)
             assert done.exit_code == 2
-            assert "another version of the kit wrote it: delete the file" in done.output
+            assert "was written by another version of the kit: delete it" in done.output
         assert path.read_text() == text

@@ -72,7 +72,7 @@ def test_it_goes_on_from_what_the_last_run_left(server, queue, store, repository
 
 def test_there_has_to_be_a_run_to_go_on_from(server, queue):
     queue.add("files=1", continues=True)
-    with pytest.raises(errors.PreflightError, match="no version to go on from"):
+    with pytest.raises(errors.PreflightError, match="no version to continue from"):
         queue.run()
     assert queue.states() == ["waiting"]
 
@@ -84,4 +84,4 @@ def test_they_are_options_of_add_and_shown(repository, monkeypatch):
     repository.describe(competition_sources=["meadow"])
     assert CliRunner().invoke(queue, ["add", "--submit", "one", "--continue"]).exit_code == 0
     shown = CliRunner().invoke(queue, ["list"]).output
-    assert "goes on from the last run, to be submitted" in shown
+    assert "continues the last run, to be submitted" in shown

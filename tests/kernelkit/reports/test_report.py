@@ -165,7 +165,7 @@ def test_long_outputs_are_shown_from_both_ends(tmp_path):
     (page,) = report([tmp_path / "run.ipynb"])
     text = page.read_text()
     assert len(text) < 3_000_000
-    assert text.count("characters are left out here: the executed notebook has all of it") == 3
+    assert text.count("characters omitted: the executed notebook has all of it") == 3
     assert "a picture of 15 MB, too large for a report" in text
 
 

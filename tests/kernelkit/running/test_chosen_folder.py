@@ -73,8 +73,8 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
     assert run.folder == folder
     assert run.metrics == {"macro_f1": 0.2}
     assert capsys.readouterr().out == (
-        f"continuing in {folder}, where this notebook's last run with these parameters did not "
-        "end; --fresh starts a new one\n"
+        f"continuing in {folder}, where this notebook's last run with these parameters was "
+        "interrupted; --fresh starts a new one\n"
     )
     assert sorted(p.name for p in folder.iterdir()) == [
         ".kernelkit",

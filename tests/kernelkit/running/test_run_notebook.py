@@ -314,5 +314,5 @@ def test_a_report_that_the_run_left_stays_the_runs(tmp_path, monkeypatch):
 def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
     part = tmp_path / ".run.ipynb.part.ipynb"
     part.write_text('{"cells": [')
-    with pytest.raises(StorageError, match=r"run\.ipynb could not be written whole"):
+    with pytest.raises(StorageError, match=r"run\.ipynb could not be written completely"):
         run_notebook_module._keep(part, tmp_path / "run.ipynb")

@@ -97,12 +97,12 @@ def test_the_others_are_ended_with_one_that_is_killed(tmp_path, monkeypatch):
 
 
 def test_a_wrong_start_is_refused_before_any_host_starts(notebook, monkeypatch):
-    with pytest.raises(ParameterError, match="--hosts 1: two or more"):
+    with pytest.raises(ParameterError, match="--hosts 1: give two or more"):
         run_on_hosts(1, notebook)
     with pytest.raises(ParameterError, match="no parameter 'fail'"):
         run_on_hosts(2, notebook, ["fail=1"])
     monkeypatch.setenv("JAX_NUM_PROCESSES", "2")
-    with pytest.raises(ParameterError, match="one of several already"):
+    with pytest.raises(ParameterError, match="already one of several"):
         run_on_hosts(2, notebook)
     assert not Path("runs").exists()
 

@@ -99,7 +99,7 @@ function classesBeside([a, b]) {
     return make("tr", { className: change < 0 ? "below" : "" }, make("td", {}, name), make("td", { className: "track" }, bar), ...[x.toFixed(3), y.toFixed(3), signed(change).slice(0, -1)].map((text, n) => make("td", { className: n < 2 ? "number more" : "number" }, text)));
   });
   const part = (text, rows) => make("div", {}, make("table", { className: "bars", ariaLabel: text }, head(text), make("tbody", {}, ...lines(rows.slice(0, FIRST_CLASSES)))), rows.length > FIRST_CLASSES ? make("details", {}, make("summary", {}, `the other ${rows.length - FIRST_CLASSES}`), make("table", { className: "bars" }, head(text), make("tbody", {}, ...lines(rows.slice(FIRST_CLASSES))))) : null);
-  byId("classes").replaceChildren(part("A is better", better), part("B is better", worse));
+  byId("classes").replaceChildren(...[["A is better", better], ["B is better", worse]].filter(([, rows]) => rows.length).map(([text, rows]) => part(text, rows)));
 }
 
 // The chance that heads and tails divide as unevenly as this, or more (a sign test, by the normal curve).
@@ -121,7 +121,8 @@ function photosBeside([a, b]) {
   const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
   const neither = apart.filter((photo) => photo.a !== photo.truth && photo.b !== photo.truth);
   const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
-  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${ids.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}. Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.`;
+  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${ids.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}.${apart.length ? ` Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.` : ""}`;
+  byId("photos").hidden = !apart.length;
   const line = (photo) => make("tr", {}, make("td", {}, show(photo.id)), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
   const all = [...onlyA, ...onlyB, ...neither];
   const first = [...onlyA.slice(0, FIRST_PHOTOS), ...onlyB.slice(0, FIRST_PHOTOS), ...neither.slice(0, FIRST_PHOTOS)];

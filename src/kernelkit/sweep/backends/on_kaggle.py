@@ -226,7 +226,7 @@ def _check_search(sweep: Specification, base: Metadata) -> None:
     pinned = wheels.pinned(project.find_project(sweep.notebook))
     if OPTUNA not in pinned and machines.lacking([OPTUNA], kind):
         raise PreflightError(
-            f"a search needs Optuna, which the image of {kind.upper()} sessions does not hold: "
+            f"a search needs Optuna, which the image of {kind.upper()} sessions does not have: "
             'choose --accelerator gpu or cpu, or add "optuna==VERSION" to wheels in '
             "[tool.kernelkit]"
         )

@@ -126,7 +126,7 @@ def describe(sweeps, **changes):
 def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     describe(sweeps)
 
-    with pytest.raises(PreflightError, match="image of TPU sessions does not hold") as caught:
+    with pytest.raises(PreflightError, match="image of TPU sessions does not have") as caught:
         sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
     assert "\n" not in str(caught.value)
     assert 'add "optuna==VERSION" to wheels' in str(caught.value)
