@@ -14,8 +14,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project
-from kernelkit.errors import NotebookError
-from kernelkit.notebooks.document import PARAMETERS_TAG
+from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, sections, shell, trail
 from kernelkit.reports.sections import written
 from kernelkit.run_folders import history, kit_folder, run_folder
@@ -35,11 +34,7 @@ def write_report(
     measures, learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is
     applied to the page's text. Raises `NotebookError` when the notebook cannot be read.
     """
-    notebook, html = Path(notebook), Path(html)
-    try:
-        content = nbformat.read(notebook, as_version=4)
-    except Exception as error:  # nbformat raises a dozen kinds
-        raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
+    content = document.read(notebook)
     folder = folder or notebook.parent
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
@@ -67,7 +62,7 @@ def render(
     resources = history.read(kit_folder.path(folder), kit_folder.RESOURCES)
     compared = [_compared(run, shown, folder) for run in _with_last_run(folder)]
     values = notebook_html.parameters_of(notebook)
-    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
+    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
     changed = naming.changed(values, defaults)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = title or "Report"
