@@ -98,8 +98,8 @@ def _with_last_run(folder: Path) -> list[Path]:
     """The folder beside this one of the same notebook's run before it, and this; [] without one."""
 
     def notebook(run: Path) -> object:
-        push = _kept(run, kit_folder.MARKER)
-        return _kept(run, kit_folder.STATE).get("notebook") or push.get("kernel")
+        noted = _kept(run, kit_folder.MARKER) | _kept(run, kit_folder.STATE)
+        return noted.get("notebook") or noted.get("kernel")
 
     if not (this := notebook(folder)):
         return []
@@ -162,6 +162,7 @@ def _kept(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _place(folder: Path) -> str:
+    """The run's folder, below that of its sweep if it is part of one."""
     sweep = trail.sweep_of(folder)
     return f"{sweep.name}/{folder.resolve().name}" if sweep else folder.resolve().name
 
@@ -175,7 +176,7 @@ def _facts(metrics: Mapping[str, Any], ended: float) -> list[str]:
     ]
     data = ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
-    return [text for text in (date, data, run_folder.device_name(metrics)) if text]
+    return list(filter(None, (date, data, run_folder.device_name(metrics))))
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:

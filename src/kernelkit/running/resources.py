@@ -27,7 +27,7 @@ def recorded(folder: Path) -> Iterator[None]:
     """
     path, over = kit_folder.path(folder, kit_folder.RESOURCES), threading.Event()
     path.unlink(missing_ok=True)
-    recorder = threading.Thread(target=_record, args=(path, over), daemon=True)
+    recorder = threading.Thread(target=_record, args=(path, over))
     recorder.start()
     try:
         yield

@@ -78,11 +78,9 @@ def _commonest_mistakes(matrix: np.ndarray, mistakes: np.ndarray, names: Sequenc
     pairs = [divmod(int(cell), len(names)) for cell in order if mistakes.flat[cell]]
     caption = "A bar for each of the most common mistakes: the true class → the answer."
     figure, axes = new_figure(caption, height=1.2 + 0.24 * len(pairs))
-    counts = [mistakes[pair] for pair in pairs]
-    bars = axes.barh(range(len(pairs)), counts, height=0.7, color=SECOND)
-    texts = [
-        f"{count} of {matrix[truth].sum()}" for (truth, _), count in zip(pairs, counts, strict=True)
-    ]
+    lengths = [mistakes[pair] for pair in pairs]
+    bars = axes.barh(range(len(pairs)), lengths, height=0.7, color=SECOND)
+    texts = [f"{mistakes[i, j]} of {matrix[i].sum()}" for i, j in pairs]
     axes.bar_label(bars, texts, padding=4, fontsize=SMALL)
     axes.set_yticks(range(len(pairs)), [f"{names[i]} → {names[j]}" for i, j in pairs])
     axes.invert_yaxis()

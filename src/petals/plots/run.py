@@ -72,8 +72,8 @@ def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
     A title too long for its axes goes on in a second line: a cut title says nothing.
     """
     width = axes.get_window_extent().width / axes.figure.dpi
-    title = textwrap.fill(title, int(TITLE_LETTERS * width))
-    axes.set_title(title, loc="left", fontsize=TITLE, color=INK)
+    lines = textwrap.fill(title, int(TITLE_LETTERS * width))
+    axes.set_title(lines, loc="left", fontsize=TITLE, color=INK)
     axes.set_xlabel(x, fontsize=TEXT)
     axes.set_ylabel(y, fontsize=TEXT)
     axes.tick_params(labelsize=SMALL, colors=INK)
@@ -86,8 +86,7 @@ def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
 
 def legend_below(figure: Figure, columns: int = 5) -> None:
     """One legend for all panels, below the whole figure, where it hides no line."""
-    if any(axes.get_legend_handles_labels()[1] for axes in figure.axes):
-        figure.legend(loc="outside lower left", frameon=False, fontsize=SMALL, ncols=columns)
+    figure.legend(loc="outside lower left", frameon=False, fontsize=SMALL, ncols=columns)
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> Path:
@@ -156,8 +155,9 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
 def name_bars(axes: Axes, names: Sequence[str]) -> None:
     """Names below what stands at 0, 1, …: all of them, or as many as can be read."""
     shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
-    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if sum(map(len, names)) > 45 else {}
-    axes.set_xticks(list(shown), [names[i] for i in shown], fontsize=SMALL, **slanted)
+    angle, side = (60, "right") if sum(map(len, names)) > 45 else (0, "center")
+    texts = [names[i] for i in shown]
+    axes.set_xticks(shown, texts, fontsize=SMALL, rotation=angle, ha=side)
 
 
 def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
