@@ -10,8 +10,8 @@ import pytest
 from conftest import PLACES
 from playwright.sync_api import expect
 
-# Twice to three times what is wanted (2 s, 100 ms): the machine has other work, too.
-MOST_TO_OPEN, MOST_TO_ACT, MOST_BYTES = 4_000, 250, 10_000_000
+# Several times what is wanted (2 s, 100 ms): the machine may have other work, too.
+MOST_TO_OPEN, MOST_TO_ACT, MOST_BYTES = 5_000, 400, 10_000_000
 
 ACTS = {
     "filter": "byId('filter').value = 'strong'; byId('filter').oninput()",
@@ -92,6 +92,7 @@ def test_shares_and_strengths_are_those_of_the_formulas(search):
     assert search.evaluate(f"cramer({levels}, {other})") == 0
     sums, met = [0, 0.1, 2, 2.1, 1, 1.1, 3, 3.1], [0, 0.1, 0, 0.1, 0, 0.1, 3, 3.1]
     assert search.evaluate(f"together({sums}, {levels}, {other})")["clear"] < 0
+    assert search.evaluate(f"together({met}, {levels}, {other})")["clear"] > 3
     assert search.evaluate(f"together({met}, {levels}, {other})")["share"] > 0.3
     assert search.evaluate("unevenly(5, 5)") == pytest.approx(1, abs=1e-3)
     assert search.evaluate("unevenly(40, 10)") < 1e-4

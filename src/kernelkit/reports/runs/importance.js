@@ -6,6 +6,7 @@
    a continuous setting is cut into levels of equally many runs. It is the first-order share of a functional analysis of
    variance (Hutter, Hoos and Leyton-Brown, ICML 2014), taken of the runs themselves and not of a model of them.
    Seeds of a setting count once, by their mean. The interval is a bootstrap over settings (Efron, 1979), moved by its own bias.
+   That two settings act together is an F test of their interaction, by Paulson's normal approximation (1942).
    Which settings go together is Cramér's V, corrected for chance (Bergsma, 2013). */
 const DRAWS = 200; // of the bootstrap
 const PER_LEVEL = 8; // runs, at least, of a level that a continuous setting is cut into
@@ -14,7 +15,8 @@ const TOGETHER = 0.3; // Cramér's V from which another setting is named
 const SAME = 0.95; // from which the two cannot be told apart
 const LEAST = 6; // settings that anything is said of
 const PER_CELL = 5; // settings, on average, in a cell of two settings together
-const CLEAR = 3; // standard deviations of noise that two settings must exceed to be said to act together
+const CLEAR = 3; // standard deviations from which two settings are said to act together: one pair in 740 by chance
+const TELLING = 0.05; // share of a setting whose effect is taken off before pairs are looked at, to see them better
 const MOST_PAIRED = 8; // settings, the most telling, of which pairs are looked at
 
 // The same numbers on every machine and at every visit.
@@ -124,7 +126,8 @@ function importances() {
 // ---- two settings together --------------------------------------------------------------
 
 // What the pair explains beyond both alone: the cells' means against the best sum of one number a row and one a column.
-function together(values, a, b) {
+// `values` are the scores less the effects of other settings, for which `spent` numbers were chosen.
+function together(values, a, b, all = variation(values), spent = 0) {
   const [rows, columns] = [a.names.length, b.names.length];
   const cells = Array.from({ length: rows * columns }, () => []);
   values.forEach((value, n) => cells[a.of[n] * columns + b.of[n]].push(value));
@@ -143,9 +146,7 @@ function together(values, a, b) {
       across[j] = size ? total / size : 0;
     }
   }
-  const middle = mean(values);
-  let [all, apart, within] = [0, 0, 0];
-  for (const value of values) all += (value - middle) ** 2;
+  let [apart, within] = [0, 0];
   cells.forEach((cell, n) => {
     if (!cell.length) return;
     apart += cell.length * (means[n] - up[Math.floor(n / columns)] - across[n % columns]) ** 2;
@@ -153,9 +154,27 @@ function together(values, a, b) {
   });
   const used = sizes.filter(Boolean).length;
   const free = used - rows - columns + 1;
-  if (free < 1 || values.length - used < 1 || all <= 0) return { share: null, clear: 0 };
-  const noise = within / (values.length - used); // what a cell's mean differs by without any reason, times its runs
-  return { share: Math.max(0, (apart - free * noise) / all), clear: noise > 0 ? (apart - free * noise) / (noise * Math.sqrt(2 * free)) : apart > 0 ? Infinity : 0 };
+  const rest = values.length - used - spent;
+  if (free < 1 || rest < 1 || all <= 0) return { share: null, clear: 0 };
+  const noise = within / rest; // what a cell's mean differs by without any reason, times its runs
+  const ratio = noise > 0 ? apart / free / noise : apart > 1e-12 ? 1e9 : 0;
+  const [p, q] = [2 / (9 * free), 2 / (9 * rest)];
+  const clear = ((1 - q) * Math.cbrt(ratio) - (1 - p)) / Math.sqrt(q * Math.cbrt(ratio) ** 2 + p);
+  return { share: Math.max(0, (apart - free * noise) / all), clear };
+}
+
+const variation = (values) => { const middle = mean(values); return sum(values.map((value) => (value - middle) ** 2)); };
+
+// The scores less one number for each level of these settings, which are found turn by turn.
+function residuals(values, rows) {
+  const remaining = Float64Array.from(values);
+  for (let turn = 0; turn < 10; turn++) {
+    for (const { levels } of rows) {
+      const means = levels.names.map((_, k) => mean([...remaining].filter((_, n) => levels.of[n] === k)) ?? 0);
+      levels.of.forEach((k, n) => { remaining[n] -= means[k]; });
+    }
+  }
+  return [...remaining];
 }
 
 function pairs() {
@@ -163,9 +182,13 @@ function pairs() {
   const rows = importances().slice(0, MOST_PAIRED);
   const most = Math.min(4, Math.floor(Math.sqrt(weighed.values.length / PER_CELL)));
   const levels = new Map(rows.map(({ name }) => [name, levelsOf(name, weighed.own, most)]));
+  const strong = importances().filter(({ share }) => share > TELLING);
+  const spent = sum(strong.map((row) => row.levels.names.length - 1));
+  const values = residuals(weighed.values, strong);
+  const all = variation(weighed.values);
   weighed.pairs = rows.flatMap((b, n) => rows.slice(0, n).map((a) => {
     const [left, top] = [levels.get(a.name), levels.get(b.name)];
-    return { a: a.name, b: b.name, left, top, key: `${a.name}*${b.name}`, ...together(weighed.values, left, top) };
+    return { a: a.name, b: b.name, left, top, key: `${a.name}*${b.name}`, ...together(values, left, top, all, spent) };
   }));
   weighed.pairs.sort((x, y) => y.clear - x.clear);
   return weighed.pairs;

@@ -127,7 +127,9 @@ function forgetLines() {
 function tickRows(rows) {
   view.ticked = new Set(rows.flatMap((row) => row.runs.map((run) => run.id)));
   forgetLines();
-  refresh();
+  keep();
+  table();
+  curves();
 }
 
 function labelled(element, label) {
