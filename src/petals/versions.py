@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,10 @@ DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versi
 
 
 def versions() -> dict[str, str]:
-    """The versions of the kit, of the libraries that compute, and of Python, by name."""
+    """The versions of the kit, of the libraries that compute, and of Python, by name.
+
+    JAX's, and its TPU compiler's (libtpu), where the run has imported JAX.
+    """
     keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
     return {
         "petals": version(),
@@ -25,7 +30,16 @@ def versions() -> dict[str, str]:
         "keras": keras_version,
         "numpy": np.__version__,
         "python": platform.python_version(),
+        **(_installed("jax", "libtpu") if "jax" in sys.modules else {}),
     }
+
+
+def _installed(*names: str) -> dict[str, str]:
+    installed = {}
+    for name in names:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            installed[name] = metadata.version(name)
+    return installed
 
 
 def version() -> str:

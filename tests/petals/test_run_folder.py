@@ -64,7 +64,8 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     }
     assert metrics["total_params"] == 100
     assert metrics["trainable_params"] == 10
-    assert {"petals", "tensorflow", "keras", "numpy", "python"} == set(metrics["versions"])
+    names = set(metrics["versions"]) - {"jax", "libtpu"}  # of a run on JAX alone
+    assert names == {"petals", "tensorflow", "keras", "numpy", "python"}
     assert set(metrics["git"]) == {"sha", "dirty"}
     with (run.path / "history.csv").open() as file:
         assert [row["phase"] for row in csv.DictReader(file)] == [r["phase"] for r in HISTORY]

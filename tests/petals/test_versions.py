@@ -1,5 +1,6 @@
 """What a run says of the code that made it."""
 
+import sys
 from importlib import metadata
 
 from petals import versions
@@ -8,3 +9,11 @@ from petals import versions
 def test_a_legacy_keras_that_tells_no_version_of_its_own_has_its_packages(monkeypatch):
     monkeypatch.setattr(versions, "keras", object())
     assert versions.versions()["keras"] == metadata.version("tf_keras")
+
+
+def test_a_run_on_jax_tells_jax_and_its_tpu_compiler(monkeypatch):
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    assert not {"jax", "libtpu"} & set(versions.versions())
+    monkeypatch.setitem(sys.modules, "jax", object())
+    monkeypatch.setattr(metadata, "version", lambda name: f"{name} 1")
+    assert versions.versions()["libtpu"] == "libtpu 1"

@@ -126,7 +126,7 @@ print(cost(step.lower(images, changes).compile().as_text()).hbm_bytes)
 
 @pytest.mark.tpu
 def test_augmentation_takes_a_twentieth_of_a_step_at_most(python):
-    step = json.loads((ROOT / "docs/tpu.json").read_text())["EfficientNetB0-192"]
+    step = json.loads((ROOT / "docs/tpu.json").read_text())["EfficientNetB0-192-0.0.42.1"]
     done = subprocess.run(
         [python, "-c", AUGMENTING, json.dumps(TPU.request()), "strong", "cutmix"],
         capture_output=True,

@@ -65,7 +65,9 @@ def table(runtimes, monkeypatch, tmp_path):
     tpu = importlib.import_module("benchmarks.tpu")
     monkeypatch.setattr(tpu, "ROWS", tmp_path / "tpu.json")
     monkeypatch.setattr(tpu, "PAGE", tmp_path / "tpu.md")
+    monkeypatch.setattr(tpu, "LOCK", tmp_path / "tpu.lock")
     monkeypatch.setattr(tpu, "BACKBONES", ("VGG16", "Large"))
+    tpu.LOCK.write_text("keras==3\nlibtpu==0.0.50 \\\n    --hash=sha256:0\n")
     tpu.PAGE.write_text(f"before\n{tpu.BEGIN}{tpu.END}after\n")
     tpu.asked = []
 
@@ -113,6 +115,10 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
     assert "not compiled yet" not in page
     assert (page.startswith("before\n"), page.endswith("after\n")) == (True, True)
     assert table.asked.count(("VGG16", 192)) == 1
+    table.LOCK.write_text("libs==1\nlibtpu==0.0.51 \\\n")
+    rows = table.table(table.read()).splitlines()[2:]
+    assert [row.rsplit("| ", 1)[1] for row in rows[:2]] == ["0.0.51 |", "0.0.50 |"]
+    assert "not compiled yet" in rows[0]
 
 
 def test_the_committed_table_is_that_of_the_committed_rows(runtimes):

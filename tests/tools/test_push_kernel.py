@@ -93,7 +93,7 @@ def test_a_rehearsal_brings_the_result_home(kernel):
         (["--nonsense"], 2, "No such option"),
         (["-p", "petal=8"], 2, "did you mean petals?"),
         (["-p", "petals=0"], 2, "petals=0 is not allowed"),
-        (["--timeout", "100000"], 3, "past the 12 hours"),
+        (["--timeout", "100000"], 3, "exceeds Kaggle's limit"),
         (["--accelerator", "TpuV38"], 3, "retired"),
         (["--metadata", "nowhere.json"], 3, "--metadata"),
         ([], 4, "settings/api"),
@@ -151,7 +151,7 @@ def test_with_json_an_error_comes_once_and_as_an_event(kernel, arguments, code):
 
 def test_without_json_an_error_of_the_preflight_comes_once(kernel):
     done = run("--timeout", "100000", cwd=kernel)
-    assert (done.stdout + done.stderr).count("past the 12 hours") == 1
+    assert (done.stdout + done.stderr).count("exceeds Kaggle's limit") == 1
 
 
 def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, hearing_ctrl_c):

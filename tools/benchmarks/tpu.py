@@ -17,6 +17,7 @@ from kernelkit.tpu.figures import GIB, CompiledProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
+LOCK = ROOT / "requirements-tpu.lock"
 ROWS = ROOT / "docs" / "tpu.json"
 PAGE = ROOT / "docs" / "explanation" / "tpu.md"
 BEGIN, END = "<!-- rows: tools/benchmark.py tpu -->\n", "<!-- end of rows -->\n"
@@ -46,18 +47,24 @@ step as estimated | images/s as estimated | compile, CPU time | libtpu |
 def run() -> dict[str, Any]:
     """The training step of each backbone and size, compiled; each row is written when it is done.
 
-    Rows that are in docs/tpu.json stay, so an interrupted benchmark goes on where it was: take a
-    row out there to have it compiled again.
+    By the libtpu that requirements-tpu.lock pins. Rows in docs/tpu.json stay, so an interrupted
+    benchmark goes on where it was, and other compilers' rows stand beside: take a row out there to
+    have it compiled again.
     """
-    rows = read()
+    rows, libtpu = read(), pinned()
     for size in SIZES:
         for backbone in BACKBONES:
-            name = f"{backbone}-{size}"
+            name = f"{backbone}-{size}-{libtpu}"
             if name not in rows:
                 rows[name] = compiled(backbone, size)
                 write(rows)
     write(rows)
     return {name: "fits" if facts["fits"] else facts["message"] for name, facts in rows.items()}
+
+
+def pinned() -> str:
+    """The version of libtpu in the lock."""
+    return LOCK.read_text(encoding="utf-8").partition("\nlibtpu==")[2].split()[0]
 
 
 def read() -> dict[str, dict[str, Any]]:
@@ -74,17 +81,19 @@ def write(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
-    """All rows as Markdown; one that was not compiled says so."""
+    """All rows as Markdown, the pinned compiler's first; one that was not compiled says so."""
+    libtpus = {facts["versions"]["libtpu"] for facts in rows.values()} - {pinned()}
     lines = [
-        _row(backbone, size, rows.get(f"{backbone}-{size}"))
+        _row(backbone, size, rows.get(f"{backbone}-{size}-{libtpu}"), libtpu)
         for backbone in BACKBONES
         for size in SIZES
+        for libtpu in (pinned(), *sorted(libtpus))
     ]
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _row(backbone: str, size: int, facts: dict[str, Any] | None) -> str:
-    cells = ["not compiled yet", *[""] * 7] if facts is None else _cells(facts)
+def _row(backbone: str, size: int, facts: dict[str, Any] | None, libtpu: str) -> str:
+    cells = ["not compiled yet", *[""] * 6, libtpu] if facts is None else _cells(facts)
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
     return f"| {name} | {size} | " + " | ".join(cells) + " |"

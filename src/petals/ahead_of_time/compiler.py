@@ -70,9 +70,13 @@ class Compiler:
     def __init__(self, chips: Chips) -> None:
         import jax
         import numpy as np
+        from jax._src.interpreters import pxla
         from jax.experimental import topologies
         from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+        # After compiling, JAX asks the client of the devices for their default layouts. Devices
+        # that are only described have none in libtpu 0.0.17, and the process would crash.
+        pxla.is_default_layout = lambda *_: True
         try:
             described = topologies.get_topology_desc(
                 platform="tpu",
