@@ -8,7 +8,7 @@ import click
 
 from kernelkit.commands import options
 
-# Each command's module, by the groups and in the order in which the help shows the commands.
+# The module of each command, in the groups and the order of the help.
 GROUPS = {
     "Start": {
         "init": "start.init",
@@ -47,11 +47,11 @@ class Commands(click.Group):
     context_class = options.Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, in the order in which the help shows them."""
+        """Their names, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, None where there is none."""
+        """The command with this name, or None."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"kernelkit.commands.{COMMANDS[cmd_name]}")
@@ -59,7 +59,7 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in their groups, with their whole first sentences."""
+        """Write the commands in their groups, with their full first sentences."""
         for title, names in GROUPS.items():
             commands = [c for name in names if (c := self.get_command(ctx, name))]
             with formatter.section(title):
@@ -75,4 +75,4 @@ class Commands(click.Group):
 )
 @click.version_option(package_name="kernelkit", message="kernelkit %(version)s")
 def main() -> None:
-    """Develop Kaggle notebooks at your desk: run, rehearse, push, sweep, report."""
+    """Develop Kaggle notebooks locally: run, rehearse, push, sweep, report."""

@@ -1,4 +1,4 @@
-"""What the commands share: options under one name each, and how a command is made."""
+"""What the commands share: their common options, and how a command is defined."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ ignore = click.option(
     shell_complete=completion.checks,
 )
 metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
-once = click.option("--once", is_flag=True, help="If the same push was made before, take it up.")
+once = click.option(
+    "--once", is_flag=True, help="Resume an identical earlier push instead of pushing again."
+)
 output = click.option(
     "--output",
     type=FILE,
@@ -67,11 +69,11 @@ unverified = click.option(
     "--unverified", is_flag=True, help="Accept files without proof that they are this push's."
 )
 
-UNBREAKABLE = "\u2011"  # a hyphen after which click breaks no line, as it does after "-"
+UNBREAKABLE = "\u2011"  # a hyphen after which click does not break a line
 
 
 class WholeWords(click.HelpFormatter):
-    """Writes tables of options that break no line after a hyphen, as in `kernel-metadata.json`."""
+    """Writes tables of options without line breaks after hyphens, as in `kernel-metadata.json`."""
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
@@ -81,7 +83,7 @@ class WholeWords(click.HelpFormatter):
         super().write_dl(whole, col_max, col_spacing)
 
     def getvalue(self) -> str:
-        """The help, with its own hyphens."""
+        """The help, with ordinary hyphens again."""
         return super().getvalue().replace(UNBREAKABLE, "-")
 
 
@@ -100,11 +102,11 @@ def command(
     group: click.Group | None = None,
     **settings: Any,
 ) -> Callable[[Callable[..., object]], click.Command]:
-    """Make a function a command, which ends with the exit code of its error.
+    """Turn a function into a command, which ends with the exit code of its error.
 
-    The options that every command with `events` has come last, with `local` also `--local`.
-    `examples`: what may follow its name; `group`: the commands that it is one of; `settings`:
-    those of `click.command`.
+    The common options of commands with `events` come last, with `local` also `--local`.
+    `examples`: arguments after its name; `group`: the group that it belongs to; `settings`: those
+    of `click.command`.
     """
 
     def made(function: Callable[..., object]) -> click.Command:
@@ -122,13 +124,13 @@ def command(
 
 
 def in_help(command: str, examples: tuple[str, str]) -> str:
-    """The end of a command's help: how one may type it, with a tool's name where one was typed."""
+    """The end of a command's help: examples, with the tool's name if it was called as a tool."""
     typed = invocation.command(command)
     return "\n".join(["\b", "Examples:", *(f"  {typed} {given}".rstrip() for given in examples)])
 
 
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The notebook and the options that say what is pushed, for a command that pushes or queues."""
+    """Add the notebook and the options of a push, for a command that pushes or queues."""
     notebook = click.argument("notebook", type=FILE, required=False)
     named = (notebook, parameters, metadata, accelerator, timeout, output, continues, submit)
     for option in reversed(named):

@@ -1,4 +1,4 @@
-"""What the kit assumes of Kaggle, in the words of the table that the doctor writes."""
+"""The kit's assumptions about Kaggle, as worded in the doctor's table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PYTHONS = tuple(f"{major}.{minor}" for major, minor in machines.PYTHONS)
 
 @dataclass(frozen=True)
 class Assumption:
-    """One thing that is assumed: the fact's key, what it is about, and the values that agree.
+    """One assumption: the fact's key, what it is about, and the values that confirm it.
 
-    `hardware`: a rehearsal shows the desk's instead, which says nothing.
+    `hardware`: a rehearsal shows the local machine's value instead, which proves nothing.
     """
 
     key: str
@@ -26,7 +26,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One line of the table: the assumption, what was seen (empty: nothing), and the verdict."""
+    """One line of the table: the assumption, the observed value (or empty), and the verdict."""
 
     assumption: Assumption
     seen: str
@@ -73,7 +73,7 @@ ASSUMPTIONS = (
 
 
 def judged(facts: Mapping[str, str], *, rehearsal: bool = False) -> list[Judgement]:
-    """The table: each assumption with the fact of its key; no fact means that it was not tried."""
+    """The table: each assumption with the fact for its key; without a fact, it was not tested."""
     rows = []
     for assumption in ASSUMPTIONS:
         seen = "" if rehearsal and assumption.hardware else facts.get(assumption.key, "")

@@ -1,7 +1,7 @@
-"""The doctor: look at the account, ask a few requests, run a small notebook, write the table.
+"""The doctor: check the account, send a few requests, run a small notebook, write the table.
 
-Kaggle cannot be tried without an account, so nobody has tried what the kit assumes of it. Each
-probe is made to tell one thing; one that fails is a line of its own and stops no other.
+Kaggle cannot be tested without an account, so the kit's assumptions about it are untested. Each
+probe tests one thing; a probe that fails gets its own line and does not stop the others.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def examine(
     submit: str | None = None,
     **options: Unpack[CommandOptions],
 ) -> list[Judgement]:
-    """Compare Kaggle with what the kit assumes of it; returns the table.
+    """Compare Kaggle with what the kit assumes about it; returns the table.
 
     run     save two private kernels and run a CPU notebook of two minutes, which costs no quota
-    tpu     run it on a TPU too, for at most ten minutes of the week's hours
-    submit  a message: do what `run` does, and enter the sample submission into the project's code
+    tpu     also run it on a TPU, for at most ten minutes of the week's hours
+    submit  a message: do what `run` does, and submit the sample submission to the project's code
             competition
 
-    The table is written to runs/doctor/doctor.md, and what was seen to runs/doctor/doctor.json,
-    which later checks read. Raises `CredentialsError` without a token that works, `NetworkError`
-    where Kaggle does not answer.
+    The table is written to runs/doctor/doctor.md, and the observed facts to
+    runs/doctor/doctor.json, which later checks read. Raises `CredentialsError` without a valid
+    token, `NetworkError` if Kaggle does not answer.
     """
     context = in_project(plan.here(None), options)
     run = run or submit is not None
@@ -72,7 +72,7 @@ def examine(
         try:
             for probe in probes:
                 _try(probe, context, kaggle, facts)
-        finally:  # after Ctrl-C too
+        finally:  # also after Ctrl-C
             rows = judged(facts, rehearsal=context.events.rehearsal)
             if facts:
                 _write(context, facts, rows)
@@ -80,14 +80,14 @@ def examine(
 
 
 def _try(probe: Probe, context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
-    """Run a probe; one that fails is a line of its own, unless not even the account answers."""
+    """Run a probe; a failure gets its own line, unless not even the account check works."""
     try:
         with as_errors():
             probe(context, kaggle, facts)
     except KernelkitError as error:
         if isinstance(error, NetworkError) and probe is _account:
             raise
-        context.events("warning", f"a probe did not come to its end: {error}")
+        context.events("warning", f"a probe did not finish: {error}")
 
 
 def _costs(kaggle: Kaggle, *, run: bool, tpu: bool) -> str:
@@ -114,7 +114,7 @@ def _account(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> Non
 
 
 def _save(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
-    """Save a kernel twice without running it, and read back what Kaggle made of it."""
+    """Save a kernel twice without running it, and read back what Kaggle stored."""
     from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
 
     kernel = Kernel(kaggle.username, slugify(TITLED))
@@ -145,13 +145,13 @@ def _save(context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
 def _session(
     kind: machines.Kind, context: PushContext, kaggle: Kaggle, facts: dict[str, str]
 ) -> None:
-    """Run a notebook that looks around on one kind of machine; its lists before and after."""
+    """Run a notebook that inspects one kind of machine, and check the lists before and after."""
     name = KERNELS[kind]
     kernel = Kernel(kaggle.username, name)
     if (now := kaggle.status(kernel, None)) and now.alive:
         raise PreflightError(f"{kernel} is still {now.state}: wait for it")
     timing = context.timing
-    stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be seen running
+    stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be observed running
     text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
     fields = _fields(context, kaggle, text, name, name.replace("-", " "))
     fields |= {"enable_internet": False, "session_timeout_seconds": 60 * MINUTES[kind]}
@@ -173,7 +173,7 @@ def _session(
 def _wait(
     context: PushContext, kaggle: Kaggle, kernel: Kernel, version: int, facts: dict[str, str]
 ) -> None:
-    """Wait for the end; lists and log are read once while it runs, unlike for a push."""
+    """Wait for the end; unlike for a push, lists and log are also read once while it runs."""
     timing = context.timing
     end = timing.clock.now() + timing.patience.queue
     looked = False
@@ -194,7 +194,7 @@ def _wait(
 def _facts_of(
     kaggle: Kaggle, kernel: Kernel, version: int, facts: dict[str, str]
 ) -> dict[str, Any]:
-    """What the session printed, out of the log that Kaggle lists."""
+    """The facts that the session printed, from the log that Kaggle lists."""
     outputs = kaggle.outputs(kernel, version)
     try:
         entries = json.loads(outputs.log)
@@ -207,13 +207,15 @@ def _facts_of(
     facts["ended.files"] = "listed" if all(name in sizes for name in listed) else "without sizes"
     lines = [line for line in text.splitlines() if line.startswith(session.MARK)]
     if not lines:
-        raise NetworkError(f"the log of {kernel} version {version} does not hold what it printed")
+        raise NetworkError(
+            f"the log of {kernel} version {version} does not contain what it printed"
+        )
     seen = json.loads(lines[-1].removeprefix(session.MARK))
     return seen if isinstance(seen, dict) else {}
 
 
 def _mounts(sources: dict[str, tuple[str, ...]], inputs: set[str]) -> dict[str, str]:
-    """Where the inputs were found, below /kaggle/input; nothing where the project has none."""
+    """Where the inputs were found, below /kaggle/input; empty if the project has none."""
     pairs = [(PLACES[kind], name) for kind, names in sources.items() for name in names]
     if not pairs:
         return {}
@@ -227,7 +229,7 @@ def _mounts(sources: dict[str, tuple[str, ...]], inputs: set[str]) -> dict[str, 
 
 
 def _sources(context: PushContext) -> dict[str, tuple[str, ...]]:
-    """The inputs of the project's kernel-metadata.json by kind, models left out."""
+    """The inputs in the project's kernel-metadata.json by kind, without models."""
     try:
         project = metadata.load(plan.locate(context.root or Path.cwd()))
     except KernelkitError:
@@ -259,7 +261,7 @@ def _notebook(code: str) -> str:
 
 def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -> None:
     path = context.runs / DOCTOR
-    if context.events.rehearsal:  # of which the checks of a push read nothing
+    if context.events.rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
     path.parent.mkdir(parents=True, exist_ok=True)
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,15 +1,15 @@
-"""What a session is like: this source rides in the doctor's notebook and prints what it sees.
+"""Inspect a session: this source runs in the doctor's notebook and prints what it finds.
 
-It imports the standard library alone, and JAX where the machine has TPUs.
+It imports only the standard library, and JAX if the machine has TPUs.
 """
 
-MARK = "kernelkit doctor: "  # begins the line of the log that holds the facts as JSON
+MARK = "kernelkit doctor: "  # the prefix of the log line with the facts as JSON
 
 
 def look(mark: str, stays: float) -> None:
-    """Print one line, `mark` and the facts of this session as JSON, and stay for some seconds.
+    """Print one line, `mark` and the facts of this session as JSON, then sleep `stays` seconds.
 
-    A sample submission becomes this session's own, for the probe that enters one.
+    A sample submission is copied to the output, for the probe that submits it.
     """
     import importlib
     import importlib.metadata

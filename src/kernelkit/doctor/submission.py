@@ -1,4 +1,4 @@
-"""The doctor's last probe: enter a sample into the project's code competition, and wait."""
+"""The doctor's last probe: submit a sample to the project's code competition, and wait."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def enter(
     kaggle: Kaggle,
     facts: dict[str, str],
 ) -> None:
-    """Enter what the kernel's last version left, and note each state until there is a result.
+    """Submit the output of the kernel's last version, and record each state until the result.
 
-    Raises `PreflightError` where it left no submission, `NetworkError` when no result comes in the
-    15 hours that a rerun may take.
+    Raises `PreflightError` if it has no submission, and `NetworkError` if there is no result within
+    the 15 hours that a rerun may take.
     """
     stored = kaggle.stored(kernel)
     version = stored.version if stored else 0
     names = [file.name for file in kaggle.outputs(kernel, version).files]
     file = next((name for name in names if name.startswith("submission.")), None)
     if file is None:
-        raise PreflightError(f"{competition} has no sample submission to enter")
+        raise PreflightError(f"{competition} has no sample submission to submit")
     answer = kaggle.once(
         "CreateCodeSubmission",
         "competitions",

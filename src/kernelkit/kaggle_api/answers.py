@@ -1,4 +1,4 @@
-"""What Kaggle answers: the values kept of it, and the kinds of failure and their next steps."""
+"""Kaggle's answers as typed values, and the kinds of failure with their next steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel
 
 
 def accept_rules(competition: str) -> str:
-    """What a user does whose account has not entered this competition."""
+    """The next step for a user whose account has not entered this competition."""
     return f"accept the rules: https://www.kaggle.com/competitions/{competition}/rules"
 
 
@@ -37,7 +37,7 @@ class Kernel:
 
     @classmethod
     def of(cls, name: str) -> Kernel:
-        """The kernel of the name `owner/slug`."""
+        """The kernel named `owner/slug`."""
         owner, _, slug = name.partition("/")
         return cls(owner, slug)
 
@@ -49,10 +49,10 @@ class Kernel:
 class Saved:
     """Kaggle's answer to a push: the version that runs, and the sources and tags it refused.
 
-    `ref` is the kernel as Kaggle names it, `stored` the version as it was read back (None where
-    Kaggle does not show it), `recovered` says that the answer was lost or named another version.
-    `resent_after` is the version before it where it was sent more than once, `twins` are the other
-    versions that the same push made then.
+    `ref` is Kaggle's name for the kernel, `stored` the version as read back (None if Kaggle does
+    not show it); `recovered` means that the answer was lost or named another version. If it was
+    sent more than once, `resent_after` is the version before it and `twins` are the other versions
+    that the same push created.
     """
 
     version: int
@@ -68,14 +68,14 @@ class Saved:
 
 @dataclass(frozen=True)
 class Status:
-    """How a session stands, as Kaggle names it in lower case, and why it failed."""
+    """The state of a session, Kaggle's name in lower case, and why it failed."""
 
     state: str
     message: str = ""
 
     @property
     def alive(self) -> bool:
-        """Whether it still waits or runs."""
+        """Whether it is still queued or running."""
         return self.state in ("queued", "running", "cancel_requested")
 
 
@@ -89,7 +89,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a session left: its files, and its log (a JSON array, empty while it runs)."""
+    """The output of a session: its files, and its log (a JSON array, empty while it runs)."""
 
     files: tuple[Output, ...]
     log: str
@@ -97,10 +97,10 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Stored:
-    """A kernel as Kaggle keeps it: the latest version's number; a version's text and sources.
+    """A kernel as Kaggle stores it: the latest version's number; a version's text and sources.
 
-    `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) are as Kaggle
-    names them, empty where it does not; `internet` is whether its sessions have it.
+    `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) have Kaggle's
+    names, or are empty; `internet` is whether its sessions have internet.
     """
 
     version: int
@@ -126,20 +126,20 @@ class Quota:
         return max(0.0, self.allowed - self.used)
 
     def remaining(self, kind: str) -> str:
-        """The hours left as every message words them; `kind` is that of the machine."""
+        """The phrase about the hours left for all messages; `kind` is the kind of machine."""
         return f"{self.left:.1f} of {self.allowed:.0f} {kind.upper()} hours are left this week"
 
 
 @dataclass(frozen=True)
 class Recent:
-    """A kernel of one's own that ran lately, and on what."""
+    """A recently run kernel of the account, and its machine."""
 
     kernel: Kernel
     accelerator: str
 
 
 class FailureKind(enum.Enum):
-    """The sorts of failure."""
+    """The kinds of failure."""
 
     CREDENTIALS = "credentials"
     NOT_FOUND = "not found"
@@ -157,9 +157,9 @@ _NEXT_STEP = {
     FailureKind.NOT_FOUND: "check the owner and slug, and that the account may see it",
     FailureKind.CAPACITY: "wait until a session ends or the week is over, then push again",
     FailureKind.THROTTLED: "wait some minutes",
-    FailureKind.SERVER: "Kaggle itself is in trouble: try later",
+    FailureKind.SERVER: "Kaggle has a problem: try later",
     FailureKind.NETWORK: "check the connection and try again",
-    FailureKind.MALFORMED: "Kaggle itself is in trouble, or something stands between: try later",
+    FailureKind.MALFORMED: "Kaggle has a problem, or a proxy changes its answers: try later",
 }
 _ERRORS: dict[FailureKind, type[KernelkitError]] = {
     FailureKind.CREDENTIALS: CredentialsError,
@@ -170,10 +170,10 @@ _ERRORS: dict[FailureKind, type[KernelkitError]] = {
 
 
 class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before anyone sees it
-    """One failed call: its kind, Kaggle's message, and after a throttle the time to wait.
+    """One failed call: its kind, Kaggle's message, and the time to wait after throttling.
 
-    `sent` is false where the request cannot have reached the server, so that even a call
-    that must not be repeated may be.
+    `sent` is false if the request cannot have reached the server; then even a call that must not be
+    repeated may be repeated.
     """
 
     def __init__(
@@ -190,21 +190,21 @@ class Failure(Exception):  # noqa: N818 - sorted into a KernelkitError before an
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same call can succeed a while later."""
+        """Whether the same call may succeed later."""
         return self.kind in _TRANSIENT
 
     def error(self) -> KernelkitError:
-        """The typed error to end a command with, its next step included."""
+        """The typed error to end a command with, including the next step."""
         kind = _ERRORS.get(self.kind, NetworkError)
         step = _NEXT_STEP.get(self.kind, "")
         if self.retry_after:
-            step = f"Kaggle asks to come back in {duration(self.retry_after)}"
+            step = f"Kaggle asks to wait {duration(self.retry_after)}"
         return kind(f"{self.method}: {self.message}" + (f" ({step})" if step else ""))
 
 
 @contextlib.contextmanager
 def as_errors() -> Iterator[None]:
-    """Raise a `Failure` of the block as its typed error; as a decorator too."""
+    """Convert a `Failure` in the block to its typed error; also works as a decorator."""
     try:
         yield
     except Failure as failure:
@@ -228,7 +228,7 @@ def of_status(
 
 
 def is_capacity(message: str) -> bool:
-    """Whether a refusal speaks of sessions or quota used up."""
+    """Whether a refusal is about used-up sessions or quota."""
     message = message.lower()
     return "session count" in message or "quota" in message
 
@@ -249,7 +249,7 @@ def message_in(body: str) -> str:
 def retry_after(header: str | None) -> float | None:
     """Seconds in a `Retry-After` header, whether given as seconds or as a date (RFC 9110).
 
-    None for what is neither, endless times among it.
+    None for anything else, including infinite times.
     """
     if not header:
         return None
@@ -261,7 +261,7 @@ def retry_after(header: str | None) -> float | None:
 
 
 def _until(date: str) -> float:
-    """Seconds until an HTTP date, which without a zone is one of UTC; NaN for anything else."""
+    """Seconds until an HTTP date, in UTC unless it has a zone; NaN for anything else."""
     try:
         moment = email.utils.parsedate_to_datetime(date)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

@@ -1,6 +1,6 @@
-"""Kaggle's API as this kit uses it: typed answers, sorted failures, every version named.
+"""The part of Kaggle's API that the kit uses: typed answers, classified failures.
 
-Reads are repeated while a failure may pass. `save` is not: see `kernelkit.pushes.save`.
+Reads are repeated after transient failures. `save` is not: see `kernelkit.pushes.save`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SERVICES = {
     "blobs": "blob_api",
 }
 PAGE_SIZE = 100
-MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session leaves
+MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
 STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
 
 
@@ -56,7 +56,7 @@ class Kaggle:
         return self.connection.username
 
     def once(self, method: str, service: str = "kernels", **fields: Any) -> Any:
-        """The answer to one request, which is not repeated; raises `Failure`.
+        """Send one request without repeating it, and return the answer; raises `Failure`.
 
         `method` is Kaggle's name for it, such as "SaveKernel", `service` one of `SERVICES`, and
         `fields` are those of the SDK's request.
@@ -73,17 +73,17 @@ class Kaggle:
     def repeated(
         self, method: str, service: str = "kernels", until: float | None = None, **fields: Any
     ) -> Any:
-        """As `once`, but repeated while that may help."""
+        """Like `once`, but repeated after transient failures."""
         return self.retries.call(lambda: self.once(method, service, **fields), until)
 
     def if_there(
         self, method: str, service: str = "kernels", until: float | None = None, **fields: Any
     ) -> Any:
-        """As `repeated`, for something of the account's own; None where there is no such thing."""
+        """Like `repeated`, for something that the account owns; None if it does not exist."""
         try:
             return self.repeated(method, service, until, **fields)
         except Failure as failure:
-            # Kaggle says 403 of a kernel of one's own that does not exist.
+            # Kaggle answers 403 for an own kernel that does not exist.
             if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
                 return None
             raise
@@ -105,12 +105,12 @@ class Kaggle:
     def stored(
         self, kernel: Kernel, version: int | None = None, until: float | None = None
     ) -> Stored | None:
-        """The kernel as Kaggle keeps it, None when there is none (or it is not ours to see)."""
+        """The kernel as Kaggle stores it; None if it does not exist or is not visible."""
         answer = self.if_there("GetKernel", until=until, **_name(kernel, version))
         if answer is None:
             return None
         if answer.metadata is None or answer.blob is None:
-            raise Failure(FailureKind.MALFORMED, "GetKernel", "the answer holds no kernel")
+            raise Failure(FailureKind.MALFORMED, "GetKernel", "the answer contains no kernel")
         return Stored(
             version=answer.metadata.current_version_number,
             text=answer.blob.source,
@@ -125,7 +125,7 @@ class Kaggle:
     def status(
         self, kernel: Kernel, version: int | None, until: float | None = None
     ) -> Status | None:
-        """The status of a version's session (None: of the latest one's); None without one."""
+        """The status of a version's session (version None: the latest); None if it has none."""
         answer = self.if_there("GetKernelSessionStatus", until=until, **_name(kernel, version))
         return answer and Status(answer.status.name.lower(), answer.failure_message or "")
 
@@ -146,16 +146,16 @@ class Kaggle:
         return sizes
 
     def delete(self, kernel: Kernel) -> None:
-        """Delete a kernel with all its versions, which ends the sessions that run of it.
+        """Delete a kernel with all its versions, which ends its active sessions.
 
-        Raises `Failure`; after a lost answer the failure may say that the kernel is gone already.
+        Raises `Failure`; after a lost answer, it may say that the kernel does not exist.
         """
         answer = self.repeated("DeleteKernel", **_name(kernel))
         if answer.error_message:
             raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
 
     def quota(self, kind: str) -> Quota | None:
-        """This week's hours of `tpu` or `gpu`; None where Kaggle names none (the CPU)."""
+        """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
         hours = getattr(self.repeated("GetAcceleratorQuotaStatistics"), f"{kind}_quota", None)
         if hours is None:
             return None
@@ -163,7 +163,7 @@ class Kaggle:
         return Quota(used, _hours(hours.total_time_allowed))
 
     def recent(self, count: int = 10) -> list[Recent]:
-        """One's own kernels that ran last, the latest first."""
+        """The account's most recently run kernels, latest first."""
         from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
         answer = self.repeated(
@@ -188,7 +188,7 @@ class Kaggle:
         service: str = "kernels",
         items: str = "files",
     ) -> Iterator[Any]:
-        """Every page of a list; raises `Failure` for a list that goes on without anything new."""
+        """Every page of a list; raises `Failure` for a list that continues without anything new."""
         listed: set[str] = set()
         token, stale = "", 0
         for number in itertools.count(1):
@@ -203,11 +203,11 @@ class Kaggle:
             if not token:
                 return
             if stale > STALE_PAGES:
-                raise Failure(FailureKind.MALFORMED, method, "its pages go in a circle")
+                raise Failure(FailureKind.MALFORMED, method, "its pages repeat")
             if number >= MOST_PAGES:
                 raise Failure(FailureKind.MALFORMED, method, f"no end after {MOST_PAGES:,} pages")
             if until is not None and self.retries.clock.now() > until:
-                raise Failure(FailureKind.NETWORK, method, "no end of its pages in time")
+                raise Failure(FailureKind.NETWORK, method, "its pages did not end in time")
 
 
 def _name(kernel: Kernel, version: int | None = None) -> dict[str, Any]:

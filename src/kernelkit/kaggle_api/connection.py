@@ -1,7 +1,7 @@
 """The `kaggle` package's own client, unmodified, with a time limit on every request.
 
-Importing `kaggle` authenticates, prints help when it cannot, and may ask the network; it is
-imported here and nowhere else, when first needed.
+Importing `kaggle` authenticates, prints help if it cannot, and may use the network; it is imported
+only here, when first needed.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ NO_CREDENTIALS = (
     "KAGGLE_API_TOKEN"
 )
 NO_HEADER = (
-    "the Kaggle token or key holds a character that none has, such as a line end or a byte order "
+    "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
     "mark: write it again, alone, into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
-REHEARSE = ". To rehearse without an account, add --local"  # for the commands that take it
+REHEARSE = ". To rehearse without an account, add --local"  # for commands with this option
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds (of the wall's clock) before a silent server counts as a failed request."""
+    """Seconds (wall time) before a request to a silent server fails."""
 
     connect: float = 15.0
     read: float = 60.0
     authenticate: float = 90.0
-    whole: float = 300.0  # for an answer that keeps coming, however slowly
-    slow: float = 30.0  # of a download below `retries.SLOWEST` bytes a second
+    whole: float = 300.0  # for a complete answer, however slowly it arrives
+    slow: float = 30.0  # for a download below `retries.SLOWEST` bytes per second
 
 
 class _TimedAdapter(HTTPAdapter):
-    """Gives each request a time limit, and keeps the last answer of each thread."""
+    """Gives each request a time limit, and stores the last answer of each thread."""
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(pool_maxsize=32)
@@ -62,7 +62,7 @@ class _TimedAdapter(HTTPAdapter):
         self.last = threading.local()
 
     def send(self, request: Any, *arguments: Any, **options: Any) -> requests.Response:
-        """As the base class, but never without a time limit, for the whole answer too."""
+        """Send as the base class does, with a time limit that covers the whole answer."""
         self.last.response = None
         if options.get("timeout") is None:
             options["timeout"] = (self._timeouts.connect, self._timeouts.read)
@@ -74,9 +74,9 @@ class _TimedAdapter(HTTPAdapter):
 
 
 class StoreSession(requests.Session):
-    """For signed links, which carry what they need: no credentials are sent to their hosts.
+    """For signed links, which need no credentials: none are sent to their hosts.
 
-    Those of ~/.netrc are not either, while the environment's proxies and certificates hold.
+    Credentials in ~/.netrc are not sent either; the environment's proxies and certificates apply.
     """
 
     def __init__(self, connections: int = 1) -> None:
@@ -86,7 +86,7 @@ class StoreSession(requests.Session):
             self.mount(scheme, HTTPAdapter(pool_connections=connections, pool_maxsize=connections))
 
     def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
-        """Send none after a redirect either."""
+        """Do not send credentials after a redirect either."""
         prepared_request.headers.pop("Authorization", None)
 
 
@@ -96,32 +96,32 @@ class Connection:
     def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
         self.services, self.username, self.timeouts = services, username, timeouts
         self._http = services.http_client()
-        self._http._init_session()  # what entering it as a context manager does
+        self._http._init_session()  # as entering it as a context manager does
         self._adapter = _TimedAdapter(timeouts)
         for scheme in ("https://", "http://"):
             self._http._session.mount(scheme, self._adapter)
 
     @property
     def secrets(self) -> list[str]:
-        """What must never be printed: the key or token that this client signs with, in any form."""
+        """Strings that must never be printed: the client's key or token, in every form."""
         basic = f"{self.services.username}:{self.services.password}"
-        encoded = base64.b64encode(basic.encode()).decode()  # as the header holds it
+        encoded = base64.b64encode(basic.encode()).decode()  # as in the header
         own = (self.services.password, self.services.password and encoded, self.services.api_token)
         return [secret for secret in own if secret]
 
     @property
     def rehearses(self) -> bool:
-        """Whether it talks to anything but Kaggle itself."""
+        """Whether it talks to a server other than Kaggle."""
         return self.base_url != PRODUCTION
 
     @property
     def base_url(self) -> str:
-        """Where the calls go, without a method: `https://api.kaggle.com/v1` in production."""
+        """The URL of the API, without a method: `https://api.kaggle.com/v1` in production."""
         url: str = self._http._get_request_url("service", "method")
         return url.removesuffix("/service/method")
 
     def ask(self, method: str, call: Callable[[], T]) -> T:
-        """What `call`, one call of the SDK, answers; raises a sorted `Failure`."""
+        """The answer of `call`, one call of the SDK; raises a classified `Failure`."""
         self._adapter.last.response = None
         try:
             answer = call()
@@ -131,7 +131,7 @@ class Connection:
             raise _failure(method, error, self._adapter.last.response) from error
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
-        """A GET below the base URL whose body is read as it comes; raises a `Failure`."""
+        """A GET below the base URL with a streamed body; raises `Failure`."""
         session = self._http._session
         headers = {"Accept": "text/event-stream, */*", "Content-Type": None}
         try:
@@ -149,7 +149,7 @@ class Connection:
         return response
 
 
-# What a call may end in; the SDK takes an answer apart without looking at it.
+# The exceptions of a call; the SDK unpacks an answer without validating it.
 _SORTED = (
     requests.exceptions.RequestException,
     ValueError,
@@ -160,7 +160,8 @@ _SORTED = (
 
 
 def _check_types(message: Any) -> None:
-    """Raise `TypeError` where a field is not of the SDK's type, which the SDK does not look at."""
+    """Raise `TypeError` if a field does not have its declared type, which the SDK does not
+    check."""
     for field in getattr(message, "_fields", ()):
         value = getattr(message, field.private_field_name)
         kind = type(field.default_value)
@@ -174,22 +175,22 @@ def _check_types(message: Any) -> None:
 
 
 def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:
-    """The failure behind one of `_SORTED`; `last` is the answer that came before it, if any."""
+    """The failure for one of `_SORTED`; `last` is the answer before it, if any."""
     invalid = isinstance(error, (requests.exceptions.InvalidHeader, UnicodeEncodeError))
     if invalid or "Invalid header value" in str(error):  # http.client's plain ValueError
         return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
     if isinstance(error, requests.exceptions.HTTPError):
         return _answered(method, error.response)
-    broken = isinstance(error, requests.exceptions.InvalidJSONError)  # an HTML page, as a rule
+    broken = isinstance(error, requests.exceptions.InvalidJSONError)  # usually an HTML page
     if isinstance(error, requests.exceptions.RequestException) and not broken:
         return of_network(method, error)
-    if last is not None and last.status_code >= 400:  # a throttle may hide behind it
+    if last is not None and last.status_code >= 400:  # the cause may be throttling
         return _answered(method, last)
     return Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
 
 
 def _answered(method: str, response: requests.Response | None) -> Failure:
-    """The failure that an answer of 400 and above means."""
+    """The failure for an answer with a status of 400 or above."""
     if response is None:
         return Failure(FailureKind.NETWORK, method, "no answer")
     after = answers.retry_after(response.headers.get("Retry-After"))
@@ -199,7 +200,7 @@ def _answered(method: str, response: requests.Response | None) -> Failure:
 
 
 def of_network(method: str, error: Exception) -> Failure:
-    """The failure behind an exception of requests, without the URL, which may be signed."""
+    """The failure for an exception of requests, without the URL, which may be signed."""
     unsent = isinstance(error, requests.exceptions.ConnectTimeout) or any(
         "NewConnectionError" in type(cause).__name__ or "NameResolution" in type(cause).__name__
         for cause in _causes(error)
@@ -222,8 +223,8 @@ def _causes(error: BaseException) -> list[BaseException]:
 def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
     """Kaggle's own client, authenticated with the credentials of the environment.
 
-    Raises `CredentialsError` without credentials that Kaggle accepts, `NetworkError` when it
-    cannot be asked about them.
+    Raises `CredentialsError` without credentials that Kaggle accepts, and `NetworkError` if they
+    cannot be checked.
     """
     timeouts = timeouts or Timeouts()
     try:
@@ -240,10 +241,10 @@ def _authenticated(timeouts: Timeouts) -> Any:
     """The client's `KaggleApi`; raises `Failure` or `CredentialsError`."""
     stdout = sys.stdout
     try:
-        # The client checks a token without any time limit, so it is given one from outside.
+        # The client checks a token without a time limit, so it gets one from outside.
         return retries.within(timeouts.authenticate, _attempt)
     except requests.exceptions.ReadTimeout:
-        sys.stdout = stdout  # which the hanging thread still holds
+        sys.stdout = stdout  # the hanging thread has replaced it
         raise Failure(FailureKind.NETWORK, CREDENTIALS, "no answer in time") from None
 
 

@@ -1,4 +1,4 @@
-"""One file from a signed link, held against every length and hash that is known of it."""
+"""Download one file from a signed link, and check it against all its known lengths and hashes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kernelkit.kaggle_api.connection import of_network
 
 METHOD = "download"
 CHUNK = 1 << 18
-MOST = 25_000_000_000  # bytes of one file; a session's disk holds 20 GB
-EXPIRED = (400, 401, 403, 404, 410)  # how the stores behind signed links say so
+MOST = 25_000_000_000  # bytes of one file; a session's disk has 20 GB
+EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an expired link
 
 
 class LinkExpiredError(Failure):
-    """The store no longer takes the link; a fresh list of the outputs has another."""
+    """The storage server no longer accepts the link; a fresh list of the outputs has another."""
 
     def __init__(self) -> None:
         super().__init__(FailureKind.SERVER, METHOD, "its link had expired")
@@ -30,7 +30,7 @@ class LinkExpiredError(Failure):
 
 @dataclass(frozen=True)
 class Expected:
-    """What is known of a file before it comes: bytes, SHA-256 (None: not known), `most` bytes."""
+    """What is known about a file beforehand: bytes, SHA-256 (None: unknown), `most` bytes."""
 
     size: int | None = None
     sha256: str | None = None
@@ -45,10 +45,10 @@ def receive(
     expected: Expected,
     until: float | None,
 ) -> int:
-    """Download `url` to the file `part`; returns the bytes that came.
+    """Download `url` to the file `part`; returns the number of received bytes.
 
     `until`: the end of the wait, on the clock of `kaggle.retries`. Raises `LinkExpiredError`, or
-    another `Failure` for what is not whole, not as `expected` or longer than announced.
+    another `Failure` for a file that is incomplete, not as `expected` or longer than announced.
     """
     clock, timeouts = kaggle.retries.clock, kaggle.connection.timeouts
     try:
@@ -63,7 +63,7 @@ def receive(
             after = answers.retry_after(response.headers.get("Retry-After"))
             if failure := answers.of_status(METHOD, response.status_code, "", after):
                 raise failure
-            if response.status_code != 200:  # 202, 204, 206 and the like hold no whole file
+            if response.status_code != 200:  # 202, 204, 206 and the like have no complete file
                 raise _malformed(f"HTTP {response.status_code}")
             chunks = retries.chunks(
                 response, CHUNK, timeouts.slow, lambda: until is not None and clock.now() > until
@@ -86,16 +86,16 @@ def _write(
         for chunk in chunks:
             received += len(chunk)
             if received > most:
-                raise _malformed(f"more than {most} bytes came")
+                raise _malformed(f"more than {most} bytes arrived")
             file.write(chunk)
             md5.update(chunk)
             sha256.update(chunk)
     for length in lengths:
         if length != received:
-            raise _malformed(f"{received} bytes came instead of {length}")
+            raise _malformed(f"{received} bytes arrived instead of {length}")
     if expected.sha256 and sha256.hexdigest() != expected.sha256:
-        raise _malformed("it is not the file that this push's session left")
-    # Google's storage, which is behind Kaggle's links, states the MD5 of what it serves.
+        raise _malformed("it is not the file that this push's session wrote")
+    # Google's storage, which serves Kaggle's links, sends the MD5 of the content.
     for hashed in response.headers.get("x-goog-hash", "").split(","):
         kind, _, value = hashed.strip().partition("=")
         if kind == "md5" and value != base64.b64encode(md5.digest()).decode():

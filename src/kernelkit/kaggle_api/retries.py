@@ -1,8 +1,8 @@
-"""Asking again, and how long an answer may take.
+"""Retries of requests, and time limits for answers.
 
-Requests are repeated a bounded number of times, with growing pauses, and as late as `Retry-After`
-says. A whole answer has a time limit, since a socket's own begins anew with every byte. The clock
-is passed in, so that a test need not wait as long as Kaggle takes.
+Requests are repeated a limited number of times, with growing pauses, and not before the time in
+`Retry-After`. A complete answer has a time limit, because a socket's own timeout restarts with
+every byte. The clock is passed in, so that a test need not wait as long as Kaggle takes.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from kernelkit.kaggle_api.answers import Failure
 
 T = TypeVar("T")
 
-SLOWEST = 100.0  # bytes a second; a download below this rate counts as broken
+SLOWEST = 100.0  # bytes per second; a download below this rate counts as broken
 
-LONGEST = 500_000_000  # bytes of an answer, which may hold a session's log
+LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 TOLD = 30.0  # seconds of silence after which the user is told why
 
 
 @dataclass(frozen=True)
 class Clock:
-    """A clock that runs `speed` times as fast as the wall's; all times are seconds of its own."""
+    """A clock that runs `speed` times as fast as wall time; all times are its own seconds."""
 
     speed: float = 1.0
     _sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def now(self) -> float:
-        """Seconds since some fixed moment; never goes back."""
+        """Seconds since a fixed moment; never goes back."""
         return time.monotonic() * self.speed
 
     def sleep(self, seconds: float) -> None:
-        """Wait; a negative time is none."""
+        """Wait; a negative time counts as zero."""
         self._sleep(max(0.0, seconds) / self.speed)
 
     def wall(self, seconds: float) -> float:
-        """How long `seconds` of this clock are on the wall's."""
+        """`seconds` of this clock as wall time."""
         return seconds / self.speed
 
 
@@ -53,10 +53,10 @@ REAL = Clock()
 
 @dataclass(frozen=True)
 class Retries:
-    """How often and how late a request that may be repeated is repeated.
+    """How often, and after which pauses, a repeatable request is repeated.
 
     Pauses double from `first` to `longest` seconds with up to a quarter of jitter, so that
-    many clients do not come back together. `patience` bounds the sum of the pauses. `tell` is
+    many clients do not retry at the same moment. `patience` bounds the sum of the pauses. `tell` is
     called for each pause of `TOLD` seconds and more, with the failure before the pause.
     """
 
@@ -74,9 +74,9 @@ class Retries:
         return max(jittered, failure.retry_after or 0.0)
 
     def call(self, ask: Callable[[], T], until: float | None = None) -> T:
-        """What `ask` returns; it is called again while it raises a transient `Failure`.
+        """The result of `ask`, which is called again while it raises a transient `Failure`.
 
-        `until` is a time of the clock past which no further pause is begun. Raises the last
+        `until` is a time of the clock after which no further pause begins. Raises the last
         `Failure`.
         """
         end = self.clock.now() + self.patience
@@ -92,7 +92,7 @@ class Retries:
                 attempt += 1
 
     def rest(self, failure: Failure, seconds: float, end: float) -> None:
-        """Pause for that long after `failure`; raises it where the pause would pass `end`."""
+        """Pause this long after `failure`, or raise it if the pause would exceed `end`."""
         if self.clock.now() + seconds > end:
             raise failure
         if self.tell and seconds >= TOLD:
@@ -101,9 +101,9 @@ class Retries:
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
-    """What `call` returns or raises; `requests.ReadTimeout` where it takes longer than that.
+    """The result or exception of `call`, or `requests.ReadTimeout` after this many seconds.
 
-    A call that is given up goes on in a thread of its own, which ends with this process.
+    An abandoned call continues in its own thread, which ends with this process.
     """
     returned: list[T] = []
     raised: list[BaseException] = []
@@ -111,7 +111,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     def work() -> None:
         try:
             returned.append(call())
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # raised again in the waiting thread
             raised.append(error)
 
     worker = threading.Thread(target=work, daemon=True)
@@ -125,7 +125,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
-    """The response that `send` gives, its body read, within that many seconds.
+    """The response of `send`, with its body read, within this many seconds.
 
     Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
     """
@@ -138,8 +138,8 @@ def whole(send: Callable[[], requests.Response], seconds: float) -> requests.Res
             body += chunk
             if len(body) > LONGEST:
                 begun[0].close()
-                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes came")
-        begun[0]._content = bytes(body)  # where requests keeps what was read
+                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes arrived")
+        begun[0]._content = bytes(body)  # where requests stores the body
         return begun[0]
 
     try:
@@ -153,10 +153,10 @@ def whole(send: Callable[[], requests.Response], seconds: float) -> requests.Res
 def chunks(
     response: requests.Response, size: int, window: float, late: Callable[[], bool]
 ) -> Iterator[bytes]:
-    """The body of a streamed response as it comes, at most `size` bytes at a time.
+    """The body of a streamed response as it arrives, at most `size` bytes at a time.
 
-    Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes a
-    second came for `window` seconds; `requests.ConnectionError` when the connection breaks.
+    Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes per
+    second arrived for `window` seconds; `requests.ConnectionError` when the connection breaks.
     """
     begun, received = time.monotonic(), 0
     try:
@@ -165,7 +165,7 @@ def chunks(
             received += len(chunk)
             passed = time.monotonic() - begun
             if late() or (passed > window and received < SLOWEST * passed):
-                raise requests.exceptions.ReadTimeout("the body comes too slowly")
+                raise requests.exceptions.ReadTimeout("the body arrives too slowly")
             if passed > window:
                 begun, received = time.monotonic(), 0
     except urllib3.exceptions.ReadTimeoutError as error:
@@ -175,7 +175,7 @@ def chunks(
 
 
 def _cut(raw: Any) -> None:
-    """Wake the thread that still reads this body; nothing where it has just ended."""
+    """Wake the thread that still reads this body, if it has not just ended."""
     try:
         raw.shutdown()
     except (AttributeError, ValueError, RuntimeError, OSError):

@@ -1,4 +1,4 @@
-"""Send a file to the address that Kaggle gives for it, and send it again when that fails."""
+"""Upload a file to the URL that Kaggle provides, with retries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOWEST_UPLOAD = 10_000.0  # bytes a second
 
 
 def upload(kaggle: Kaggle, file: Path, method: str, service: str, **fields: Any) -> str:
-    """Upload a file to the place that Kaggle's `method` gives for it; the token that names it."""
+    """Upload a file to the URL from Kaggle's `method`; returns the token for the file."""
     stat = file.stat()
     fields |= {
         "content_length": stat.st_size,
@@ -30,16 +30,16 @@ def upload(kaggle: Kaggle, file: Path, method: str, service: str, **fields: Any)
 
 
 def send(kaggle: Kaggle, url: str, file: Path) -> None:
-    """PUT a whole file to an upload's address, with repeats; raises `Failure`.
+    """PUT a whole file to an upload URL, with retries; raises `Failure`.
 
-    The address keeps one file, so sending it twice does no harm.
+    The URL stores one file, so sending it twice does no harm.
     """
     kaggle.retries.call(lambda: _once(kaggle, url, file))
 
 
 def _once(kaggle: Kaggle, url: str, file: Path) -> None:
     timeouts = kaggle.connection.timeouts
-    # requests would send an empty file without a length, and wait for an answer to that.
+    # requests would send an empty file without a length, and wait forever for an answer.
     size = file.stat().st_size
     headers = {"Content-Length": "0"} if size == 0 else {}
     try:
@@ -54,7 +54,7 @@ def _once(kaggle: Kaggle, url: str, file: Path) -> None:
                 allow_redirects=False,  # to a login page, which would take it with HTTP 200
                 timeout=(timeouts.connect, timeouts.read),
             )
-            # Nothing but the answer's status is read, and the whole answer has a time limit.
+            # Only the answer's status is read, and the whole answer has a time limit.
             with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
     except requests.exceptions.RequestException as error:

@@ -1,7 +1,7 @@
-"""Constants of a project's modules, read from their source and never imported.
+"""Constants in a project's modules, read from the source without importing it.
 
-A parameter's comment may name one, and what the constant holds are the values that the parameter
-takes: the desk finds a misspelt value without the libraries that the module imports.
+A parameter's comment may name a constant that contains the parameter's valid values. So a misspelt
+value is found locally, without the libraries that the module imports.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kernelkit.project import Project
 def members(project: Project, name: str) -> tuple[Any, ...] | None:
     """The elements of a tuple, list or set, or the keys of a dict, called `package.module.NAME`.
 
-    They must be literals; the values of a dict need not be. None where the notebook is in no
-    project, as in a session: there the desk has looked already. Raises `NotebookError` where the
-    project has no such constant.
+    They must be literals, except for the values of a dict. None if the notebook is in no project,
+    as in a session, where the values are already checked. Raises `NotebookError` if the project has
+    no such constant.
     """
     if not project.packages:
         return None
@@ -34,7 +34,7 @@ def members(project: Project, name: str) -> tuple[Any, ...] | None:
         raise NotebookError(f"{name}: there is no module {'.'.join([package, *path])}")
     expression = _assigned(file, constant)
     if expression is None:
-        raise NotebookError(f"{name}: {project.name(file)} assigns no {constant}")
+        raise NotebookError(f"{name}: {project.name(file)} does not assign {constant}")
     return _literals(expression, name, project.name(file))
 
 
@@ -45,7 +45,7 @@ def _file(folder: Path, path: list[str]) -> Path | None:
 
 
 def _assigned(file: Path, constant: str) -> ast.expr | None:
-    """What the module's last line that assigns this name gives it."""
+    """The expression in the module's last assignment to this name."""
     try:
         body = ast.parse(file.read_text(encoding="utf-8")).body
     except SyntaxError as error:
@@ -67,10 +67,8 @@ def _literals(expression: ast.expr, name: str, file: str) -> tuple[Any, ...]:
         case ast.Dict(keys=keys) if None not in keys:
             members = [key for key in keys if key is not None]
         case _:
-            raise NotebookError(
-                f"{name} in {file} is no tuple, list, set or dict that is written out"
-            )
+            raise NotebookError(f"{name} in {file} is not a literal tuple, list, set or dict")
     try:
         return tuple(ast.literal_eval(member) for member in members)
     except ValueError:
-        raise NotebookError(f"{name} in {file} holds more than plain literals") from None
+        raise NotebookError(f"{name} in {file} contains more than plain literals") from None

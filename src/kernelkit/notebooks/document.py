@@ -1,7 +1,7 @@
-"""Notebooks as files: read either half of a jupytext pair, find the parameters cell.
+"""Notebook files: read either half of a jupytext pair, find the parameters cell.
 
-The `.py` (py:percent) is the source of truth; the `.ipynb` beside it is what Kaggle and
-Jupyter open. Everything here takes either.
+The `.py` (py:percent) is the source of truth; the `.ipynb` is what Kaggle and Jupyter open.
+Everything here accepts either.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit.errors import NotebookError
 
-if TYPE_CHECKING:  # takes most of a second to import, which no tool's --help should wait for
+if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
 
 PARAMETERS_TAG = "parameters"
-INJECTED_TAG = "injected-parameters"  # of the cell that papermill adds
-SCRIPT_BEGINS = "# What the push carried ends here, and the script itself begins."
+INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
+SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
 SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -28,12 +28,12 @@ KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "nam
 def read(path: Path) -> nbformat.NotebookNode:
     """The notebook at `path`, from its `.py` or its `.ipynb`, always with a kernelspec.
 
-    Raises `NotebookError` when there is no such file or it is not a notebook.
+    Raises `NotebookError` if there is no such file or it is not a notebook.
     """
     path = Path(path)
     if not path.is_file():
         names = ", ".join(sorted(p.name for p in path.parent.glob("*.ipynb")))
-        hint = f"; {path.parent} holds {names}" if names else ""
+        hint = f"; {path.parent} has {names}" if names else ""
         raise NotebookError(f"no notebook at {path}{hint}")
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
@@ -42,14 +42,14 @@ def read(path: Path) -> nbformat.NotebookNode:
             import jupytext
 
             notebook = jupytext.read(path)
-        else:  # without jupytext, which Kaggle's images lack
+        else:  # without jupytext, which is missing from Kaggle's images
             import nbformat
 
             notebook = nbformat.read(path, as_version=4)
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
     for cell in notebook.cells:
-        if "tags" in cell.metadata:  # papermill fails on a null there
+        if "tags" in cell.metadata:  # papermill fails if this is null
             cell.metadata["tags"] = tags(cell)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
     return notebook
@@ -58,7 +58,7 @@ def read(path: Path) -> nbformat.NotebookNode:
 def read_json(notebook: Path) -> dict[str, Any]:
     """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
 
-    An `.ipynb` is read as the JSON it is: nbformat alone takes most of a second to import.
+    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second.
     """
     notebook = Path(notebook)
     if notebook.suffix != ".ipynb":
@@ -77,9 +77,9 @@ def read_json(notebook: Path) -> dict[str, Any]:
 
 
 def read_script(path: Path) -> dict[str, Any]:
-    """A script as a notebook's JSON: its block of parameters, and what stands around it.
+    """A script as a notebook's JSON: its block of parameters, and the code before and after it.
 
-    The block begins with the line `# %% tags=["parameters"]` and goes to the next `# %%`.
+    The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -105,18 +105,18 @@ def _check_cell(cell: Any, number: int) -> None:
     except TypeError:
         raise ValueError(f"cell {number} has no text as its source") from None
     except UnicodeEncodeError:
-        raise ValueError(f"cell {number} holds half a character (a lone surrogate)") from None
+        raise ValueError(f"cell {number} contains half a character (a lone surrogate)") from None
 
 
 def tags(cell: Mapping[str, Any]) -> list[str]:
-    """The cell's tags; none where its metadata holds no list of them."""
+    """The cell's tags; empty if its metadata has no list of them."""
     metadata = cell.get("metadata")
     listed = metadata.get("tags") if isinstance(metadata, Mapping) else None
     return [tag for tag in listed if isinstance(tag, str)] if isinstance(listed, list) else []
 
 
 def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
-    """Whether the cell carries the tag."""
+    """Whether the cell has the tag."""
     return tag in tags(cell)
 
 
@@ -131,9 +131,9 @@ def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def parameters_source(source: Mapping[str, Any]) -> str:
-    """The text of the cell tagged `parameters`, empty when there is none.
+    """The text of the cell tagged `parameters`; empty if there is none.
 
-    Raises `NotebookError` for several: what is set in one would be undone in the next.
+    Raises `NotebookError` for several, since each would override the previous one.
     """
     cell = _one_parameters_cell(source["cells"])
     return cell_source(cell) if cell else ""
@@ -147,7 +147,7 @@ def _one_parameters_cell(cells: Iterable[Any]) -> Any:
 
 
 def takes_parameters(cell: Mapping[str, Any]) -> bool:
-    """Whether a cell is the one whose values a run may set."""
+    """Whether a cell is the one with the parameters that a run may set."""
     return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 

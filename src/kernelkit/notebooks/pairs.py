@@ -13,12 +13,12 @@ from kernelkit.files import git
 from kernelkit.notebooks.document import cell_source, has_tag, read_json
 
 SHOWN_CHARACTERS = 60
-Side = Literal["text", "notebook", "both", ""]  # of a pair, where edits were made; "": unknown
+Side = Literal["text", "notebook", "both", ""]  # the edited halves of a pair; "": unknown
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where the halves of a pair differ first: `cell` counts from 1, the sources may be None."""
+    """The first difference of a pair: `cell` counts from 1, the sources may be None."""
 
     cell: int
     in_text: str | None
@@ -27,10 +27,10 @@ class Difference:
 
 
 def text_half(notebook: Path) -> Path | None:
-    """The `.py` that a notebook is paired with; None where none is.
+    """The `.py` that a notebook is paired with, or None.
 
-    A `.py` of the same name is the other half if it has cells of Jupytext, in its header or by
-    `# %%` markers. Any other script of that name is no half.
+    A `.py` of the same name is the other half if it has a Jupytext header or `# %%` cells; any
+    other script of that name is not.
     """
     script = notebook.with_suffix(".py")
     if notebook.suffix != ".ipynb" or not script.is_file():
@@ -44,10 +44,10 @@ def text_half(notebook: Path) -> Path | None:
 
 
 def difference(notebook: Path) -> Difference | None:
-    """The first difference between a notebook and its `.py`; None where they agree or none is.
+    """The first difference between a notebook and its `.py`; or None.
 
-    Cells are compared in order: their kind, their source with magics and without blank lines at
-    its end, and the `parameters` tag. Raises `NotebookError` for a half that cannot be read.
+    Cells are compared in order: their kind, their source with magics but without trailing blank
+    lines, and the `parameters` tag. Raises `NotebookError` for a half that cannot be read.
     """
     script = text_half(notebook)
     if script is None:
@@ -62,24 +62,24 @@ def difference(notebook: Path) -> Difference | None:
 
 
 def advice(notebook: Path, place: Difference) -> str:
-    """One sentence on a difference, with a command that loses nobody's edits."""
+    """One sentence about a difference, with a command that loses no edits."""
     script = notebook.with_suffix(".py")
     where = f"{notebook.name} and {script.name} differ from cell {place.cell} on ({_shown(place)})"
     from_text = f"`jupytext --to ipynb --update {shlex.quote(str(script))}`"
     from_notebook = f"`jupytext --to py:percent {shlex.quote(str(notebook))}`"
     if place.edited == "text":
-        return f"{where}: the .py was edited; take that into the notebook with {from_text}"
+        return f"{where}: the .py was edited; update the notebook with {from_text}"
     if place.edited == "notebook":
-        return f"{where}: the notebook was edited; take that into the .py with {from_notebook}"
+        return f"{where}: the notebook was edited; update the .py with {from_notebook}"
     edits = "both were edited" if place.edited == "both" else "git does not know which was edited"
     return (
-        f"{where}, and {edits}: copy one half to another name first, then {from_text} takes the "
-        f".py's cells, or {from_notebook} the notebook's, and merge what the copy has by hand"
+        f"{where}, and {edits}: copy one half to another name, then keep the .py's cells with "
+        f"{from_text}, or the notebook's with {from_notebook}, and merge the copy by hand"
     )
 
 
 def _read_text(script: Path) -> Sequence[Any]:
-    import jupytext  # most of a second
+    import jupytext  # takes most of a second
 
     try:
         return list(jupytext.read(script).cells)
@@ -95,7 +95,7 @@ def _content(cell: Any) -> tuple[str, str, bool] | None:
 
 
 def _edited(script: Path, notebook: Path) -> Side:
-    """Which half differs from the last commit, in which the two agreed."""
+    """Which half differs from the last commit, in which the two matched."""
     changed = [_changed(half) for half in (script, notebook)]
     if None in changed:
         return ""
@@ -105,7 +105,7 @@ def _edited(script: Path, notebook: Path) -> Side:
 
 
 def _changed(path: Path) -> bool | None:
-    """Whether a file differs from git's last commit; None where git does not track it."""
+    """Whether a file differs from the last commit; None if git does not track it."""
     status = git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
     if status is None or status.startswith(("??", "!!", "A")):
         return None

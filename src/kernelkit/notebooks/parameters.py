@@ -1,6 +1,6 @@
 """Strict notebook parameters: names, types and ranges are read from the `parameters` cell.
 
-A line of that cell is a whole declaration:
+Each line of that cell is a complete declaration:
 
     dropout = 0.2          # [0, 1): share of the pooled features dropped before the head
     accelerator = "auto"   # auto | tpu | gpu | cpu: what to run on
@@ -8,12 +8,12 @@ A line of that cell is a whole declaration:
     epochs = 0             # >= 0: epochs of fine-tuning
     network = "VGG16"      # in blossom.networks.NETWORKS | file:PATH: what looks at the photos
 
-The literal gives the type. What stands before the comment's first colon may give a range
-(`[a, b]`, `[a, b)`, `> a`, `>= a`), the choices (`a | b`), in which N stands for a whole number and
-a word in capitals for any text, or a constant that holds the choices (`in package.module.NAME`,
-with `| a` for what is not among them): a tuple, list, set or dict of one of the project's packages,
-written out in its source, which is read and not imported. Papermill only warns of an unknown name;
-here that is an error before anything runs.
+The literal gives the type. The part before the comment's first colon may give a range (`[a, b]`,
+`[a, b)`, `> a`, `>= a`); the choices (`a | b`), in which N stands for a whole number and a word in
+capitals for any text; or a constant that contains the choices (`in package.module.NAME`, with `| a`
+for additional ones): a literal tuple, list, set or dict in one of the project's packages, whose
+source is read without importing it. Papermill only warns about an unknown name; here it is an error
+before anything runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _IN_WORDS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less tha
 class Parameter:
     """One parameter of a notebook: its default and its comment.
 
-    `choices` are those of the constant that the comment names, None where it names none.
+    `choices` are those of the constant that the comment names, or None.
     """
 
     name: str
@@ -62,18 +62,18 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """The range or the choices, as written; empty when the comment declares none."""
+        """The range or the choices, as written; empty if the comment declares none."""
         head = re.split(r":\s", self.comment + " ", maxsplit=1)[0].strip()
         return head if _bounds(head) or " | " in head or _CONSTANT.fullmatch(head) else ""
 
     @property
     def constant(self) -> str:
-        """The constant that holds the choices, `package.module.NAME`; empty without one."""
+        """The constant with the choices, `package.module.NAME`; empty if there is none."""
         named = _CONSTANT.fullmatch(self.rule.split(" | ")[0])
         return named[1] if named else ""
 
     def check(self, value: Value) -> Value:
-        """`value` in the parameter's type; raises `ParameterError` if it does not fit."""
+        """`value` converted to the parameter's type; raises `ParameterError` if it is invalid."""
         value = self._typed(value)
         others = self.rule.split(" | ")[1:] if self.constant else []
         if any(_fits(choice.strip(), str(value)) for choice in others):
@@ -88,7 +88,7 @@ class Parameter:
         return value
 
     def parse(self, text: str) -> Value:
-        """The value that `name=text` on a command line means."""
+        """The value of `name=text` on a command line."""
         if self.type is str:
             return self.check(text)
         if self.type is bool and text.lower() in ("true", "false"):
@@ -119,11 +119,11 @@ class Parameter:
 
 
 def declared(cell_source: str, project: Project | None = None) -> dict[str, Parameter]:
-    """The parameters that a cell's source declares, in its order.
+    """The parameters that a cell's source declares, in order.
 
-    `project`: whose modules hold the constants that comments name; without one those choices
-    are not looked up. Raises `NotebookError` for anything in the cell that is not
-    `name = literal`, and for a constant that the project does not have.
+    `project`: the project with the constants that comments name; without it, those choices are not
+    looked up. Raises `NotebookError` for anything in the cell that is not `name = literal`, and for
+    a constant that the project does not have.
     """
     try:
         body = ast.parse(cell_source).body
@@ -147,9 +147,9 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
 def check_offers(
     values: Mapping[str, Value], offers: Mapping[str, Mapping[str, Sequence[Value]]]
 ) -> None:
-    """Check values against what a project's inputs offer, as `Project.offers` lists it.
+    """Check values against the choices that a project's inputs allow (`Project.offers`).
 
-    Raises `ParameterError` for one that is not among the choices.
+    Raises `ParameterError` for a value that is not one of them.
     """
     for pair, choices in offers.items():
         name, _, value = pair.partition("=")
@@ -166,10 +166,10 @@ def check_offers(
 def resolve(
     parameters: Mapping[str, Parameter], overrides: Mapping[str, Value] | Iterable[str]
 ) -> dict[str, Value]:
-    """What is `overrides`, checked: a mapping of typed values, or `name=text` strings.
+    """Check `overrides`: a mapping of typed values, or `name=text` strings.
 
-    Returns only the names that were given. Raises `ParameterError` with one line that
-    names the nearest right name.
+    Returns only the given names, with typed values. Raises a one-line `ParameterError` that names
+    the nearest valid name.
     """
     if isinstance(overrides, Mapping):
         return {name: _named(parameters, name).check(value) for name, value in overrides.items()}
@@ -208,11 +208,13 @@ def _literal(statement: ast.stmt) -> tuple[str, Value]:
     try:
         return name, ast.literal_eval(value)
     except ValueError:
-        raise NotebookError(f"the parameters cell gives {name} no plain literal") from None
+        raise NotebookError(
+            f"the value of {name} in the parameters cell is not a plain literal"
+        ) from None
 
 
 def _bounds(rule: str) -> list[tuple[str, str]]:
-    """The comparisons that a range stands for; none where the rule lists choices."""
+    """The comparisons in a range; none if the rule lists choices."""
     if interval := _INTERVAL.fullmatch(rule):
         opens, low, high, closes = interval.groups()
         return [(">=" if opens == "[" else ">", low), ("<=" if closes == "]" else "<", high)]

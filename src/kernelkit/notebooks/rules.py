@@ -1,11 +1,11 @@
-"""A project's own rules for its notebooks' parameters, asked before anything is sent or run.
+"""A project's own rules for its notebooks' parameters, checked before anything is sent or run.
 
 `check = "soil_moisture.settings:check"` in `[tool.kernelkit]` names a function that gets three
-arguments: the notebook's name without its ending, all its parameters by name, and what is attached,
-as {"dataset": ["owner/slug"], "competition": [], "kernel": [], "model": []} or None for a run at
-home. It returns the problems, each a line that says what to change, or raises an exception whose
-text is one. Its module must import quickly. It runs in a child process of the project's Python,
-once for all runs of a sweep.
+arguments: the notebook's name without its extension, all its parameters by name, and the attached
+sources, as {"dataset": ["owner/slug"], "competition": [], "kernel": [], "model": []} or None for a
+local run. It returns the problems, each a line that says what to change, or raises an exception
+with such a text. Its module must import quickly. It runs in a child process with the project's
+Python, once for all runs of a sweep.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kernelkit.errors import NotebookError
 from kernelkit.project import PATH, Project
 
 SECONDS = 20.0
-LAST_WORDS = 300  # characters of a child that failed
+LAST_WORDS = 300  # characters of a failed child's output to show
 CHILD = """\
 import importlib, json, os, sys
 answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # what the project prints is no answer
+os.dup2(2, 1)  # keep the project's own output out of the answers
 request = json.load(sys.stdin)
 module, _, name = request["check"].partition(":")
 check = getattr(importlib.import_module(module), name)
@@ -48,10 +48,10 @@ def problems(
     runs: Sequence[Mapping[str, Any]],
     sources: Mapping[str, Sequence[str]] | None = None,
 ) -> list[list[str]]:
-    """What the project's rules say against each run's parameters; nothing without rules.
+    """The violations of the project's rules by each run's parameters; empty without rules.
 
-    `runs`: all parameters of each run, the defaults too; `sources`: what is attached at Kaggle,
-    None for runs at home. Raises `NotebookError` where the rules cannot be asked.
+    `runs`: all parameters of each run, including defaults; `sources`: the sources attached on
+    Kaggle, None for local runs. Raises `NotebookError` if the rules cannot be run.
     """
     if not project.check or not runs:
         return [[] for _ in runs]
@@ -85,6 +85,5 @@ def problems(
 
 def _not_asked(project: Project, why: str) -> NotebookError:
     return NotebookError(
-        f"check = {project.check!r} in [tool.kernelkit] could not be asked about the parameters: "
-        f"{why}"
+        f"check = {project.check!r} in [tool.kernelkit] could not check the parameters: {why}"
     )

@@ -1,7 +1,8 @@
-"""An empty folder becomes a repository that rehearses, sweeps and pushes.
+"""Turn an empty folder into a repository that rehearses, sweeps and pushes.
 
-Its files are the templates of `every` repository, and those of its `own` notebook or of a `pulled`
-one: each lies in its folder where the file lies in the repository, PACKAGE being the package.
+Its files come from the templates for `every` repository, and those for its `own` notebook or a
+`pulled` one. A template has the same path as its file in the repository, with PACKAGE for the name
+of the package.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ def init(
     *,
     kaggle: Kaggle | None = None,
 ) -> list[Path]:
-    """Make a repository in `folder`, which is made or empty; returns the files written.
+    """Create a repository in `folder`, which must be new or empty; returns the written files.
 
     folder       its name becomes the kernel's and the package's
     competition  a competition's slug: the notebook reads its files and writes a submission
-    source       "owner/slug" of a notebook on Kaggle to begin with, which is pulled and not run
+    source       "owner/slug" of a notebook on Kaggle to start from, which is pulled but not run
     kaggle       the account to pull it with; default the credentials of this machine
 
-    Raises `ParameterError` for a folder that holds anything, for names that Kaggle does not take
-    and for both a competition and a source; `StorageError` where the folder cannot be written;
-    for a `source` also what `open_connection` and `pulled.pull` raise. Nothing is left behind
-    then.
+    Raises `ParameterError` for a folder that is not empty, for names that Kaggle does not accept,
+    and for both a competition and a source; `StorageError` if the folder cannot be written; for a
+    `source` also what `open_connection` and `pulled.pull` raise. On an error, nothing is left
+    behind.
     """
     folder = Path(folder).absolute()
     if competition is not None and source is not None:
-        raise ParameterError("--competition and --from are two beginnings: choose one")
-    if competition is not None:  # its address is what a browser has at hand
+        raise ParameterError("--competition and --from exclude each other: choose one")
+    if competition is not None:  # users may paste its URL
         competition = ADDRESS.sub(r"\1", competition)
     if competition is not None and not COMPETITION.fullmatch(competition):
         raise ParameterError(
@@ -80,23 +81,23 @@ def _check_empty(folder: Path) -> None:
     except NotADirectoryError:
         raise ParameterError(f"{folder} is a file: give a new folder") from None
     if others := [name for name in names if name not in MAY_BE_THERE]:
-        raise ParameterError(f"{folder} is not empty (it holds {others[0]}): give a new folder")
+        raise ParameterError(f"{folder} is not empty (it contains {others[0]}): give a new folder")
 
 
 def _names(folder: Path) -> dict[str, str]:
     """The kernel's slug and title and the package's name, from the folder's."""
-    from slugify import slugify  # what Kaggle's client derives a slug from a title with
+    from slugify import slugify  # as Kaggle's client derives a slug from a title
 
     slug = slugify(folder.name, max_length=LONGEST)
     if not slug:
-        raise ParameterError(f"{folder.name!r} holds no letter or digit to name a kernel by")
+        raise ParameterError(f"{folder.name!r} has no letter or digit to name a kernel after")
     if len(slug) < SHORTEST:
         slug = f"{slug}-notebook"
     package = slugify(folder.name, separator="_", max_length=LONGEST)
     if package[0].isdigit() or keyword.iskeyword(package):
         package = f"package_{package}"
     if package in sys.stdlib_module_names or importlib.util.find_spec(package):
-        package = f"{package}_kit"  # the name is taken, and would hide the other or be hidden
+        package = f"{package}_kit"  # the name is taken: one module would hide the other
     return {"slug": slug, "title": slug.replace("-", " ").capitalize(), "package": package}
 
 
@@ -142,7 +143,7 @@ def _from_kaggle(names: Mapping[str, str], source: str, pulled: PulledNotebook) 
 
 
 def _rendered(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
-    """{path in the repository: text} of this kind of templates."""
+    """{path in the repository: text} for the templates of this kind."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -162,7 +163,7 @@ def _rendered(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _pair(place: str, notebook: Any) -> dict[str, str]:
-    """Both halves of a notebook; only the .ipynb where a .py would not say the same."""
+    """Both halves of a notebook; only the .ipynb if a .py would not be equivalent."""
     import jupytext
     import nbformat
 
@@ -188,7 +189,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
         for path in written:
             path.unlink(missing_ok=True)
             for parent in path.relative_to(folder).parents:
-                with contextlib.suppress(OSError):  # it holds more, or was there before
+                with contextlib.suppress(OSError):  # it is not empty, or was there before
                     (folder / parent).rmdir()
         raise StorageError(
             f"cannot write in {folder} ({error.strerror}): choose another folder"

@@ -1,8 +1,7 @@
-"""Somebody's notebook, pulled from Kaggle to start from: read, and never run.
+"""Pull somebody's notebook from Kaggle to start from, without running it.
 
-Everything a server says is checked here: cells keep their source and their tags, and nothing else
-of the notebook comes along, so that neither outputs nor `metadata.kaggle`, which pins an image,
-reach the new repository.
+Everything from the server is checked here. Only the cells' source and tags are kept, so that
+neither outputs nor `metadata.kaggle`, which pins an image, reach the new repository.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ SOURCE = {
     "competition": re.compile(r"[\w-]+", re.ASCII),
     "model": re.compile(r"[\w.-]+(?:/[\w.-]+){3}/\d+", re.ASCII),
 }
-SEED = "seed = 0  # >= 0: seeds whatever draws at random"
+SEED = "seed = 0  # >= 0: the seed of all random numbers"
 OUTPUT = "output"  # a parameter that a sweep sets itself
 
 
 @dataclass(frozen=True)
 class PulledNotebook:
-    """A notebook without outputs, the inputs it reads, and the machine it asks for.
+    """A notebook without outputs, the inputs it reads, and the machine it requests.
 
     `sources`: {"dataset", "competition", "kernel" or "model": references}.
     """
@@ -48,7 +47,7 @@ class PulledNotebook:
     internet: bool
 
     def swept_parameter(self) -> tuple[str, Any] | None:
-        """The first parameter of one plain value, which a sweep can begin with; None without."""
+        """The first parameter with a plain value, for a first sweep; None if there is none."""
         try:
             cell = document.parameters_cell(self.notebook)
             declared = parameters.declared(cell.source)
@@ -62,7 +61,7 @@ class PulledNotebook:
         return None
 
     def seeded(self, package: str) -> PulledNotebook:
-        """The same notebook after a parameters cell with a seed, which `package` plants."""
+        """The same notebook with a parameters cell in front that has a seed, set by `package`."""
         import nbformat
 
         new = nbformat.v4.new_code_cell
@@ -70,20 +69,21 @@ class PulledNotebook:
         planting = new(f"from {package} import seeding\n\nseeding.seed_all(seed)")
         notebook = nbformat.v4.new_notebook(metadata=dict(self.notebook.metadata))
         for cell in self.notebook.cells:
-            cell.metadata.pop("tags", None)  # it has a parameters cell already
+            cell.metadata.pop("tags", None)  # there is now another parameters cell
         notebook.cells = [seed, planting, *self.notebook.cells]
         return replace(self, notebook=document.strip(notebook))
 
 
 def pull(kaggle: Kaggle, source: str) -> PulledNotebook:
-    """The notebook `owner/slug` as Kaggle keeps it; a Python script becomes one cell.
+    """The notebook `owner/slug` as Kaggle stores it; a Python script becomes one cell.
 
-    Raises `ParameterError` for another form of `source`, `RefusedError` where there is none to
-    see, `NotebookError` for what is no Python notebook, `NetworkError` without an answer.
+    Raises `ParameterError` for an invalid `source`, `RefusedError` if there is no such notebook or
+    it is not visible, `NotebookError` if it is not a Python notebook, `NetworkError` without an
+    answer.
     """
     source = source.removeprefix("https://www.kaggle.com/").removeprefix("code/")
     if not REFERENCE.fullmatch(source):
-        raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's address")
+        raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
     owner, _, slug = source.partition("/")
     try:
         stored = kaggle.stored(Kernel(owner, slug))
@@ -92,7 +92,7 @@ def pull(kaggle: Kaggle, source: str) -> PulledNotebook:
     if stored is None:
         raise RefusedError(f"Kaggle has no notebook {source} that this account may see")
     if stored.language not in ("", "python"):
-        raise NotebookError(f"{source} is not in Python: init takes Python notebooks")
+        raise NotebookError(f"{source} is not in Python: init accepts only Python notebooks")
     return PulledNotebook(
         notebook=_notebook(source, stored),
         sources=_sources(stored),
@@ -102,7 +102,7 @@ def pull(kaggle: Kaggle, source: str) -> PulledNotebook:
 
 
 def _notebook(source: str, stored: Stored) -> nbformat.NotebookNode:
-    """The cells' sources and tags; raises `NotebookError` for text that is no notebook."""
+    """The cells' sources and tags; raises `NotebookError` for text that is not a notebook."""
     import nbformat
 
     notebook = nbformat.v4.new_notebook()
@@ -128,11 +128,13 @@ def _notebook(source: str, stored: Stored) -> nbformat.NotebookNode:
 def _text(source: object) -> str:
     lines = source if isinstance(source, list) else [source]
     text = "".join(line for line in lines if isinstance(line, str))
-    return text.encode("utf-8", "backslashreplace").decode()  # half a character, as JSON may hold
+    return text.encode(
+        "utf-8", "backslashreplace"
+    ).decode()  # lone surrogates, which JSON may contain
 
 
 def _sources(stored: Stored) -> dict[str, list[str]]:
-    """The inputs by kind; what does not have the form of a reference stays behind."""
+    """The inputs by kind; anything that is not a valid reference is dropped."""
     sources: dict[str, list[str]] = {kind: [] for kind in SOURCES}
     for line in sorted(stored.sources):
         kind, _, reference = line.partition(" ")
@@ -142,7 +144,7 @@ def _sources(stored: Stored) -> dict[str, list[str]]:
 
 
 def _machine(stored: Stored) -> Machine:
-    """The machine of the notebook's last session; the CPU where Kaggle has it no more."""
+    """The machine of the notebook's last session; the CPU if Kaggle no longer has it."""
     try:
         return machines.named(stored.machine_shape or stored.accelerator or "cpu")
     except PreflightError:

@@ -1,4 +1,4 @@
-"""The sweep command: read a sweep, make its remaining runs, and write a table and a page."""
+"""The sweep command: read a sweep, make its remaining runs, write a table and a page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kernelkit.sweep.workers.launchers import launcher
 def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
     """Run a sweep, or its remaining runs; returns its folder.
 
-    `parameters` are `name=value` strings that replace base values and axes; a list replaces an
-    axis's values, as in `image_size=[192,224]`.
+    `parameters` are `name=value` strings that replace base values and axes; a list replaces
+    an axis's values, as in `image_size=[192,224]`.
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
-    list when runs failed; the others are done then.
+    list of failed runs after all others are done.
     """
     options = options or SweepOptions()
     _check(options)
@@ -41,7 +41,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
 
         search.check(specification)
         if options.dask:
-            raise ParameterError("a search runs at home or on Kaggle: drop --dask")
+            raise ParameterError("a search runs locally or on Kaggle: drop --dask")
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
     workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
@@ -70,9 +70,9 @@ def _check(options: SweepOptions) -> None:
     if options.local and not options.kaggle:
         raise ParameterError("--local rehearses --kaggle: give both")
     if options.kaggle and options.workers:
-        raise ParameterError("a session makes one run after the other: drop --workers")
+        raise ParameterError("a session runs one after the other: drop --workers")
     if options.dask and options.kaggle:
-        raise ParameterError("--dask and --kaggle are two places to run: choose one")
+        raise ParameterError("--dask and --kaggle exclude each other: choose one")
     for name in ("time_limit", "timeout"):
         minutes = getattr(options, name)
         if minutes is not None and not 0 <= minutes < math.inf:
@@ -81,7 +81,7 @@ def _check(options: SweepOptions) -> None:
 
 
 def _check_rules(specification: Specification) -> None:
-    """Raise `ParameterError` where the project's own rules refuse the parameters of a run."""
+    """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
     notebook = specification.notebook
     here = project.find_project(notebook)
     if not here.check:
@@ -95,7 +95,7 @@ def _check_rules(specification: Specification) -> None:
 
 
 def _folder_name(specification: Specification, options: SweepOptions) -> str:
-    """The default folder's name; a rehearsal's differs, as its runs must not count as done."""
+    """The default folder's name; a rehearsal has a different one, as its runs must not count."""
     if not options.kaggle:
         return specification.name
     rehearses = options.local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
@@ -105,7 +105,7 @@ def _folder_name(specification: Specification, options: SweepOptions) -> str:
 def _remaining(
     folder: SweepFolder, specification: Specification, options: SweepOptions
 ) -> list[PlannedRun]:
-    """The runs to make: those not done and not failed, and with a retry the failed ones too."""
+    """The runs to make: those neither done nor failed, and with a retry also the failed ones."""
     ended = set(records.ENDED) - set(records.ENDED_BADLY if options.retry_failed else ())
     return [
         run for run in specification.runs if options.force or folder.record(run).state not in ended

@@ -1,4 +1,4 @@
-"""The options of a sweep, as the command line gives them."""
+"""The options of a sweep, as on the command line."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import TextIO
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How a sweep is to be run.
+    """How to run a sweep.
 
     workers       runs at a time; default the file's `workers`, then one for every two cores
     output        the sweep's folder; default the project's runs/FILE, on Kaggle
                   runs/kaggle-FILE, rehearsed runs/rehearsal-FILE
-    dry_run       show the runs and how they stand, with `kaggle` the preflight of the push too,
-                  and run nothing
-    retry_failed  run again what failed or took too long
+    dry_run       show the runs and their states, with `kaggle` also the preflight of the push, and
+                  run nothing
+    retry_failed  repeat the runs that failed or took too long
     force         run everything again
-    yes           a grid past 1,000 runs is meant
+    yes           allow a grid of more than 1,000 runs
     report        a report.html for every run
-    time_limit    minutes a run may take, in place of the file's
-    dask          the address of a Dask scheduler whose workers are to run them
-    kaggle        in a Kaggle session, with the file's `kaggle:` block over the rest of it, on the
-                  `metadata`'s machine or the `accelerator` given, for at most `timeout` minutes;
-                  runs that differ in their parameter `accelerator` have a session each, one after
-                  the other; `local` rehearses that at the desk
+    time_limit    minutes that a run may take, instead of the file's
+    dask          the address of a Dask scheduler whose workers run them
+    kaggle        run in a Kaggle session, with the file's `kaggle:` block over the rest of it, on
+                  the `metadata`'s machine or the given `accelerator`, for at most `timeout`
+                  minutes; runs that differ in their parameter `accelerator` get separate
+                  sessions, one after the other; `local` rehearses that on this machine
     stream        where progress is shown; default stdout
     """
 

@@ -1,6 +1,6 @@
-"""A sweep under way: its state before it runs and while it runs, and the verdict at the end.
+"""The progress of a sweep: its state before and during the runs, and the summary at the end.
 
-While it runs, a terminal shows a table that moves, and any other stream plain lines.
+Meanwhile, a terminal shows a live table, and any other stream gets plain lines.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.terminal import safe_text
 
 PREVIEWED = 60  # runs listed by a dry run
-LISTED = 20  # failed runs named in the last message
+LISTED = 20  # failed runs named in the final message
 
 
 class SweepProgress:
-    """Shows and records each run as it begins and ends; a context manager for its screen.
+    """Shows and records the beginning and end of each run; a context manager for its display.
 
-    `runs` are all of the sweep's, `remaining` is how many of them are to run now. A search adds to
+    `runs` are all runs of the sweep, `remaining` is the number of them to run now. A search adds to
     `runs`, and sets `total` and `ended_before`.
     """
 
@@ -51,13 +51,13 @@ class SweepProgress:
         self._live: Any = None
 
     def take_up_search(self, ended_before: int) -> None:
-        """Show a search, of whose points so many had ended before."""
+        """Show a resumed search, with this many points already finished."""
         self.total = self.specification.search["trials"]
         self.ended = self.ended_before = ended_before
 
     def __enter__(self) -> SweepProgress:
         for id in sorted(self.folder.damaged):
-            click.echo(f"{self.folder.path / id} is damaged and will be run again", self.stream)
+            click.echo(f"{self.folder.path / id} is damaged: its run will be repeated", self.stream)
         if self.stream.isatty():
             from rich.console import Console
             from rich.live import Live
@@ -74,7 +74,7 @@ class SweepProgress:
         self.write()
 
     def tell(self, run: PlannedRun, record: Record) -> None:
-        """Show how a run stands, and write the table anew when it has ended."""
+        """Show the state of a run, and rewrite the table when it has ended."""
         if record.state == records.RUNNING:
             self._running[run.id] = (run, time.monotonic())
             return
@@ -95,12 +95,12 @@ class SweepProgress:
             print(line, file=self.stream, flush=True)
 
     def label(self, run: PlannedRun) -> str:
-        """What tells this run from the others."""
+        """The settings that distinguish this run from the others."""
         names = self.specification.varying or list(run.overrides)
         return naming.setting_text({name: run.values.get(name) for name in names})
 
     def table(self) -> ResultTable:
-        """All runs as they stand."""
+        """All runs in their current state."""
         return results.gather(self.folder, self.specification, self.runs)
 
     def write(self) -> ResultTable:
@@ -114,7 +114,7 @@ class SweepProgress:
         return table
 
     def conclude(self) -> None:
-        """Print the verdict; raises `RunFailedError` with a list when runs ended badly."""
+        """Print the summary; raises `RunFailedError` with a list if runs failed."""
         table = self.table()
         index = str(self.folder.path / "index.html")
         click.echo("\n".join([*_verdict(table), index]), file=self.stream)
@@ -122,17 +122,17 @@ class SweepProgress:
         if bad:
             lines = [
                 f"  {row.run.id} {row.record.state}  {self.label(row.run)}\n"
-                f"    {row.record.reason or 'it left no message'}"
+                f"    {row.record.reason or 'without a message'}"
                 for row in bad[:LISTED]
             ]
             more = [f"  … and {len(bad) - LISTED} more"] if len(bad) > LISTED else []
             raise RunFailedError(
-                f"{len(bad)} of {len(table.rows)} runs ended badly; --retry-failed runs them "
+                f"{len(bad)} of {len(table.rows)} runs failed; --retry-failed runs them "
                 "again:\n" + "\n".join([*lines, *more])
             )
 
     def preview(self, workers: int) -> str:
-        """What would be run: the table of runs, what is done, and the time that the rest takes."""
+        """What would run: the table of runs, those already done, and the time for the rest."""
         if search := self.specification.search:
             axes = ", ".join(search["space"])
             return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
@@ -170,23 +170,23 @@ def _time(earlier: Sequence[Record], workers: int, remaining: int) -> str:
     if not remaining:
         return "nothing left to do"
     if not each:
-        return "the time they take is known once one is done"
+        return "no run is done yet to estimate the time"
     expected = duration(each * -(-remaining // workers))
-    return f"about {expected} with {workers} at a time ({duration(each)} each so far)"
+    return f"about {expected} with {workers} at a time (so far {duration(each)} each)"
 
 
 def _verdict(table: ResultTable) -> list[str]:
-    """How many runs came to what, and the best."""
+    """The number of runs in each state, and the best."""
     states = Counter(row.record.state for row in table.rows)
     counts = f"{states[records.DONE]} of {len(table.rows)} runs done"
     if pruned := states[records.PRUNED]:
         counts += f", {pruned} pruned"
     if remaining := sum(states[s] for s in (records.PENDING, records.RUNNING, records.STOPPED)):
-        counts += f", {remaining} left: the same command goes on with them"
+        counts += f", {remaining} left: the same command continues with them"
     if table.best:
         setting, score = table.best
         return [counts, f"best {table.score} {score:.4f}  {naming.setting_text(setting)}".rstrip()]
     if not states[records.DONE]:
         return [counts]
     measures = ", ".join(sorted({name for row in table.rows for name in row.metrics})) or "none"
-    return [counts, f"no run has the score {table.score!r}; known are: {measures}"]
+    return [counts, f"no run has the score {table.score!r}; the measures are: {measures}"]

@@ -1,11 +1,11 @@
-"""A sweep's folder: one run folder each, its state in a file that is whole at any moment.
+"""A sweep's folder: one folder per run, with its state in a file that is written atomically.
 
-    runs/<sweep>/sweep.json            what this folder is
+    runs/<sweep>/sweep.json            which sweep the folder belongs to
     runs/<sweep>/<id>/state.json       {"version": 1, "state": "done", "seconds": 31.2, …}
     runs/<sweep>/results.csv, results.json, index.html
 
-Only the process that holds the lock writes states. A run in the state `running` when the
-lock is taken was in flight when its sweep died; the sweep runs it again.
+Only the process that holds the lock writes states. A run that is `running` when the lock is
+acquired was in progress when its sweep died; it is repeated.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from kernelkit.sweep.specification import PlannedRun
 
 VERSION = 1
 PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
-PRUNED = "pruned"  # stopped by a search, as it was behind the others
-STOPPED = "stopped"  # by its session's clock, with scores; the next session goes on with it
+PRUNED = "pruned"  # stopped by a search because it was behind the others
+STOPPED = "stopped"  # by its session's clock, with scores; the next session continues it
 STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED, STOPPED)
 ENDED = (DONE, PRUNED, FAILED, TIMEOUT)
 ENDED_BADLY = (FAILED, TIMEOUT)
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 SWEEP, STATE = "sweep.json", "state.json"
-LOCK, HOLDER = ".lock", ".holder"  # the second names the process that has the first
-DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a file cut short
-CHECKPOINTS = "checkpoints"  # in a run folder: from these a run that was cut off goes on
+LOCK, HOLDER = ".lock", ".holder"  # the second names the process that holds the first
+DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a truncated file
+CHECKPOINTS = "checkpoints"  # in a run folder: an interrupted run continues from these
 
 
 @dataclass(frozen=True)
 class Record:
-    """The state of a run, with its `seconds` of wall time and the most memory that it held."""
+    """The state of a run, with its wall time in `seconds` and its peak memory in bytes."""
 
     state: str = PENDING
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -52,30 +52,30 @@ class Record:
 
     @property
     def reason(self) -> str:
-        """One line of its error: the last line of a traceback, else the first line."""
+        """Its error as one line: the last line of a traceback, or else the first line."""
         lines = [line.strip() for line in self.error.splitlines() if line.strip()]
         raised = [line for line in lines if _RAISED.match(line)]
         return (raised[-1:] or lines or [""])[0]
 
 
 class SweepFolder:
-    """The folder of one sweep; `damaged` are ids of runs whose state could not be read."""
+    """The folder of one sweep; `damaged` are the ids of runs whose state could not be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
         self.damaged: set[str] = set()
 
     def run_folder(self, run: PlannedRun) -> Path:
-        """Where a run leaves its files."""
+        """The folder for a run's files."""
         return self.path / run.id
 
     def requests(
         self, notebook: Path, report: bool, accelerator: str = ""
     ) -> Callable[[PlannedRun], dict[str, Any]]:
-        """A function that gives what the process of a run receives.
+        """A function that returns the request for the process of a run.
 
-        `report`: whether it is to leave a report.html. `accelerator`: the machine that a run must
-        have where its own parameter `accelerator` accepts any.
+        `report`: whether it should write a report.html. `accelerator`: the machine that a run must
+        have if its own parameter `accelerator` accepts any.
         """
 
         def request(run: PlannedRun) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class SweepFolder:
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never started.
 
-        Raises `ParameterError` when another version of the kit wrote it.
+        Raises `ParameterError` if it was written by another version of the kit.
         """
         file = self.run_folder(run) / STATE
         if file.is_file():
@@ -107,21 +107,21 @@ class SweepFolder:
         return Record(parameters=dict(run.overrides))
 
     def write(self, run: PlannedRun, record: Record) -> Record:
-        """Write the state of a run; raises `OSError` where the disk is full."""
+        """Write the state of a run; raises `OSError` if the disk is full."""
         text = json.dumps({"version": VERSION, **asdict(record)}, indent=1) + "\n"
         files.write_text(self.run_folder(run) / STATE, text)
         return record
 
     def recorded(self) -> Iterator[tuple[PlannedRun, Record]]:
-        """The runs whose states the folder holds, whatever sweep they are of, by their ids."""
+        """The runs with states in this folder, of whatever sweep, sorted by id."""
         for file in sorted(self.path.glob(f"*/{STATE}")):
             run = PlannedRun(file.parent.name, {}, {})
             yield run, self.record(run)
 
     def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
-        """Remove an earlier attempt's files, which must not pass for this one's.
+        """Remove an earlier attempt's files, which must not be mistaken for this one's.
 
-        The state stays, and the files named in `keep`.
+        The state and the files named in `keep` are kept.
         """
         folder = self.run_folder(run)
         for path in folder.iterdir() if folder.is_dir() else ():
@@ -129,26 +129,26 @@ class SweepFolder:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def forget(self, run: PlannedRun) -> None:
-        """Remove the checkpoints from which a run that was cut off would go on."""
+        """Remove the checkpoints from which an interrupted run would continue."""
         shutil.rmtree(self.run_folder(run) / CHECKPOINTS, ignore_errors=True)
 
     def claim(self, name: str, notebook: str, varying: Sequence[str] = ()) -> None:
         """Mark the folder as this sweep's, whose runs differ in the parameters `varying`.
 
-        Raises `ParameterError` when it holds another sweep, another version's, or other files.
+        Raises `ParameterError` if it has another sweep, another version's sweep, or other files.
         """
         marker, owner = self.path / SWEEP, name
         if marker.is_file():
-            # A damaged marker loses nothing: each run has a file of its own.
+            # A damaged marker does no harm: each run has its own state file.
             with contextlib.suppress(*DAMAGE):
                 owner = _read(marker)["name"]
             if owner != name:
                 raise ParameterError(
-                    f"{self.path} holds the sweep {owner!r}: choose another folder with --output"
+                    f"{self.path} has the sweep {owner!r}: choose another folder with --output"
                 )
         elif self.path.is_dir() and any(p.name not in (LOCK, HOLDER) for p in self.path.iterdir()):
             raise ParameterError(
-                f"{self.path} holds other files than a sweep's: choose another folder with --output"
+                f"{self.path} has files that are not a sweep's: choose another folder with --output"
             )
         facts = {
             "version": VERSION,
@@ -160,9 +160,9 @@ class SweepFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder against other sweeps, for as long as this process lives.
+        """Lock the folder against other sweeps, at most until this process ends.
 
-        Raises `ParameterError` at once when another process has it.
+        Raises `ParameterError` at once if another process holds the lock.
         """
         holder = files.make_folder(self.path) / HOLDER
         with files.try_lock(self.path / LOCK) as free:
@@ -177,7 +177,7 @@ class SweepFolder:
 
 
 def expected_seconds(earlier: Iterable[Record]) -> float:
-    """The mean time of the runs that are done; 0 when none is."""
+    """The mean time of the finished runs in seconds; 0 if there is none."""
     times = [record.seconds for record in earlier if record.state == DONE and record.seconds]
     return statistics.fmean(times) if times else 0.0
 
@@ -186,7 +186,7 @@ def _read(file: Path) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if (version := values.pop("version", "unknown")) != VERSION:
         raise ParameterError(
-            f"{file} was written by another version of the kit (format {version}, this one writes "
-            f"{VERSION}): choose another folder with --output"
+            f"{file} was written by another version of the kit (format {version}, not {VERSION}): "
+            "choose another folder with --output"
         )
     return values

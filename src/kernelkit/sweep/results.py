@@ -1,4 +1,4 @@
-"""The results of a sweep: one row a run, one a setting over its seeds; as files and as a page."""
+"""The results of a sweep: one row per run, and one per setting over its seeds; files and a page."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from kernelkit.sweep.sweep_file import SEED
 
 @dataclass(frozen=True)
 class Row:
-    """A run with its record, its metrics (flat numbers only) and its curve by epoch."""
+    """A run with its record, its metrics (plain numbers only) and its curve by epoch."""
 
     run: PlannedRun
     record: Record
     metrics: Mapping[str, float]
     curve: tuple[float, ...] = ()
     report: str = ""
-    curve_of: str = ""  # the column of the history that the curve shows
+    curve_of: str = ""  # the history's column in the curve
     ended: float = 0.0  # seconds since 1970; 0.0 if unknown
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """All runs of a sweep as they stand, in order."""
+    """All runs of a sweep in their current state, in order."""
 
     name: str
     score: str
     rows: tuple[Row, ...]
-    varying: Sequence[str]  # the parameters that tell the runs apart
+    varying: Sequence[str]  # the parameters that distinguish the runs
     minimize: bool = False  # whether a lower score is better
     notebook: str = ""  # from the folder that the sweep was started in
 
@@ -52,7 +52,7 @@ class ResultTable:
 
     @property
     def settings(self) -> list[tuple[dict[str, Any], list[Row]]]:
-        """The rows grouped by what they set besides the seed."""
+        """The rows grouped by their settings other than the seed."""
         groups: dict[str, tuple[dict[str, Any], list[Row]]] = {}
         for row in self.rows:
             setting = {name: value for name, value in self.values(row).items() if name != SEED}
@@ -60,7 +60,7 @@ class ResultTable:
         return list(groups.values())
 
     def scores(self, rows: Iterable[Row]) -> dict[str, float]:
-        """The scores of the rows that are done, by the runs' ids."""
+        """The scores of the finished rows, by run id."""
         return {
             row.run.id: row.metrics[self.score]
             for row in rows
@@ -84,7 +84,7 @@ def gather(
 ) -> ResultTable:
     """Read the results of the runs so far.
 
-    Where no score is named, it is the first number of `metrics.json`.
+    If no score is named, it is the first number in `metrics.json`.
     """
     measures = (next(iter(numbers(folder.run_folder(run))), "") for run in runs)
     score = specification.score or next(filter(None, measures), "")
@@ -95,7 +95,7 @@ def gather(
 
 
 def write(folder: SweepFolder, table: ResultTable) -> None:
-    """Write `results.csv`, `results.json` and the page `index.html`, each whole or not at all."""
+    """Write `results.csv`, `results.json` and the page `index.html`, each atomically."""
     files.write_text(folder.path / "results.csv", _csv(table))
     files.write_text(folder.path / trail.RESULTS, json.dumps(_json(table), indent=1) + "\n")
     write_page(folder.path / trail.INDEX, table)
@@ -147,7 +147,7 @@ def _shown_run(row: Row, values: Mapping[str, Any]) -> ShownRun:
 
 
 def _csv(table: ResultTable) -> str:
-    """One line a run: id, state, the parameters that differ, the metrics, what went wrong."""
+    """One line per run: id, state, the parameters that differ, the metrics, the error."""
     measures = list(dict.fromkeys(name for row in table.rows for name in row.metrics))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -160,7 +160,7 @@ def _csv(table: ResultTable) -> str:
 
 
 def _json(table: ResultTable) -> dict[str, Any]:
-    """Everything that the page shows: the runs, and each setting's mean and deviation."""
+    """All data on the page: the runs, and each setting's mean and standard deviation."""
     return {
         "name": table.name,
         "score": table.score,
@@ -189,7 +189,7 @@ def _json(table: ResultTable) -> dict[str, Any]:
 
 
 def _spread(table: ResultTable, rows: Sequence[Row]) -> dict[str, Any]:
-    """Mean and sample deviation of the score (None below two runs) and of the seconds."""
+    """Mean and sample standard deviation (None below two runs) of the score and the seconds."""
     scores = list(table.scores(rows).values())
     seconds = [
         row.metrics.get("seconds", row.record.seconds or 0.0)
@@ -209,7 +209,7 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
     done = record.state == records.DONE
     values = run_folder.metrics(place) or {}
     metrics = run_folder.numbers(values) if done or record.state == records.STOPPED else {}
-    # A run that was taken up again counts its earlier sessions too, and the record does not.
+    # A resumed run counts its earlier sessions too, but its record does not.
     if done and record.seconds and 0 <= metrics.get("seconds", -1) <= record.seconds:
         metrics["overhead_seconds"] = round(record.seconds - metrics["seconds"], 2)
     report = f"{run.id}/report.html" if (place / "report.html").is_file() else ""
@@ -219,14 +219,14 @@ def _row(folder: SweepFolder, run: PlannedRun, score: str) -> Row:
 
 
 def numbers(folder: Path) -> dict[str, float]:
-    """The plain numbers of a run folder's metrics; empty when there are none to read."""
+    """The plain numbers of a run folder's metrics; empty if there are none."""
     return run_folder.numbers(run_folder.metrics(folder) or {})
 
 
 def keep_best(folder: SweepFolder, table: ResultTable, specification: Specification) -> None:
-    """Keep large files, such as trained models, of the best runs alone.
+    """Keep large files, such as trained models, only of the best runs.
 
-    A run that is not done, or has no score, keeps its files.
+    An unfinished run, or one without a score, keeps its files.
     """
     scores = table.scores(table.rows)
     ranked = sorted(scores, key=lambda id: scores[id], reverse=not specification.minimize)

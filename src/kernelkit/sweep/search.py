@@ -1,4 +1,4 @@
-"""A search in place of a grid: Optuna proposes runs, learns from their scores, and prunes.
+"""A search instead of a grid: Optuna proposes runs, learns from their scores, and prunes.
 
     search:
       trials: 20
@@ -10,10 +10,10 @@
         learning_rate: {low: 1e-4, high: 1e-2, log: true}
         schedule: [cosine, constant]
 
-The trials are in `search.db` of the sweep's folder, the runs in the same folders as a grid's.
-Pruning goes by the column val_<score>, or <score>, of a run's `history.csv`; without either no
-run is stopped. `trials` counts points: one that is proposed again gives its result at once, and
-another is proposed.
+The trials are in `search.db` in the sweep's folder, the runs in the same folders as for a grid.
+Pruning uses the column val_<score>, or <score>, of a run's `history.csv`; without either, no run is
+stopped. `trials` counts distinct points: if one is proposed again, its result is reused and another
+is proposed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from kernelkit.sweep.specification import PlannedRun, Specification
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
-REPEATS = 4  # proposals a trial that may repeat earlier points: a small space runs out of new ones
+REPEATS = 4  # proposals per trial that may repeat points: a small space runs out of new ones
 
 
 class Search:
-    """Gives the engine one run after another; runs that were in flight at a crash come first.
+    """Gives the engine one run after another; runs that a crash interrupted come first.
 
-    `runs` are added to as points are proposed. `retry_failed` runs points again that failed or
-    took too long, `force` starts a new study.
+    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long,
+    `force` starts a new study.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class Search:
         self.study = self._study()
         self._flight: dict[str, Any] = {}
         self._reported: dict[str, int] = {}
-        self._points: set[str] = set()  # ids of all runs that were handed out or ended before
+        self._points: set[str] = set()  # ids of all runs that were proposed or had ended before
         self._unfinished = self._take_up(retry_failed)
 
     @property
     def ended_before(self) -> int:
-        """How many points had ended when the search was taken up."""
+        """The number of points that had ended when the search was resumed."""
         return len(self._points) - len(self._unfinished)
 
     def next(self) -> PlannedRun | None:
-        """The next trial's run; the score of a point that was run before is recorded at once."""
+        """The next trial's run; the score of a point that has already run is recorded at once."""
         while self._unfinished:
             trial = self._unfinished.pop(0)
             run = self.sweep.run(trial.params)
@@ -84,7 +84,7 @@ class Search:
             trial = self.study.ask(self.space)
             run = self.sweep.run(trial.params)
             record = self.folder.record(run)
-            if run.id in self._flight:  # the same point, under way already
+            if run.id in self._flight:  # the same point is already running
                 self.study.tell(trial, state=self._states.FAIL)
             elif record.state in records.ENDED and not (self.force and run.id not in self._points):
                 self._add(run)
@@ -94,13 +94,13 @@ class Search:
         return None
 
     def ended(self, run: PlannedRun, record: Record) -> None:
-        """Tell the study, except of a run that the next session goes on with."""
+        """Report the result to the study, unless the next session continues the run."""
         trial = self._flight.pop(run.id)
         if record.state != records.STOPPED:
             self._tell(trial, run, record)
 
     def hopeless(self, run: PlannedRun) -> str:
-        """Report new epochs to the pruner; returns why the run is to stop, "" if it is not."""
+        """Report new epochs to the pruner; returns why the run should stop, or ""."""
         trial = self._flight[run.id]
         _, curve = history.curve(self.folder.run_folder(run), self.sweep.score, ())
         for step in range(self._reported.get(run.id, 0), len(curve)):
@@ -118,7 +118,7 @@ class Search:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         storage = f"sqlite:///{(self.folder.path / STORAGE).resolve()}"
-        # A hash of what all trials have in common: changing it starts a new study.
+        # A hash of what all trials have in common; changing any of it starts a new study.
         shared = [sweep.code, sweep.base, settings["space"], sweep.score, sweep.minimize]
         digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
         name, pruners = f"{sweep.name}-{digest}", optuna.pruners
@@ -135,7 +135,7 @@ class Search:
         )
         random = settings.get("sampler") == "random"
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
-        # Seeded by the number of trials: a resumed search must not draw the same points.
+        # The number of trials is part of the seed: a resumed search must not draw the same points.
         study.sampler = sampler(seed=settings.get("seed", 0) + len(study.trials))
         return study
 
@@ -152,12 +152,12 @@ class Search:
             self.folder.forget(run)
         self._add(run)
         self._flight[run.id] = trial
-        # An earlier attempt's reports stay in the trial, and Optuna takes no step twice.
+        # The trial still has an earlier attempt's reports, and Optuna accepts each step once.
         self._reported[run.id] = len(self.study.trials[trial.number].intermediate_values)
         return run
 
     def _take_up(self, retry_failed: bool) -> list[Any]:
-        """The trials to run first: in flight when an earlier search ended, or to retry."""
+        """The trials to run first: interrupted when an earlier search ended, or to retry."""
         trial_of, unfinished, failed = self.optuna.trial.Trial, [], {}
         for frozen in self.study.trials:
             if set(frozen.params) != set(self.space):
@@ -199,7 +199,7 @@ def check(sweep: Specification) -> None:
     if (settings.get("trials") or 0) < 1 or not settings.get("space"):
         raise ParameterError("search needs trials (at least 1) and a space")
     if settings.get("sampler", "tpe") not in ("tpe", "random"):
-        raise ParameterError(f"search: sampler {settings['sampler']!r}: tpe or random")
+        raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
     for name, axis in settings["space"].items():
         _check_axis(sweep, name, axis)
 
@@ -218,6 +218,6 @@ def _check_axis(sweep: Specification, name: str, axis: Any) -> None:
     sweep.run({name: low})
     sweep.run({name: high})
     if sweep.declared[name].type not in (int, float):
-        raise ParameterError(f"search: {name} is no number, so it needs a list of choices")
+        raise ParameterError(f"search: {name} is not a number, so it needs a list of choices")
     if not low < high or (axis.get("log") and low <= 0):
-        raise ParameterError(f"search: {name} has no range from {low} to {high}")
+        raise ParameterError(f"search: {name} cannot range from {low} to {high}")

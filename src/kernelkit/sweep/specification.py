@@ -8,12 +8,12 @@ exclude: [{dropout: 0.0, mix: mixup}]
 seeds: [0, 1, 2]                    # each of them with every seed
 search: {trials: 20, space: {...}}  # or let Optuna choose (kernelkit.sweep.search)
 workers: 2                          # runs at a time
-time_limit: 10                      # minutes a run may take; 0 = any
-memory: 4                           # GB a run may take; 0 = what the machine has
-score: accuracy                     # the measure of metrics.json that runs are ranked by
+time_limit: 10                      # minutes that a run may take; 0 = no limit
+memory: 4                           # GB that a run may use; 0 = what the machine has
+score: accuracy                     # the key of metrics.json that ranks the runs
 minimize: false                     # whether a lower score is better; default the project's
-keep_best: {model.h5: 3}            # files that only the best so many runs keep
-warm: [tensorflow]                  # imported once, before runs are forked off
+keep_best: {model.h5: 3}            # files that only the best N runs keep
+warm: [tensorflow]                  # imported once, before runs are forked
 kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session
 """
 
@@ -62,7 +62,7 @@ KEYS: Types = {
 }
 AT_HOME = ("notebook", "workers", "score", "minimize", "warm", "kaggle", "keep_best")
 OUTPUT = "output"
-MANY = 1000  # a grid of more runs is more likely a mistake
+MANY = 1000  # a grid with more runs is probably a mistake
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
 
@@ -77,10 +77,10 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Specification:
-    """A sweep: its name, the notebook, the runs in order and how they are to be run.
+    """A sweep: its name, the notebook, the runs in order, and how to run them.
 
-    `declared` are the notebook's parameters, `code` is a hash of what all runs execute.
-    `time_limit` is in minutes and `memory` in GB, 0 for none; `search` is empty for a plain
+    `declared` are the notebook's parameters, `code` is a hash of the code that all runs execute.
+    `time_limit` is in minutes and `memory` in GB, 0 for no limit; `search` is empty for a plain
     sweep, whose runs are known beforehand.
     """
 
@@ -101,15 +101,15 @@ class Specification:
 
     @cached_property
     def varying(self) -> list[str]:
-        """The parameters that tell its runs apart, in the search's or the notebook's order."""
+        """The parameters that distinguish its runs, in the search's or the notebook's order."""
         of_runs = {n: {repr(run.values.get(n)) for run in self.runs} for n in self.declared}
         varying = (name for name, values in of_runs.items() if len(values) > 1)
         return list(self.search.get("space", varying))
 
     def run(self, overrides: Mapping[str, Any]) -> PlannedRun:
-        """A run of these values on top of the base; raises `ParameterError` if they do not fit.
+        """A run with these values on top of the base; raises `ParameterError` for invalid ones.
 
-        Its id follows from the code and the values of all parameters.
+        Its id is a hash of the code and the values of all parameters.
         """
         if OUTPUT in self.base or OUTPUT in overrides:
             raise ParameterError("output is set to each run's own folder: leave it out")
@@ -123,11 +123,11 @@ class Specification:
 def read(
     path: Path, pairs: Iterable[str] = (), *, many: bool = False, kaggle: bool = False
 ) -> Specification:
-    """The sweep in a YAML file.
+    """Read the sweep in a YAML file.
 
-    `pairs`: `name=value` strings that replace base values and axes; `kaggle`: as it is in a
-    Kaggle session. Raises `ParameterError` or `NotebookError` in one line for anything that no
-    run could take, and for more than `MANY` runs unless `many`.
+    `pairs`: `name=value` strings that replace base values and axes; `kaggle`: apply the `kaggle:`
+    block. Raises a one-line `ParameterError` or `NotebookError` for anything that no run could
+    accept, and for more than `MANY` runs unless `many`.
     """
     path = Path(path)
     content = sweep_file.load(path)
@@ -175,7 +175,7 @@ def _checked(
     if not search:
         return replace(sweep, runs=_different(map(sweep.run, _points(content, declared, many))))
     if content.get("grid") or content.get("runs"):
-        raise ParameterError("search takes the place of grid and runs: keep one of them")
+        raise ParameterError("search replaces grid and runs: keep one of them")
     if not sweep.score:
         raise ParameterError(
             "no score to search by: write `score: NAME`, a number of metrics.json, or set "
@@ -186,34 +186,34 @@ def _checked(
 
 
 def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
-    """Raise `ParameterError` for a key that is not among `keys`, or whose value has another type.
+    """Raise `ParameterError` for a key that is not in `keys`, or a value of the wrong type.
 
-    None stands for a key that is not given, save for the notebook.
+    None means that the key is not set, except for the notebook.
     """
     for key, value in content.items():
         if key not in keys:
             raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
         empty = value is None and key != "notebook"
-        truth = isinstance(value, bool) == (keys[key] is bool)  # Python's True is an int too
+        truth = isinstance(value, bool) == (keys[key] is bool)  # Python's True is also an int
         if not empty and not (isinstance(value, keys[key]) and truth):
             raise ParameterError(f"{key} has the wrong type: {value!r}")
 
 
 def checked_keep_best(keep_best: object) -> dict[str, int]:
-    """{file name: runs} as a sweep or a project writes it; raises `ParameterError` for others."""
+    """A valid {file name: number of runs}; raises `ParameterError` for anything else."""
     if not isinstance(keep_best, dict):
         raise ParameterError("keep_best takes {FILE: RUNS}, like {model.h5: 3}")
     for name, most in keep_best.items():
         plain = isinstance(name, str) and name and Path(name).name == name
         if not plain or type(most) is not int or most < 1:
             raise ParameterError(
-                f"keep_best: {name!r}: {most!r} is no file name with a number of runs, 1 or more"
+                f"keep_best: {name!r}: {most!r} is not a file name with a number of runs"
             )
     return keep_best
 
 
 def fingerprint(source: nbformat.NotebookNode, home: Project) -> str:
-    """Hash a notebook's code cells and the packages of the project it lies in."""
+    """A hash of a notebook's code cells and of its project's packages."""
     digest = hashlib.sha256()
     for cell in source.cells:
         if cell.cell_type == "code":
@@ -242,7 +242,7 @@ def _points(
     combinations = math.prod(map(len, grid.values())) if grid else 0
     count = (combinations + len(listed) or 1) * len(seeds or [0])
     if count > MANY and not many:
-        raise ParameterError(f"{count:,} runs: make it fewer, or say --yes")
+        raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
     rows = itertools.product(*grid.values()) if grid else ()
     points = [*(dict(zip(grid, row, strict=True)) for row in rows), *listed] or [{}]
     for rule in content.get("exclude") or []:
@@ -252,12 +252,12 @@ def _points(
             raise ParameterError(f"exclude: no run has {dict(pairs)}")
         points = kept
     if not points:
-        raise ParameterError("nothing to run: exclude takes every run out")
+        raise ParameterError("nothing to run: exclude removes every run")
     return [{**point, SEED: seed} for point in points for seed in seeds] if seeds else points
 
 
 def _different(runs: Iterable[PlannedRun]) -> tuple[PlannedRun, ...]:
-    """The runs; raises `ParameterError` where two of them are the same."""
+    """The runs; raises `ParameterError` if two of them are equal."""
     first: dict[str, PlannedRun] = {}
     for run in runs:
         if first.setdefault(run.id, run) is not run:
@@ -268,13 +268,13 @@ def _different(runs: Iterable[PlannedRun]) -> tuple[PlannedRun, ...]:
 
 def _not_negative(content: Mapping[str, Any], key: str) -> Any:
     value = content.get(key) or 0
-    if not 0 <= value < math.inf:  # nan is no number of minutes
-        raise ParameterError(f"{key}={value} is below 0, or no number")
+    if not 0 <= value < math.inf:  # rejects nan, too
+        raise ParameterError(f"{key}={value} is negative or not a number")
     return value
 
 
 def _modules(names: Sequence[Any]) -> tuple[str, ...]:
     for name in names:
         if not all(part.isidentifier() for part in str(name).split(".")):
-            raise ParameterError(f"warm: {name!r} is no module's name")
+            raise ParameterError(f"warm: {name!r} is not a module name")
     return tuple(map(str, names))

@@ -1,8 +1,8 @@
-"""A sweep's YAML file as it is read: with its `kaggle:` block, and with values given by `-p`.
+"""Read a sweep's YAML file and apply its `kaggle:` block and the values of `-p`.
 
-1e-3 is a number, and a key that is given twice is an error. A value given with `-p`, or in the base
-of the `kaggle:` block, takes the place of an axis of that name; a list, as in
-`-p image_size=[192,224]`, takes the place of the axis's values.
+1e-3 is a number, and a duplicate key is an error. A value from `-p`, or from the base of the
+`kaggle:` block, replaces an axis of that name; a list, as in `-p image_size=[192,224]`, replaces
+the axis's values.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kernelkit.notebooks.parameters import Parameter
 
 SEED = "seed"
 _NUMBER = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
-# As in YAML 1.2: `on` and `no` are words, which a notebook may well take.
+# As in YAML 1.2: `on` and `no` are words, which may be values of a parameter.
 _BOOLEAN = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 
 Values = dict[str, Any]
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which alone would read 1e-3 as text and keep the last of two keys."""
+    """PyYAML's safe loader, except that 1e-3 is a number and duplicate keys are an error."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -53,13 +53,13 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 def load(path: Path) -> Values:
-    """The mapping in a YAML file; raises `ParameterError` when it is missing or something else."""
+    """The mapping in a YAML file; raises `ParameterError` if the file is missing or invalid."""
     try:
-        # Safe: the loader is a SafeLoader that reads numbers and words more closely.
+        # Safe: the loader is a SafeLoader with stricter numbers and booleans.
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
     except (FileNotFoundError, IsADirectoryError):
         names = ", ".join(sorted(other.name for other in path.parent.glob("*.yaml")))
-        there = f"; {path.parent} holds {names}" if names else ""
+        there = f"; {path.parent} has {names}" if names else ""
         raise ParameterError(f"no sweep at {path}{there}") from None
     except UnicodeDecodeError:
         raise ParameterError(f"{path} is not UTF-8 text") from None
@@ -68,14 +68,14 @@ def load(path: Path) -> Values:
     except ParameterError as error:
         raise ParameterError(f"{path}: {error}") from None
     if not isinstance(content, dict):
-        raise ParameterError(f"{path} must hold keys and values, like `notebook: 02_train.py`")
+        raise ParameterError(f"{path} must contain keys and values, like `notebook: 02_train.py`")
     return content
 
 
 def with_kaggle_block(content: Mapping[str, Any], block: Mapping[str, Any]) -> Values:
-    """The sweep as it is on Kaggle: its `kaggle:` block over the rest of the file.
+    """The sweep as it runs on Kaggle: its `kaggle:` block over the rest of the file.
 
-    Names of `base` and `grid` are replaced one by one (null removes a name), every other key
+    The names in `base` and `grid` are replaced individually (null removes a name), every other key
     as a whole.
     """
     base, axes = _not_null(block.get("base")), block.get("grid") or {}
@@ -89,9 +89,9 @@ def with_kaggle_block(content: Mapping[str, Any], block: Mapping[str, Any]) -> V
 def with_values(
     content: Mapping[str, Any], declared: Mapping[str, Parameter], pairs: Iterable[str]
 ) -> Values:
-    """The sweep with `name=value` and `name=[value, value]` strings put in place.
+    """The sweep with `name=value` and `name=[value, value]` strings applied.
 
-    Raises `ParameterError` for what the notebook does not take.
+    Raises `ParameterError` for what the notebook does not accept.
     """
     lists, plain = {}, []
     for pair in pairs:
@@ -121,7 +121,7 @@ def names(value: Any, where: str) -> Values:
 
 
 def _fix(content: Mapping[str, Any], fixed: Mapping[str, list[Any]]) -> Values:
-    """The sweep without the axes of these names; `fixed` holds the values that they now have."""
+    """The sweep without the axes of these names; `fixed` has their new values."""
     sweep = dict(content)
     if isinstance(sweep.get("grid"), dict):
         sweep["grid"] = _without(sweep["grid"], fixed)
@@ -134,7 +134,7 @@ def _fix(content: Mapping[str, Any], fixed: Mapping[str, list[Any]]) -> Values:
         sweep["runs"] = list({json.dumps(run, sort_keys=True): run for run in cut}.values())
     if SEED in fixed:
         sweep.pop("seeds", None)
-    # A rule for a value that is gone excludes nothing.
+    # Drop the rules for values that no longer occur.
     rules = [names(rule, "exclude") for rule in sweep.get("exclude") or []]
     kept = [r for r in rules if all(r[name] in fixed[name] for name in set(r) & set(fixed))]
     single = {name for name, values in fixed.items() if len(values) == 1}

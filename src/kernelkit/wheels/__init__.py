@@ -1,5 +1,5 @@
-"""Packages that Kaggle's image lacks: found at the desk, installed in a session.
+"""Packages missing from Kaggle's image: found locally, installed in a session.
 
-Begin with `find`; `session` is the half that is packed into a pushed notebook. May import only
-the ground floor.
+Begin with `find`; `session` is the part that is packed into a pushed notebook. May import only the
+ground floor.
 """

@@ -1,4 +1,4 @@
-"""pip, asked for wheels of the package index that the desk's pip is set up for."""
+"""Download wheels with pip, from the package index that the local pip is configured for."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NO_ANSWER = re.compile(
     r"HTTP error (?:5\d\d|429)|ReadTimeoutError|IncompleteRead|Connection aborted"
 )
 _REFUSED = re.compile(r"(?:Could not fetch URL \S+:|HTTP error) 40[137]\b")
-_ADDRESS = re.compile(r"\S+://\S+")  # may hold credentials, and names the index
+_ADDRESS = re.compile(r"\S+://\S+")  # it may contain credentials, and names the index
 
 
 def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> None:
-    """Put a wheel of each requirement into the folder, without what it requires in turn.
+    """Download a wheel for each requirement into the folder, without its dependencies.
 
-    Raises `PreflightError` where the index has no such wheel for the target or there is no pip,
-    and `NetworkError` where the index does not answer.
+    Raises `PreflightError` if the index has no such wheel for the target or pip is missing, and
+    `NetworkError` if the index does not answer.
     """
     options = ["--no-deps", f"--dest={folder}", *target.flags]
     _pip("download", options, requirements, target.words, "correct wheels in [tool.kernelkit]")
@@ -47,11 +47,11 @@ def _pip(
 ) -> None:
     if importlib.util.find_spec("pip") is None:
         raise PreflightError(
-            "wheels are chosen with pip, and this Python has none: python -m ensurepip"
+            "choosing wheels needs pip, which this Python does not have: python -m ensurepip"
         )
     pip = [sys.executable, "-m", "pip", "-vv", "--no-input", "--disable-pip-version-check"]
     always = ["--progress-bar=off", "--only-binary=:all:"]
-    # Colours would hide the lines that tell why pip failed.
+    # Colours would hide the lines that say why pip failed.
     environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
     try:
         done = subprocess.run(

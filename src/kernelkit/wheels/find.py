@@ -1,10 +1,10 @@
-"""The wheels behind a project's `wheels`: pinned packages, and what they require in turn.
+"""Find the wheels for a project's `wheels`: pinned packages and their dependencies.
 
-What the target holds is left out, and so is all that only it requires. pip's own resolver cannot do
-that: it knows no image whose packages have no versions, and reads markers for the Python that it
-runs in, whatever `--python-version` says. So pip is asked for single wheels, and their requirements
-are followed here. What was chosen is kept in a folder of `runs/.wheels`, so that the same pins are
-the same wheels at the next push.
+Packages that the target already has are left out, with the dependencies that only they need. pip's
+own resolver cannot do that: it cannot describe an image whose package versions are unknown, and it
+evaluates markers for the Python that it runs in, whatever `--python-version` says. So pip downloads
+single wheels, and this module follows their requirements. The choice is stored in a folder of
+`runs/.wheels`, so that the same pins give the same wheels at the next push.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from kernelkit.wheels.targets import WheelTarget
 from kernelkit.wheels.wheel_file import WheelFile, read_wheel
 
 FOLDER = ".wheels"
-ROUNDS = 30  # of asking the index: one for each step in a chain of requirements
+ROUNDS = 30  # of requests to the index: one for each step in a chain of requirements
 
 
 @dataclass(frozen=True)
 class WheelSet:
-    """Wheels on disk, chosen for one Python or several; `words` names those."""
+    """Wheels on disk, chosen for one Python or several, which `words` names."""
 
     wheels: tuple[WheelFile, ...]
     words: str
 
     @property
     def modules(self) -> frozenset[str]:
-        """The top-level modules that they bring."""
+        """The top-level modules that they provide."""
         return frozenset(module for wheel in self.wheels for module in wheel.modules)
 
     @property
     def bytes(self) -> int:
-        """The size of all of them."""
+        """Their total size."""
         return sum(wheel.path.stat().st_size for wheel in self.wheels)
 
     @property
@@ -66,10 +66,10 @@ class WheelSet:
 
 
 def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSet:
-    """The wheels of these pinned packages and of what they require, for the target.
+    """The wheels of these pinned packages and of their dependencies, for the target.
 
-    Asks the package index where they were not found before. Raises what `download` raises, and
-    `PreflightError` for requirements that contradict each other.
+    Asks the package index only for wheels that were not found before. Raises what `download`
+    raises, and `PreflightError` for conflicting requirements.
     """
     key = hashlib.sha256("\0".join([*sorted(pins), target.key]).encode()).hexdigest()[:16]
     folder = runs / FOLDER / key
@@ -87,9 +87,9 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
 
 
 def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:
-    """Download into the folder until every requirement has its wheel, and nothing else has one."""
+    """Download into the folder until it has a wheel for every requirement, and no others."""
     chosen: dict[str, WheelFile] = {}
-    in_target: set[str] = set()  # packages whose modules turned out to be the target's
+    in_target: set[str] = set()  # packages whose modules the target already has
     for _ in range(ROUNDS):
         wanted = _wanted(pins, target, chosen, in_target)
         missing = [wanted[name] for name in wanted if not _suits(chosen.get(name), wanted[name])]
@@ -109,8 +109,8 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
                 else:
                     chosen[wheel.name] = read_wheel(path.replace(folder / path.name))
     raise PreflightError(
-        f"the requirements of {', '.join(map(str, pins))} do not come to an end: name versions of "
-        "what they require in wheels of [tool.kernelkit] too"
+        f"the requirements of {', '.join(map(str, pins))} cannot be resolved: also pin the "
+        "packages that they require in wheels of [tool.kernelkit]"
     )
 
 
@@ -120,7 +120,7 @@ def _wanted(
     chosen: dict[str, WheelFile],
     in_target: set[str],
 ) -> dict[str, Requirement]:
-    """Every package that is to come, with all that is required of it so far as one requirement."""
+    """Every package to download, with all requirements on it so far merged into one."""
     pinned = {canonicalize_name(pin.name) for pin in pins}
     wanted: dict[str, Requirement] = {}
     waiting = list(pins)
@@ -128,7 +128,7 @@ def _wanted(
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        # A package that comes along for one requirement has to serve the others, too.
+        # A package that is downloaded for one requirement has to satisfy the others, too.
         unneeded = name not in chosen and (
             name in in_target or target.holds(requirement, name in pinned)
         )

@@ -1,6 +1,6 @@
-"""Install packages that the image lacks from attached wheels, without a network.
+"""Install packages missing from the image from attached wheels, without a network.
 
-This source rides as a cell in a pushed notebook, so it imports the standard library alone.
+This source becomes a cell in a pushed notebook, so it imports only the standard library.
 """
 
 import importlib
@@ -11,24 +11,24 @@ import sys
 import tempfile
 from pathlib import Path
 
-SECONDS = 600.0  # for pip to look, and again for it to unpack
+SECONDS = 600.0  # for pip to resolve, and again to install
 
 
 class WheelsError(RuntimeError):
-    """The attached wheels are missing, or do not suit this session's image."""
+    """The attached wheels are missing, or do not fit this session's image."""
 
 
 def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = None) -> list[str]:
-    """Install what the image lacks of `requirements`; returns the names with their versions.
+    """Install the `requirements` that the image lacks; returns their names with versions.
 
-    `dataset` is the attached "owner/slug" that holds the wheels, and either part may hold `*`.
-    Processes started later find the packages too. Raises `WheelsError`, in one line.
+    `dataset` is the attached "owner/slug" with the wheels, and either part may contain `*`.
+    Processes started later find the packages, too. Raises a one-line `WheelsError`.
     """
     root = inputs or Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
     slug = dataset.partition("/")[2]
     places = [*root.glob(f"datasets/{dataset}"), *root.glob(slug)] if slug else []
     folders = sorted({wheel.parent for place in places for wheel in place.rglob("*.whl")})
-    # pip compares with what the image holds, and names only what has to be added.
+    # pip compares with the image's packages, and reports only what has to be added.
     report = Path(tempfile.mkdtemp(prefix="report-")) / "report.json"
     _pip(["--dry-run", "--report", str(report), *requirements], folders, requirements)
     chosen = [entry["metadata"] for entry in json.loads(report.read_text("utf-8"))["install"]]
@@ -58,7 +58,7 @@ def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> 
         *arguments,
     ]
     environment = {**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "NO_COLOR": "1"}
-    environment.pop("FORCE_COLOR", None)  # which a notebook's kernel sets
+    environment.pop("FORCE_COLOR", None)  # set by a notebook's kernel
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, env=environment

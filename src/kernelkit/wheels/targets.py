@@ -1,4 +1,4 @@
-"""The Pythons that wheels are chosen for: Kaggle's image, and this machine's for a rehearsal."""
+"""The Pythons to choose wheels for: Kaggle's, and this machine's for a rehearsal."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from packaging.utils import canonicalize_name
 
 from kernelkit import machines
 
-NEWEST_GLIBC = 35  # 2.35: that of Kaggle's images, and wheels built for an older one suit it
+NEWEST_GLIBC = 35  # 2.35, the version in Kaggle's images; wheels for older ones work, too
 
 
 @dataclass(frozen=True)
 class WheelTarget:
-    """A Python on a machine, and the packages that it holds already.
+    """A Python on a machine, and the packages that it already has.
 
-    words         how it is called in messages
-    installed     versions by canonical name, where they are known
-    modules       top-level modules of packages whose versions are not known, in lower case
-    flags         what pip has to be told of it
-    environment   what markers such as `python_version < "3.12"` are read with
+    words         its name in messages
+    installed     versions by canonical name, if known
+    modules       top-level modules of packages with unknown versions, in lower case
+    flags         the options of pip that describe it
+    environment   the values for markers such as `python_version < "3.12"`
     """
 
     words: str
@@ -37,7 +37,7 @@ class WheelTarget:
     def holds(self, requirement: Requirement, pinned: bool) -> bool:
         """Whether it needs no wheel of this package.
 
-        A `pinned` package must be there in its version, any other may be so in an unknown one.
+        A `pinned` package must have its exact version; any other may have an unknown version.
         """
         name = canonicalize_name(requirement.name)
         if version := self.installed.get(name):
@@ -45,21 +45,21 @@ class WheelTarget:
         return not pinned and name.replace("-", "_") in self.modules
 
     def holds_modules(self, modules: Iterable[str]) -> bool:
-        """Whether a wheel with these modules brings nothing new."""
+        """Whether a wheel with these modules adds nothing new."""
         public = {module.lower() for module in modules if not module.startswith("_")}
         return bool(public) and public <= self.modules
 
     @property
     def key(self) -> str:
-        """What the choice of wheels depends on, as a hash."""
+        """A hash of everything that the choice of wheels depends on."""
         parts = (sys.version, self.flags, sorted(self.installed.items()), sorted(self.modules))
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def kaggles_python(python: tuple[int, int]) -> WheelTarget:
-    """A Python of Kaggle's images, with what the smallest of them, the TPU's, holds.
+    """A Python of Kaggle's images, with the packages of the smallest one, the TPU image.
 
-    What a larger image holds besides is left alone there: pip installs what is missing.
+    Other packages of a larger image are left alone there: pip installs only what is missing.
     """
     version = ".".join(map(str, python))
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(NEWEST_GLIBC, 4, -1)]
@@ -92,7 +92,7 @@ def kaggles_python(python: tuple[int, int]) -> WheelTarget:
 
 
 def this_python() -> WheelTarget:
-    """The Python that rehearsals run in, with all that is installed beside it."""
+    """The Python that rehearsals run in, with all its installed packages."""
     words = f"this machine's Python {platform.python_version()}"
     if sys.version_info[:2] not in machines.PYTHONS:
         kaggles = " or ".join(".".join(map(str, python)) for python in machines.PYTHONS)

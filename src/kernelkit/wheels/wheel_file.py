@@ -1,4 +1,4 @@
-"""What a wheel says of itself: its name and version, what it requires, its modules."""
+"""Read a wheel's metadata: its name and version, its requirements, its modules."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kernelkit.errors import DataError
 class WheelFile:
     """A wheel on disk: its canonical `name`, its `version`, and its `Requires-Dist` lines.
 
-    `modules` are the top-level ones; a folder that several distributions share gives the modules
-    in it, such as "google.cloud".
+    `modules` are the top-level ones; for a namespace folder that several distributions share, the
+    modules in it, such as "google.cloud".
     """
 
     path: Path
@@ -29,12 +29,12 @@ class WheelFile:
     modules: frozenset[str]
 
     def needs(self, extras: Iterable[str], environment: Mapping[str, str]) -> list[Requirement]:
-        """What it requires with these extras, where markers have the values of `environment`."""
+        """Its requirements with these extras, with markers evaluated in `environment`."""
         needed = []
         for line in self.requires:
             try:
                 requirement = Requirement(line)
-            except InvalidRequirement:  # of an old wheel, and pip ignores it too
+            except InvalidRequirement:  # from an old wheel; pip ignores it, too
                 continue
             marker, values = requirement.marker, [*extras, ""]
             if marker is None or any(
@@ -56,7 +56,7 @@ def read_wheel(path: Path) -> WheelFile:
             )
             metadata, _ = parse_email(archive.read(place))
     except (OSError, zipfile.BadZipFile, ValueError):
-        raise DataError(f"{path} is not a whole wheel: delete it, and push again") from None
+        raise DataError(f"{path} is not a complete wheel: delete it and push again") from None
     return WheelFile(
         path,
         canonicalize_name(metadata.get("name", "")),

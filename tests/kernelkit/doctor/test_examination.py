@@ -59,7 +59,7 @@ def test_a_sample_submission_is_entered_on_request(doctor, repository):
         doctor(submit="a try")
     repository.describe(competition_sources=["garden"])
     rows = doctor(submit="a try")
-    assert "a probe did not come to its end: garden has no sample submission" in doctor.told
+    assert "a probe did not finish: garden has no sample submission" in doctor.told
     catalogue = repository.runs / "local_kaggle" / "catalogue"
     (catalogue / "competitions/garden/sample_submission.csv").write_text("id,label\n1,a\n2,a\n")
     rows = doctor(submit="a try")
@@ -116,7 +116,7 @@ def test_a_probe_that_fails_stops_no_other(doctor):
     rows = doctor(full, run=True)
     assert rows["save.slug"][0] == SAME
     assert rows["cpu.folder"] == (UNTRIED, "")
-    assert "a probe did not come to its end: SaveKernel: Maximum batch CPU session" in doctor.told
+    assert "a probe did not finish: SaveKernel: Maximum batch CPU session" in doctor.told
 
 
 @pytest.mark.parametrize("assumption", ASSUMPTIONS, ids=lambda assumption: assumption.key)

@@ -78,7 +78,7 @@ def test_a_date_without_zone_is_one_of_utc():
 
 def test_a_throttle_names_the_time_to_wait():
     error = Failure(FailureKind.THROTTLED, "SaveKernel", "too many requests", 86400.0).error()
-    assert "come back in 24 h 00 min" in str(error)
+    assert "asks to wait 24 h 00 min" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,6 @@ def test_a_list_whose_pages_hold_nothing_new_is_given_up_soon(endless, monkeypat
 
     api = endless.connection.services.kernels.kernels_api_client
     monkeypatch.setattr(api, "list_kernel_session_output", empty)
-    with pytest.raises(Failure, match="circle"):
+    with pytest.raises(Failure, match="its pages repeat"):
         endless.outputs(KERNEL, 1)
     assert len(calls) < 20

@@ -51,10 +51,10 @@ def test_members_are_read_and_nothing_is_imported(garden, name, members):
     [
         ("other.NAMES", "other is not among the packages"),
         ("garden.plans.NAMES", "there is no module garden.plans"),
-        ("garden.plants.NAME", "src/garden/plants.py assigns no NAME"),
-        ("garden.plants.TABLE", "is no tuple, list, set or dict that is written out"),
-        ("garden.plants.MERGED", "is no tuple, list, set or dict that is written out"),
-        ("garden.plants.MIXED", "holds more than plain literals"),
+        ("garden.plants.NAME", "src/garden/plants.py does not assign NAME"),
+        ("garden.plants.TABLE", "is not a literal tuple, list, set or dict"),
+        ("garden.plants.MERGED", "is not a literal tuple, list, set or dict"),
+        ("garden.plants.MIXED", "contains more than plain literals"),
         ("garden.broken.NAMES", "broken.py, line 1"),
     ],
 )

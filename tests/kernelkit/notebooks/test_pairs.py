@@ -100,7 +100,7 @@ def test_when_both_halves_were_edited_a_copy_is_advised(notebook):
     edit(notebook, "print(rate)", "print(2 * rate)")
     edit(notebook.with_suffix(".py"), "rate = 0.1", "rate = 0.2")
     advice = pairs.advice(notebook, pairs.difference(notebook))
-    assert "both were edited: copy one half to another name first" in advice
+    assert "both were edited: copy one half to another name, then" in advice
     assert "--sync" not in advice
 
 

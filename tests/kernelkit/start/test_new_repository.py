@@ -106,7 +106,7 @@ def test_names_that_kaggle_and_python_take(tmp_path, name, slug, package):
 
 def test_a_folder_that_holds_anything_is_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ParameterError, match=r"not empty \(it holds notes.txt\)"):
+    with pytest.raises(ParameterError, match=r"not empty \(it contains notes.txt\)"):
         init(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(ParameterError, match="is a file"):

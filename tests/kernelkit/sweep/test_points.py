@@ -57,7 +57,7 @@ def test_a_rule_of_exclude_follows_what_an_axis_became(sweeps):
     assert points(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y")]
     assert points(sweeps, text, "kind=x", names=["a", "kind"]) == [(1, "x"), (2, "x")]
     assert points(sweeps, text, "a=[2, 3]", names=["a", "kind"]) == [(2, "x"), (3, "x"), (3, "y")]
-    with pytest.raises(ParameterError, match="takes every run out"):
+    with pytest.raises(ParameterError, match="removes every run"):
         points(sweeps, text, "kind=y", "a=2")
 
 

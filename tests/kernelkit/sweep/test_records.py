@@ -64,14 +64,14 @@ def test_a_folder_of_something_else_is_refused(sweeps):
     sweeps.runs.mkdir()
     (sweeps.runs / "thesis.tex").write_text("years of work")
 
-    with pytest.raises(ParameterError, match="holds other files than a sweep's"):
+    with pytest.raises(ParameterError, match="has files that are not a sweep's"):
         SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
 
 
 def test_a_folder_of_another_sweep_is_refused(sweeps):
     SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
 
-    with pytest.raises(ParameterError, match="holds the sweep 'tiny'"):
+    with pytest.raises(ParameterError, match="has the sweep 'tiny'"):
         SweepFolder(sweeps.runs).claim("other", "tiny.py")
 
 

@@ -20,14 +20,14 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         (f"{{trials: many, {SPACE}}}", "trials has the wrong type"),
         (f"{{{SPACE}}}", "needs trials"),
         ("{trials: 3}", "a space"),
-        (f"{{trials: 3, sampler: grid, {SPACE}}}", "tpe or random"),
+        (f"{{trials: 3, sampler: grid, {SPACE}}}", "must be tpe or random"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: [one]}}", "wrong type"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
-        ("{trials: 3, space: {a: {low: 5, high: 3}}}", "has no range from 5 to 3"),
-        ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "has no range from 0"),
+        ("{trials: 3, space: {a: {low: 5, high: 3}}}", "cannot range from 5 to 3"),
+        ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "cannot range from 0"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
-        ("{trials: 3, space: {kind: {low: x, high: y}}}", "is no number"),
+        ("{trials: 3, space: {kind: {low: x, high: y}}}", "is not a number"),
     ],
 )
 def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
@@ -125,7 +125,7 @@ def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
     sweeps.run(f"score: f1\nsearch: {{trials: 12, sampler: random, prune: true, {SPACE}}}")
 
     assert "12 of 12 runs done\n" in sweeps.message
-    assert "no run has the score 'f1'; known are: macro_f1" in sweeps.message
+    assert "no run has the score 'f1'; the measures are: macro_f1" in sweeps.message
 
 
 def test_points_proposed_twice_use_up_no_trial(sweeps, instant):
@@ -189,7 +189,7 @@ def test_force_searches_anew(sweeps, instant):
 def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 5, {SPACE}}}"
     monkeypatch.setattr(Instant, "fail_at", (2, 4))
-    with pytest.raises(RunFailedError, match="2 of 5 runs ended badly; --retry-failed"):
+    with pytest.raises(RunFailedError, match="2 of 5 runs failed; --retry-failed"):
         sweeps.run(text)
     failed = [instant.started[n - 1].id for n in (2, 4)]
     monkeypatch.setattr(Instant, "fail_at", ())

@@ -53,16 +53,16 @@ def test_excluded_combinations_are_left_out(sweeps):
         ("grid: {a: [1, 1]}", "the same run twice: a=1"),
         ("grid: {a: [2]}\nruns: [{a: 2}]", "the same run twice"),
         ("runs: [{}, {kind: x}]", "the same run twice"),
-        ("grid: {a: [1]}\nexclude: [{a: 1}]", "takes every run out"),
+        ("grid: {a: [1]}\nexclude: [{a: 1}]", "removes every run"),
         ("grid: {a: [1]}\nexclude: [{a: 7}]", "no run has"),
         ("grid: {a: [1]}\nexclude: [{b: 7}]", "no parameter 'b'"),
         ("grid: {a: [1]}\nbase: {output: here}", "output is set to each run's own"),
-        ("grid: {a: [1]}\nworkers: -1", "below 0"),
+        ("grid: {a: [1]}\nworkers: -1", "is negative"),
         ("grid: {a: [1]}\nworkers: two", "wrong type"),
-        ("grid: {a: [1]}\ntime_limit: .nan", "no number"),
-        ("grid: {a: [1]}\nmemory: .inf", "no number"),
-        ("grid: {a: [1]}\nwarm: [os; rm]", "no module's name"),
-        ("grid: {a: [1]}\nsearch: {trials: 3}", "takes the place of grid"),
+        ("grid: {a: [1]}\ntime_limit: .nan", "not a number"),
+        ("grid: {a: [1]}\nmemory: .inf", "not a number"),
+        ("grid: {a: [1]}\nwarm: [os; rm]", "is not a module name"),
+        ("grid: {a: [1]}\nsearch: {trials: 3}", "search replaces grid"),
         ("kaggle: {notebook: x.py}", "kaggle has no key 'notebook'"),
         ("kaggle: {bse: {a: 1}}", "kaggle has no key 'bse': did you mean base?"),
         ("kaggle: {base: [1]}", "base has the wrong type"),
@@ -81,7 +81,7 @@ def test_a_sweep_that_cannot_run_is_refused_in_one_line(sweeps, text, message):
 def test_a_grid_past_a_thousand_runs_has_to_be_meant(sweeps):
     text = f"grid: {{a: {list(range(501))}}}\nseeds: 2"
 
-    with pytest.raises(ParameterError, match="1,002 runs: make it fewer, or say --yes"):
+    with pytest.raises(ParameterError, match="1,002 runs: reduce them, or add --yes"):
         read(sweeps, text)
 
     assert len(read(sweeps, text, many=True).runs) == 1002

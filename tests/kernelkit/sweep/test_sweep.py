@@ -88,11 +88,11 @@ def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
 
     assert sweeps.states() == ["failed", "failed", "failed", "failed", "done"]
     message = str(caught.value)
-    assert message.startswith("4 of 5 runs ended badly; --retry-failed")
+    assert message.startswith("4 of 5 runs failed; --retry-failed")
     assert "ValueError: withered" in message
     assert "the notebook's process died" in message
     assert "No space left on device" in message
-    assert "metrics.json that cannot be read" in message
+    assert "its metrics.json cannot be read" in message
     with pytest.raises(RunFailedError):  # not run again, and not forgotten
         sweeps.run(text)
     assert "4/5" not in sweeps.message
@@ -110,7 +110,7 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     assert sweeps.states() == ["timeout", "failed", "done"]
     rows = sweeps.rows()
     assert rows[0]["error"] == "stopped after 0.1 minutes, its time limit"
-    assert "of memory, more than the 0.5 GB it may" in rows[1]["error"]
+    assert "of memory, more than its limit of 0.5 GB" in rows[1]["error"]
     assert not children()
 
 
@@ -121,7 +121,7 @@ def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
     monkeypatch.setattr(engine, "machine_bytes", lambda: 700_000_000)
     monkeypatch.setattr(engine, "SPARE", 0)
 
-    with pytest.raises(RunFailedError, match="more than this machine bears"):
+    with pytest.raises(RunFailedError, match="more than this machine has available"):
         sweeps.run("runs: [{does: slow}, {does: eat}, {a: 3}]")
 
     assert sweeps.states() == ["done", "failed", "done"]

@@ -25,9 +25,9 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
     [
         ("a: 1\na: 2", "'a' is given twice"),
         ("grid: {b: [1], b: [2]}", "'b' is given twice"),
-        ("- a", "must hold keys"),
+        ("- a", "must contain keys"),
         ("a: [1", "is not YAML"),
-        ("", "must hold keys"),
+        ("", "must contain keys"),
     ],
 )
 def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, message):
@@ -41,5 +41,5 @@ def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, m
 def test_a_missing_file_is_reported_with_those_that_are_there(tmp_path):
     (tmp_path / "there.yaml").write_text("")
 
-    with pytest.raises(ParameterError, match=r"holds there\.yaml"):
+    with pytest.raises(ParameterError, match=r"has there\.yaml"):
         sweep_file.load(tmp_path / "here.yaml")

@@ -121,7 +121,7 @@ def test_a_file_that_is_no_wheel_is_named(index, tmp_path):
     index.add("bloom")
     (whole,) = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path).wheels
     whole.path.write_bytes(b"half a wheel")
-    with pytest.raises(errors.DataError, match="is not a whole wheel: delete it"):
+    with pytest.raises(errors.DataError, match="is not a complete wheel: delete it"):
         find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
     index.add("stem").write_bytes(b"not a wheel")
     with pytest.raises(errors.PreflightError, match=r"pip cannot download wheels: .*invalid"):

@@ -62,7 +62,7 @@ def sweep(
 
 
 def _event(folder: Path, shown: str) -> dict[str, Any]:
-    """What came of a sweep: what its table says, or what a dry run showed."""
+    """The result of a sweep: its table, or the output of a dry run."""
     if shown:
         return {"event": "dry run", "text": shown, "folder": str(folder)}
     table = json.loads((folder / "results.json").read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""Commands that push to Kaggle and bring results home; begin with `push`."""
+"""Commands that push to Kaggle and download results; begin with `push`."""

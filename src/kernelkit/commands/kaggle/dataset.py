@@ -38,8 +38,8 @@ def dataset(folder: Path, name: str | None, **values: Any) -> None:
 def model(folder: Path, **values: Any) -> None:
     """Upload FOLDER as a version of a model.
 
-    Its model-instance-metadata.json names the model and the variation; both are made if they are
-    not there. Waits until the version is ready and prints its source line.
+    Its model-instance-metadata.json names the model and the variation; both are created if they do
+    not exist. Waits until the version is ready and prints its source line.
     """
     from kernelkit.datasets.model import push_model
 

@@ -1,4 +1,4 @@
-"""Push a notebook to Kaggle, or rehearse it on this machine, and bring the results home."""
+"""Push a notebook to Kaggle, or rehearse it on this machine, and download the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kernelkit.terminal.cli import exits_with_code
 @click.option(
     "--chain",
     is_flag=True,
-    help="Push first the kernels of this repository that it reads, unless they are up to date.",
+    help="First push the kernels of this repository that it reads, unless they are up to date.",
 )
 @click.option("--no-wait", is_flag=True, help="Return after the push; `resume` reconnects later.")
 @options.ignore

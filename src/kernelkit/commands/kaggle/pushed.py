@@ -1,4 +1,4 @@
-"""Commands for a push that was made: resume, fetch, submit, status, quota and stop."""
+"""Commands for an existing push: resume, fetch, submit, status, quota and stop."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def fetch(push: str, **values: Any) -> None:
 def submit(result: str, message: str, **values: Any) -> None:
     """Submit a run's result and wait for its score.
 
-    The run is a push, the last one by default, or the FOLDER of any run. What is submitted is its
+    The run is a push, the last one by default, or the FOLDER of any run. The command submits its
     submission.csv, .parquet, .zip or .tar.gz.
     """
     from kernelkit.pushes.resuming import submit_result
@@ -81,7 +81,7 @@ def submit(result: str, message: str, **values: Any) -> None:
 def status(push: str, listing: bool, **values: Any) -> None:
     """Show the state of a push in one line, the last push by default.
 
-    With --all every push is listed with its machine, minutes and score; Kaggle is not asked.
+    With --all it lists every push with its machine, minutes and score, without asking Kaggle.
     """
     from kernelkit.pushes.status import list_pushes, tell_status
 
@@ -116,7 +116,7 @@ def stop(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
         if yes:
             return True
         if as_json or not sys.stdin.isatty():
-            raise ParameterError(f"{warning}. To delete it without being asked, add --yes")
+            raise ParameterError(f"{warning}. To delete it without confirmation, add --yes")
         return click.confirm(f"{warning}.\nDelete the kernel?", err=True)
 
     stop(push, confirm=confirm, as_json=as_json, quiet=quiet)

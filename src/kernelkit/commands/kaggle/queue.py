@@ -23,13 +23,13 @@ def queue() -> None:
 @options.of_a_push
 @options.ignore
 @options.once
-@click.option("--force", is_flag=True, help="Queue it even if the same push is queued or was made.")
+@click.option("--force", is_flag=True, help="Queue it even if the same push is queued or complete.")
 def add(notebook: Path | None, **values: Any) -> None:
     """Check a push and put it at the end of the queue.
 
     The push is frozen: later changes to the sources do not affect it. Nothing is sent. With
-    --continue it continues from what the run before it left; with --submit its result is
-    submitted once the run is complete.
+    --continue it continues from the previous run's outputs; with --submit its result is submitted
+    once the run is complete.
     """
     from kernelkit.queue.edit import add
 
@@ -38,13 +38,13 @@ def add(notebook: Path | None, **values: Any) -> None:
 
 @options.command("run", ("", "--no-wait"), group=queue, local=True)
 @click.option(
-    "--no-wait", is_flag=True, help="Do what can be done now; exit with 13 if more is left."
+    "--no-wait", is_flag=True, help="Do what is possible now; exit with 13 if more is left."
 )
 def run(no_wait: bool, **values: Any) -> None:
-    """Push what is queued, in order, and bring the results home.
+    """Push the queued items in order, and download the results.
 
-    Waits until a session is free and the hours left last for the run. You may kill the command
-    at any moment: the same command continues, and pushes nothing twice.
+    Waits until a session is free and the remaining hours are enough for the run. You may kill the
+    command at any time: the same command continues, and pushes nothing twice.
     """
     from kernelkit.queue.work import work_off
 
@@ -62,7 +62,7 @@ def list_(**values: Any) -> None:
 @options.command("remove", ("2", "2 3"), group=queue)
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
 def remove(numbers: tuple[int, ...], **values: Any) -> None:
-    """Remove queued pushes that are waiting or over."""
+    """Remove queued pushes that are waiting or finished."""
     from kernelkit.queue.edit import remove
 
     remove(numbers, **values)

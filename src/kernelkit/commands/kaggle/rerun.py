@@ -29,8 +29,8 @@ from kernelkit.commands import options
 def rerun(notebook: Path | None, **values: Any) -> None:
     """Rehearse a code competition: run the notebook, then again on hidden data.
 
-    The second run has no internet and Kaggle's limits. You get the message that Kaggle would give,
-    and the failing cell, memory, disk and time that it would not.
+    The second run has no internet and Kaggle's limits. You get the message that Kaggle would show,
+    and what it would hide: the failing cell, memory, disk and time.
     """
     from kernelkit.pushes import rerun as reruns
 

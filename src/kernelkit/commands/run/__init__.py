@@ -1,1 +1,1 @@
-"""Commands that run a notebook at the desk, or compile it for a TPU: `run`, `tpu`."""
+"""Commands that run a notebook locally, or compile it for a TPU: `run`, `tpu`."""

@@ -18,7 +18,7 @@ from kernelkit.commands import options
 @click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
 @options.output
 @options.report
-@click.option("--fresh", is_flag=True, help="Start a new run even if the same one was cut off.")
+@click.option("--fresh", is_flag=True, help="Start a new run even if the same one was interrupted.")
 @click.option("--hosts", type=int, help="Run as this many hosts, all on this machine.")
 def run(
     notebook: Path,
@@ -31,7 +31,7 @@ def run(
     """Run a notebook with parameters into a run folder, and report on it.
 
     Without --name or --output the folder is new and named after the notebook and the time. But
-    if a run of the same notebook with the same parameters was cut off, the command continues it
+    if a run of the same notebook with the same parameters was interrupted, the command continues it
     in its folder; --fresh starts a new run instead. The folder of a finished run is never reused.
     """
     from kernelkit.running.run_notebook import run_notebook

@@ -1,4 +1,4 @@
-"""Compile a run's programs for a TPU at the desk."""
+"""Compile a run's programs for a TPU locally."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kernelkit.commands import options
 def tpu(notebook: Path, parameters: tuple[str, ...], **values: Any) -> None:
     """Compile a run's programs for a TPU, without a TPU.
 
-    Does the run fit, what fills the memory, how fast can it be at best? The compiler is the TPU's
-    own, in an environment that is made on first use. A bound is what the chips' peaks allow, not
-    a measurement. Checking the same run again takes a second.
+    Shows whether the run fits, what uses the memory, and how fast it can be at best. The compiler
+    is the TPU's own, in an environment that is created on first use. A bound is what the chips'
+    peaks allow, not a measurement. Checking the same run again takes a second.
     """
     from kernelkit.tpu.check import check_tpu
 

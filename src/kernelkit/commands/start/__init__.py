@@ -1,1 +1,1 @@
-"""Commands to start with: `init` makes a repository, `local` serves a Kaggle for rehearsals."""
+"""Commands to start with: `init` creates a repository, `local` serves a Kaggle for rehearsals."""

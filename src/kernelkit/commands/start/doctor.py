@@ -1,4 +1,4 @@
-"""Try at Kaggle what the kit assumes of it."""
+"""Test on Kaggle what the kit assumes about it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from kernelkit.commands import options
 @click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
 @options.submit
 def doctor(**values: Any) -> None:
-    """Check your account, and compare Kaggle with what the kit assumes of it.
+    """Check your account, and compare Kaggle with what the kit assumes about it.
 
-    The result is a table: as assumed, other, or not tried. Without options only a few requests are
-    made; the command says beforehand what it spends and which private kernels it leaves.
+    The result is a table: as assumed, different, or not tested. Without options, the command makes
+    only a few requests; it says beforehand what it costs and which private kernels it leaves
+    behind.
     """
     from kernelkit.doctor.examination import examine
 

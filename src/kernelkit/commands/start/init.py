@@ -1,4 +1,4 @@
-"""Make a repository that can push."""
+"""Create a repository that can push."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from kernelkit.commands import options
 def init(
     folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """Make a repository that can rehearse and push, in a new folder NAME.
+    """Create a repository that can rehearse and push, in a new folder NAME.
 
-    The notebook of --from is not run, and what would move a TPU run to another image is left out.
+    The notebook of --from is not run; settings that would move a TPU run to another image are
+    removed.
     """
     from kernelkit.start.new_repository import init
 

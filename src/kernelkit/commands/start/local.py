@@ -61,6 +61,6 @@ def local(as_json: bool, quiet: bool, **values: Any) -> None:
 
 
 def _is_for(filling: str, catalogue: Path) -> bool:
-    """Whether the project's command fills an empty catalogue and needs nothing of a push."""
+    """Whether the project's command fills an empty catalogue, independently of a push."""
     empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
     return empty and re.findall(r"\{(\w+)\}", filling) == ["catalogue"]

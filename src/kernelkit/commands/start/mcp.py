@@ -1,4 +1,4 @@
-"""Serve an assistant the tools of the loop."""
+"""Serve the commands to an assistant as tools."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where a sweep can run besides this machine: a Dask cluster, one Kaggle session."""
+"""Places to run a sweep other than this machine: a Dask cluster, Kaggle sessions."""

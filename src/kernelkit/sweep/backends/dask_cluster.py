@@ -1,7 +1,7 @@
-"""Runs on the workers of a Dask cluster; what each leaves travels home as one archive.
+"""Runs on the workers of a Dask cluster; each run's files are returned as one archive.
 
-Workers need this package and what the notebook imports, and no file of the desk's: the
-notebook goes out as text. Dask gives the run of a worker that died to another.
+Workers need this package and what the notebook imports, but no local files: the notebook is sent as
+text. If a worker dies, Dask gives its run to another.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ CONNECT_SECONDS = 15
 def run_on_dask(
     progress: SweepProgress, runs: Sequence[PlannedRun], limits: WorkerLimits, address: str
 ) -> None:
-    """Send the runs to the scheduler at `address`, and record each as it comes home.
+    """Send the runs to the scheduler at `address`, and record each when it returns.
 
     As many run at a time as the workers have threads. Raises `NetworkError` when the scheduler
-    cannot be reached or is lost (its unfinished runs are left to run), and
-    `ParameterError` where dask is not installed.
+    cannot be reached or is lost (its unfinished runs stay pending), and `ParameterError` if dask is
+    not installed.
     """
     try:
         from distributed import Client, as_completed
@@ -46,7 +46,7 @@ def run_on_dask(
         raise ParameterError(
             "--dask needs dask and distributed: pip install dask distributed"
         ) from None
-    # Dask logs a lost scheduler in fifty lines; one line below replaces them.
+    # Dask logs fifty lines about a lost scheduler; the one line below replaces them.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=CONNECT_SECONDS)
@@ -58,7 +58,7 @@ def run_on_dask(
         futures = _submit(client, progress, runs, limits)
         lost = 0
         for future in as_completed(futures):
-            if future.status in ("cancelled", "lost"):  # with the scheduler: it ran nowhere
+            if future.status in ("cancelled", "lost"):  # lost with the scheduler: it did not run
                 lost += 1
                 continue
             run = futures[future]
@@ -74,8 +74,8 @@ def run_on_dask(
             future.release()
     if lost:
         raise NetworkError(
-            f"the Dask scheduler at {address} is gone, and {lost} runs are left: the same command "
-            "goes on with them"
+            f"the Dask scheduler at {address} is gone, with {lost} runs left: the same command "
+            "continues with them"
         )
 
 
@@ -104,7 +104,7 @@ def _submit(
 def run_on_worker(
     text: str, overrides: Mapping[str, Any], limits: WorkerLimits, report: bool
 ) -> tuple[Record, bytes]:
-    """One run in a process of its own on this machine; returns its record and files (a zip)."""
+    """Run once in a separate process on this machine; returns its record and its files (a zip)."""
     run = PlannedRun("run", overrides, overrides)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         folder = SweepFolder(Path(scratch))

@@ -1,11 +1,11 @@
-"""The sweep inside a Kaggle session: it takes over the runs of earlier sessions and makes the rest.
+"""A sweep inside a Kaggle session: copy the runs of earlier sessions and make the rest.
 
-This rides in the pushed notebook, without any client. It stops by its own clock: Kaggle kills
-a session at its limit and keeps nothing of it. Each run knows that clock too and ends early with
-the scores it has; the next session goes on with it.
+This is bundled into the pushed notebook, without any client. It stops by its own clock, because
+Kaggle kills a session at its limit and keeps none of its files. Each run knows that clock, too, and
+ends early with the scores it has; the next session continues it.
 
     sweep/<id>/        a run
-    sweep/kept/        what runs keep for one another, while there are runs left
+    sweep/kept/        files that runs share, as long as there are runs left
     sweep/search.db    the trials of a search
 """
 
@@ -31,17 +31,17 @@ from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
 from kernelkit.sweep.workers.launchers import launcher
 
-FOLDER = "sweep"  # of the session's output: the runs
+FOLDER = "sweep"  # the folder of the runs, in the session's output
 KEPT = "kept"
-KEPT_VARIABLE = "KERNELKIT_KEPT"  # the environment variable with that folder
-INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # where a rehearsal has /kaggle/input
+KEPT_VARIABLE = "KERNELKIT_KEPT"  # the environment variable with the folder of shared files
+INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # the location of /kaggle/input in a rehearsal
 
 
 def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str = "auto") -> None:
-    """Make the remaining runs of a sweep for at most so many minutes (0 = no limit).
+    """Make the remaining runs of a sweep within this many minutes (0 = no limit).
 
-    `carried` is what `kernelkit.sweep.backends.session_kernel` packed. A run in flight when the
-    time is up stays pending; a run that fails is reported and stops nothing.
+    `carried` is what `kernelkit.sweep.backends.session_kernel` packed. A run that is in progress
+    when the time is up stays pending; a run that fails is reported and does not stop the others.
     """
     begun = time.monotonic()
     os.environ[project.SHOWN] = carried["shown"]  # read by the runs' processes
@@ -54,7 +54,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
         runs = [sweep.run(overrides) for overrides in carried["runs"]]
         inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
         if copied := take_over(folder, None if sweep.search else {run.id for run in runs}, inputs):
-            print(f"{copied} runs were done in an earlier session", flush=True)
+            print(f"{copied} runs are from an earlier session", flush=True)
         source: RunSource = Listed(
             run for run in runs if folder.record(run).state not in records.ENDED
         )
@@ -77,7 +77,8 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str 
 
 
 def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Record) -> None:
-    """Print how a run stands; keep its machine as the session's, which the desk checks."""
+    """Print the state of a run; store its machine as the session's, to be checked after the
+    download."""
     values = " ".join(f"{name}={value}" for name, value in run.overrides.items())
     print(f"{record.state:8} {run.id}  {values}  {record.reason}".rstrip(), flush=True)
     if record.state not in (records.DONE, records.STOPPED):
@@ -86,16 +87,16 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     if metrics is not None:
         device = {name: metrics[name] for name in ("device",) if name in metrics}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(device) + "\n")
-    # A session's output holds 20 GB: only the best runs keep their models.
+    # A session's output is limited to 20 GB: only the best runs keep their models.
     table = results.gather(folder, sweep, [run for run, _ in folder.recorded()])
     results.keep_best(folder, table, sweep)
 
 
 def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int:
-    """Copy what an attached earlier output has of this sweep; returns how many runs.
+    """Copy this sweep's runs from an attached earlier output; returns their number.
 
-    Of a list of runs these are the `wanted` ones that are done; of a search (`wanted` is None), its
-    trials and every run that has ended. Files that runs keep for one another are copied too.
+    For a list of runs, these are the `wanted` ones that are done; for a search (`wanted` is None),
+    its trials and every run that has ended. Files that runs share are copied too.
     """
     copied, states = 0, records.ENDED if wanted is None else (records.DONE,)
     for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
@@ -114,7 +115,7 @@ def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int
 
 
 def of_search(folder: SweepFolder, sweep: Specification) -> Iterator[PlannedRun]:
-    """The runs in a folder that are points of this search, in the order of their names."""
+    """The runs in a folder that are points of this search, sorted by name."""
     names = {*sweep.base, *sweep.search["space"]}
     for recorded, record in folder.recorded():
         if set(record.parameters) == names:

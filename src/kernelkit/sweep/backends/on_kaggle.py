@@ -1,4 +1,4 @@
-"""A sweep in Kaggle sessions: a kernel for each machine, pushed, and its runs brought home."""
+"""A sweep in Kaggle sessions: push a kernel for each machine, and download its runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from kernelkit.sweep.specification import PlannedRun, Specification
 
 BROUGHT_HOME = (*records.ENDED, records.STOPPED)
 OPTUNA = "optuna"
-# Errors that end one session and do not concern the next one.
+# Errors that end one session but do not affect the next one.
 SESSION_ERRORS = (
     AcceleratorMismatchError,
     DeadlineError,
@@ -46,17 +46,16 @@ SESSION_ERRORS = (
     RefusedError,
     RunFailedError,
 )
-SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, kept for what is saved at its end
+SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
 
 
 def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
-    """Push a session for these runs, or for a search; wait, and bring what it ran home.
+    """Push a session for these runs, or for a search; wait, and download the results.
 
-    Runs that differ in the machine they ask for have a session each, one after the other; a session
-    that fails does not stop the others. The same call goes on with the runs that the time did not
-    allow. Raises what `push_kernel` raises, after the runs that came home are recorded,
-    `ParameterError` for machines that contradict each other, and `PreflightError` for a search
-    where there is no Optuna.
+    Runs on different machines get separate sessions, one after the other; a session that fails does
+    not stop the others. Calling it again continues with the runs that did not fit in the time.
+    Raises what `push_kernel` raises, after recording the downloaded runs, `ParameterError` for
+    conflicting machines, and `PreflightError` for a search without Optuna.
     """
     sweep, options = progress.specification, progress.options
     if not (runs or sweep.search):
@@ -81,7 +80,7 @@ def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
         except SESSION_ERRORS as error:
             failures.append(error)
             if kernel is not kernels[-1]:
-                message = f"the session{kernel.suffix} ended badly, the next one begins: {error}"
+                message = f"the session{kernel.suffix} failed, the next one begins: {error}"
                 click.echo(message, file=progress.stream)
     if failures:
         raise failures[0]
@@ -90,7 +89,7 @@ def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
 def _kernels(
     progress: SweepProgress, runs: Sequence[PlannedRun], base: Metadata
 ) -> list[SessionKernel]:
-    """A kernel for each machine that runs ask for, with its runs."""
+    """A kernel for each machine that runs request, with its runs."""
     sweep, accelerator = progress.specification, progress.options.accelerator
     of_machine: dict[str, list[PlannedRun]] = {}
     for run in [_any_point(sweep)] if sweep.search else runs:
@@ -100,8 +99,8 @@ def _kernels(
     for kind, own in of_machine.items():
         if accelerator and kind != base.machine.kind:
             raise ParameterError(
-                f"runs ask for a {kind.upper()} with {ACCELERATOR}={kind}, and --accelerator "
-                f"{accelerator} contradicts them: say -p {ACCELERATOR}={base.machine.kind}"
+                f"runs request a {kind.upper()} with {ACCELERATOR}={kind}, but --accelerator is "
+                f"{accelerator}: add -p {ACCELERATOR}={base.machine.kind}"
             )
         machine = base if kind == base.machine.kind else base.on(machines.named(kind))
         suffix = f" on {kind.upper()}" if several else ""
@@ -110,13 +109,13 @@ def _kernels(
 
 
 def _kind(run: PlannedRun) -> str:
-    """The machine that a run asks for; "" for that of the metadata."""
+    """The machine that a run requests; "" for the one in the metadata."""
     kind = str(run.values.get(ACCELERATOR, ""))
     return kind if kind in machines.LIMITS else ""
 
 
 def _check(kernel: SessionKernel) -> None:
-    """Raise what a push would raise before it sends anything."""
+    """Raise the errors that a push would raise before sending anything."""
     sweep, options = kernel.progress.specification, kernel.progress.options
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         planned = plan.make(
@@ -132,7 +131,7 @@ def _check(kernel: SessionKernel) -> None:
 
 
 def _session(kernel: SessionKernel) -> None:
-    """Push one session, wait, and bring its runs home."""
+    """Push one session, wait, and download its runs."""
     progress, kind = kernel.progress, kernel.base.machine.kind
     options, notebook = progress.options, progress.specification.notebook
     place = progress.folder.path / ("rehearsal" if options.local else "kaggle")
@@ -152,17 +151,17 @@ def _session(kernel: SessionKernel) -> None:
                 stream=options.stream,
                 project=carrying(notebook),
                 starts=_starts(kernel),
-                stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # of use in sessions only
+                stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
-                force=options.force,  # else it is refused as identical to the session before
+                force=options.force,  # otherwise it is refused as identical to the previous session
             )
         finally:
             _bring_home(progress, kernel.runs, home / in_session.FOLDER)
 
 
 def _check_progress(kernel: SessionKernel) -> None:
-    """Raise `RunFailedError` for a session that was over without having made a run."""
+    """Raise `RunFailedError` for a session that ended without making a run."""
     folder, options = kernel.progress.folder, kernel.progress.options
     made = any(folder.record(run).state in BROUGHT_HOME for run in kernel.runs)
     if kernel.runs and not made and not options.dry_run:
@@ -173,7 +172,7 @@ def _check_progress(kernel: SessionKernel) -> None:
 
 
 def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
-    """The parameters of each run of the session; for a search, of one run that it may start."""
+    """The parameters of each run of the session; for a search, those of one possible run."""
     runs = kernel.runs or [_any_point(kernel.progress.specification)]
     return [run.values for run in runs]
 
@@ -181,7 +180,7 @@ def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
 def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Path) -> None:
     """Move runs that ended in a session into the sweep's own folders.
 
-    For a search these are all the runs that came home, and its trials come along.
+    For a search, these are all downloaded runs and its trials.
     """
     folder, session = progress.folder, records.SweepFolder(output)
     if progress.specification.search:
@@ -192,19 +191,19 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
             files.write_bytes(folder.path / STORAGE, trials.read_bytes())
     for run in runs:
         record = session.record(run)
-        if record.state not in BROUGHT_HOME or folder.record(run) == record:  # home already
+        if record.state not in BROUGHT_HOME or folder.record(run) == record:  # already here
             continue
         folder.clear(run)
         folder.run_folder(run).mkdir(parents=True, exist_ok=True)
         for path in (output / run.id).iterdir():
             if path.name != records.STATE:
                 shutil.move(path, folder.run_folder(run) / path.name)
-        folder.write(run, record)  # the last file: until it is there the run counts as not done
+        folder.write(run, record)  # written last: without it, the run counts as not done
         progress.tell(run, record)
 
 
 def _resumed(progress: SweepProgress) -> list[PlannedRun]:
-    """Take up what is home of a search; returns the runs that another session would run again."""
+    """Resume a search from its local runs; returns those that another session would run again."""
     sweep, folder = progress.specification, progress.folder
     progress.runs[:] = in_session.of_search(folder, sweep)
     failed = records.ENDED_BADLY if progress.options.retry_failed else ()
@@ -215,13 +214,13 @@ def _resumed(progress: SweepProgress) -> list[PlannedRun]:
 
 
 def _any_point(sweep: Specification) -> PlannedRun:
-    """A point that the search may propose."""
+    """One point that the search may propose."""
     space = sweep.search["space"]
     return sweep.run({n: v[0] if isinstance(v, list) else v["low"] for n, v in space.items()})
 
 
 def _check_search(sweep: Specification, base: Metadata) -> None:
-    """Raise `PreflightError` where the machine's image has no Optuna and no wheel brings it."""
+    """Raise `PreflightError` if neither the machine's image nor a wheel provides Optuna."""
     kind = base.machine.kind
     pinned = wheels.pinned(project.find_project(sweep.notebook))
     if OPTUNA not in pinned and machines.lacking([OPTUNA], kind):

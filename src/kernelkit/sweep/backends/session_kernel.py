@@ -1,4 +1,4 @@
-"""The kernel that a sweep becomes: its notebook, its metadata, and what rides along."""
+"""The kernel for a sweep: its notebook, its metadata, and the bundled packages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import PlannedRun
 
 TITLE_LENGTH = 50  # Kaggle's longest
+# The rest of the specification is read from the notebook in the session, or not needed.
 CARRIED = (
     "name",
     "base",
@@ -32,11 +33,11 @@ CARRIED = (
     "minimize",
     "search",
     "keep_best",
-)  # of the specification; the rest of it the session reads in the notebook, or has no use for
+)
 
 _PARAMETERS = """\
-accelerator = "auto"  # auto | tpu | gpu | cpu: what the runs must have
-time_limit = 0.0  # >= 0: minutes after which no run is begun and none goes on; 0 = none"""
+accelerator = "auto"  # auto | tpu | gpu | cpu: the machine that the runs need
+time_limit = 0.0  # >= 0: minutes after which no run starts or continues; 0 = no limit"""
 
 RUN = """\
 import json
@@ -50,8 +51,8 @@ run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 class SessionKernel:
     """The notebook that runs a sweep in a session, with its metadata.
 
-    `runs` are those to make, of a search those to make again. `suffix` is the end of its title, by
-    which it differs from the sweep's kernels on other machines.
+    `runs` are those to make, or for a search those to repeat. `suffix` is the end of its title,
+    which distinguishes it from the sweep's kernels on other machines.
     """
 
     progress: SweepProgress
@@ -103,7 +104,7 @@ class SessionKernel:
 
 
 def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
-    """Raise `PreflightError` for cells that are not Python, by their lines."""
+    """Raise `PreflightError` for cells that are not Python, with their lines."""
     broken = [
         imports.broken_cell(f"{notebook.name}[cell {number}]", cell.source)
         for number, cell in enumerate(source.cells, 1)
@@ -114,10 +115,10 @@ def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
 
 @dataclass(frozen=True)
 class _Carrying(Project):
-    """A project whose notebooks take part of this package along."""
+    """A project that also bundles part of this package."""
 
     def package_folder(self, package: str) -> Path:
-        """Where a package lies; this one wherever it is installed."""
+        """The folder of a package; for this package, wherever it is installed."""
         if package == kernelkit.__name__:
             return Path(kernelkit.__file__).parent
         return super().package_folder(package)

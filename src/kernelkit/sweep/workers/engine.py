@@ -1,4 +1,4 @@
-"""Runs in flight: as many at a time as requested, as far as memory allows."""
+"""Execute runs: as many at a time as requested, as far as memory allows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun
 from kernelkit.sweep.workers.launchers import Flight, Launcher
 
-TIME_LIMIT = "time_limit"  # the parameter with which a run bounds itself
-POLL_SECONDS = 0.1  # between looks at the runs in flight
-MEMORY_SECONDS = 0.5  # between looks at their memory
-ATTEMPTS = 3  # of a run that ends because the process that had started it did
-FULL = 0.85  # share of the machine's memory that runs may hold together
-SPARE = 0.04  # share of it that must be free, whichever process holds the rest
+TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
+POLL_SECONDS = 0.1  # between polls of the active runs
+MEMORY_SECONDS = 0.5  # between checks of their memory
+ATTEMPTS = 3  # for a run that ends because the process that started it ended
+FULL = 0.85  # share of the machine's memory that all runs may use together
+SPARE = 0.04  # share of it that must stay free, whichever process uses the rest
 
 Request = Callable[[PlannedRun], Mapping[str, Any]]
 Tell = Callable[[PlannedRun, Record], None]
@@ -33,15 +33,15 @@ class RunSource(Protocol):
     """The source of runs: a list known beforehand, or a search that learns from finished runs."""
 
     def next(self) -> PlannedRun | None:
-        """The next run to start, None when there is none for now."""
+        """The next run to start; None if there is none for now."""
         return None
 
     def ended(self, run: PlannedRun, record: Record) -> None:
-        """Learn how a run from `next` ended."""
+        """Receive the result of a run from `next`."""
         return
 
     def hopeless(self, run: PlannedRun) -> str:
-        """The reason to stop a run in flight, from the files it has written so far; "" to go on."""
+        """The reason to stop an active run, from the files it has written so far; "" for none."""
         return ""
 
 
@@ -58,9 +58,9 @@ class Listed(RunSource):
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """The limits of runs: `seconds` and `bytes` for each (0 = any), and `stop_at` for all.
+    """The limits of runs: `seconds` and `bytes` for each (0 = no limit), and `stop_at` for all.
 
-    `stop_at` is a `time.monotonic()`, 0 for none; runs in flight at that time become pending.
+    `stop_at` is a `time.monotonic()`, 0 for none; runs that are active then become pending.
     """
 
     workers: int = 1
@@ -70,7 +70,7 @@ class WorkerLimits:
 
 
 class Engine:
-    """Starts runs, watches them and writes down how each ended."""
+    """Starts runs, monitors them and records how each ended."""
 
     def __init__(
         self,
@@ -87,12 +87,12 @@ class Engine:
         self._again: deque[PlannedRun] = deque()
         self._longest, self._peak, self._measured = 0.0, 0, 0.0
         self._lost: Counter[str] = Counter()
-        self._closing = False  # the session's time is up for one run, so that none is begun
+        self._closing = False  # the session's time is up for one run, so that no other starts
 
     def work(self, source: RunSource, longest: float = 0.0) -> None:
-        """Run all that `source` gives; `longest`: seconds that a run took before.
+        """Run everything that `source` provides; `longest`: the seconds of the longest earlier run.
 
-        However this ends, no process is left and no run is in the state `running`.
+        However this ends, no process remains and no run stays `running`.
         """
         self._source, self._longest = source, longest
         try:
@@ -111,7 +111,7 @@ class Engine:
         return self._again.popleft() if self._again else self._source.next()
 
     def _has_room(self) -> bool:
-        """Whether one more run may start: a worker free, memory for it, and time enough."""
+        """Whether another run may start: with a free worker, enough memory and enough time."""
         stop_at = self.limits.stop_at
         if self._closing or (stop_at and time.monotonic() + self._longest >= stop_at):
             return False
@@ -137,7 +137,7 @@ class Engine:
             code = flight.child.poll()
             if code is not None and flight.lost and self._lost[flight.run.id] < ATTEMPTS - 1:
                 self._lost[flight.run.id] += 1
-                self._put_back(flight)  # it may outlive what had started it by a moment
+                self._put_back(flight)  # it may briefly outlive the process that started it
             elif code is not None:
                 self._end(flight, *_outcome(flight, code))
             elif limit and flight.seconds > limit:
@@ -168,7 +168,7 @@ class Engine:
         self._source.ended(flight.run, record)
 
     def _check_memory(self) -> None:
-        """Stop the run with the most memory if it takes more than it may, or than there is."""
+        """Stop the run with the most memory if it exceeds its limit or the machine's."""
         if time.monotonic() - self._measured < MEMORY_SECONDS or not self._flights:
             return
         self._measured = time.monotonic()
@@ -177,15 +177,15 @@ class Engine:
         size, limit, machine = max(held.values()), self.limits.bytes, machine_bytes()
         self._peak = max(self._peak, size)
         if limit and size > limit:
-            bound = f"the {limit / 1e9:g} GB it may take"
+            bound = f"its limit of {limit / 1e9:g} GB"
         elif sum(held.values()) <= FULL * machine and available_bytes() >= SPARE * machine:
             return
         elif len(held) > 1:
-            self.workers = 1  # too much for two at a time is not yet too much for one
+            self.workers = 1  # memory for two may be lacking, but one may still fit
             self._put_back(flight)
             return
         else:
-            bound = "this machine bears"
+            bound = "this machine has available"
         message = f"stopped at {size / 1e9:.1f} GB of memory, more than {bound}"
         self._stop(flight, records.FAILED, message)
 
@@ -196,7 +196,7 @@ class Engine:
         self._again.append(flight.run)
 
     def _stop_all(self) -> None:
-        """End the runs in flight; they will be run again."""
+        """End the active runs, which will be repeated."""
         flights, self._flights = list(self._flights.values()), {}
         for flight in flights:
             flight.kill()
@@ -215,16 +215,16 @@ def _outcome(flight: Flight, code: int) -> tuple[str, str]:
         return records.FAILED, flight.error(code)
     metrics = run_folder.metrics(flight.folder)
     if metrics is None and (flight.folder / run_folder.METRICS).is_file():
-        return records.FAILED, f"it left a {run_folder.METRICS} that cannot be read"
+        return records.FAILED, f"its {run_folder.METRICS} cannot be read"
     out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
     if out_of_time and not flight.run.overrides.get(TIME_LIMIT):
-        message = "ended early with the scores it had, in time for its session's end"
+        message = "ended early with the scores it had, before the end of its session"
         return records.STOPPED, message
     return records.DONE, ""
 
 
 def machine_bytes() -> int:
-    """The memory that may be used: the machine's, or a container's limit where that is less."""
+    """The usable memory in bytes: the machine's, or a container's limit if that is lower."""
     total = int(psutil.virtual_memory().total)
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -233,5 +233,5 @@ def machine_bytes() -> int:
 
 
 def available_bytes() -> int:
-    """The memory that could be had at this moment."""
+    """The memory that is free at the moment, in bytes."""
     return int(psutil.virtual_memory().available)

@@ -1,7 +1,7 @@
-"""One run, as a process of its own: `python -m kernelkit.sweep.workers.execute REQUEST.json`.
+"""One run in a separate process: `python -m kernelkit.sweep.workers.execute REQUEST.json`.
 
 The request is {"notebook", "values", "folder", "report"}. The exit code says how it ended;
-`error.txt` in the folder says what went wrong.
+`error.txt` in the folder has the error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernelkit import files, processes
 from kernelkit.errors import KernelkitError
 
 ERROR, LOG, REQUEST = "error.txt", "log.txt", "request.json"  # in a run's folder
-POLL_SECONDS = 0.5  # seconds between looks at whether the sweep still lives
+POLL_SECONDS = 0.5  # between checks whether the sweep is still alive
 
 
 def execute(request: Mapping[str, Any]) -> int:
@@ -52,7 +52,7 @@ def execute(request: Mapping[str, Any]) -> int:
 
 
 def die_with(parent: int) -> None:
-    """End this process, and all that it started, soon after its parent is gone."""
+    """End this process and its descendants soon after its parent is gone."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,16 +1,16 @@
 """A process that imports the modules that runs need, and forks once for each run.
 
-It imports libraries and calls nothing in them: their modules survive a fork, their threads and
-devices do not. Runs forked from it start in a tenth of a second instead of several.
+It imports libraries but calls nothing in them, because modules survive a fork, while threads and
+devices do not. Forked runs start in a tenth of a second instead of several seconds.
 
-    in, a line each:   {"notebook": …, "values": …, "folder": …, "report": true}
-    out, a line each:  {"begun": 4711}  ·  {"ended": 4711, "code": 0}
+    in, one per line:   {"notebook": …, "values": …, "folder": …, "report": true}
+    out, one per line:  {"begun": 4711}  ·  {"ended": 4711, "code": 0}
 """
 
 # Why not multiprocessing's forkserver with a preload: a Dask worker is a daemonic process, and
-# `Process.start()` refuses to work there; `start()` waits without limit while a preload hangs;
-# its runs live on when the sweep is killed; it forks although a preload started threads; and a
-# process has one fork server, which cannot be closed or given other modules for the next sweep.
+# `Process.start()` refuses to work there; `start()` waits forever if a preload hangs; its runs
+# continue when the sweep is killed; it forks even if a preload started threads; and a process has
+# only one fork server, which cannot be closed or given other modules for the next sweep.
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ OWN = (
 
 
 def serve(parent: int, warm: Sequence[str]) -> None:
-    """Fork a run for every line read, until the pipe closes or the parent is gone."""
-    # A figure made inline must stay so though matplotlib is imported before its kernel is.
+    """Fork a run for every line, until the pipe closes or the parent is gone."""
+    # Keep figures inline, although matplotlib is imported before its kernel.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     for name in (*OWN, *warm):
-        # A module that cannot be imported here fails again in the run, which reports it.
+        # If a module cannot be imported here, the run fails on it too, and reports it.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     if warm and threading.active_count() > 1:
-        # A fork copies one thread, and locks that other threads hold stay locked in the copy.
-        print("a warm module starts threads: nothing is imported beforehand", file=sys.stderr)
+        # A fork copies only one thread; locks of other threads stay locked in the copy.
+        print("a module in `warm` starts threads: nothing is imported beforehand", file=sys.stderr)
         sys.stderr.flush()
         os.execv(sys.executable, [*sys.orig_argv[:3], str(parent)])  # noqa: S606
     gc.collect()
-    gc.freeze()  # memory that the collector never touches stays shared between the forks
+    gc.freeze()  # memory that the collector does not touch stays shared between forks
     running: set[int] = set()
     unread = b""
     while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""A Jupyter kernel that is forked rather than started, with its imports done already.
+"""A Jupyter kernel that is forked instead of started, so that its imports are already done.
 
 The fork happens while the parent has a single thread and no sockets. The child waits for the
 command that would have started a kernel, and becomes that kernel.
@@ -25,7 +25,7 @@ _waiting: list[tuple[int, int]] = []  # (process id, pipe to it) of children tha
 
 
 def fork_kernel() -> None:
-    """Fork the process that becomes the next kernel that this process starts."""
+    """Fork the process that becomes the next kernel of this process."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -53,7 +53,7 @@ def _become(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
-    # Python read the variable before the request came.
+    # Python read the variable before the request arrived.
     paths = request["env"].get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:0] = [path for path in paths if path and path not in sys.path]
     from ipykernel.kernelapp import IPKernelApp
@@ -62,7 +62,7 @@ def _become(request: dict[str, Any]) -> None:
 
 
 class Process(psutil.Process):  # type: ignore[misc]
-    """A forked child, with what a provisioner needs of `subprocess.Popen`."""
+    """A forked child with the part of `subprocess.Popen`'s interface that a provisioner needs."""
 
     stdin = stdout = stderr = None
 

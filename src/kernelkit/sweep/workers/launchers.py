@@ -1,7 +1,7 @@
-"""The processes of runs: how they are started, watched and killed with their kernels.
+"""Start, monitor and kill the processes of runs, including their kernels.
 
-A run starts in an interpreter of its own, or is forked by a server that has done the imports
-(`kernelkit.sweep.workers.fork_server`) and that this module starts and sends requests to.
+A run starts in its own interpreter, or is forked by a server that has already done the imports
+(`kernelkit.sweep.workers.fork_server`), which this module starts and sends requests to.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from kernelkit.sweep.specification import PlannedRun
 from kernelkit.sweep.workers import execute, fork_server
 from kernelkit.sweep.workers.execute import ERROR, LOG, REQUEST
 
-COLD = "KERNELKIT_COLD"  # if set, every run gets an interpreter of its own
-KILL_SECONDS = 30.0  # to wait for killed processes, which the system may hold in a long call
-BEGIN_SECONDS = 300.0  # for a run to begin, all imports included; then the fork server is stuck
+COLD = "KERNELKIT_COLD"  # if set, every run gets its own interpreter
+KILL_SECONDS = 30.0  # to wait for killed processes, which may be stuck in a system call
+BEGIN_SECONDS = 300.0  # for a run to begin, including imports; after that the fork server is stuck
 
 
 def launcher(warm: Sequence[str], log: Path) -> Launcher:
-    """The launcher of runs, with these modules imported beforehand where a fork is safe.
+    """The launcher of runs, with these modules imported beforehand if forking is safe.
 
-    Its `start` begins one run; its `close` ends the processes that it keeps for that.
+    `start` starts one run; `close` ends the launcher's own processes.
     """
     return Fresh() if sys.platform != "linux" or COLD in os.environ else ForkServer(warm, log)
 
 
 class Fresh:
-    """Starts each run in an interpreter of its own: slow to begin, works everywhere."""
+    """Starts each run in its own interpreter: slow to start, but works everywhere."""
 
     def start(self, request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-        """Begin one run; its output goes to the run's `log.txt`."""
+        """Start one run; its output goes to the run's `log.txt`."""
         folder = Path(request["folder"])
         file = files.write_text(folder / REQUEST, json.dumps(request))
         with (folder / LOG).open("wb") as log:
@@ -52,24 +52,24 @@ class Fresh:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for the sweep, which then ends its runs
+                start_new_session=True,  # Ctrl-C reaches only the sweep, which then ends its runs
             )
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: there are no processes to end."""
 
 
 class ForkServer:
-    """Starts runs through a fork server; a new one takes its place if it dies."""
+    """Starts runs through a fork server, and replaces the server if it dies."""
 
     def __init__(self, warm: Sequence[str], log: Path) -> None:
-        self.warm, self.log = tuple(warm), log  # libraries print while they are imported
+        self.warm, self.log = tuple(warm), log  # libraries print during their import
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
         self._codes: dict[int, int] = {}
 
     def start(self, request: Mapping[str, Any]) -> ForkedRun:
-        """Begin one run; it is lost at once if the server ends before it begins."""
+        """Start one run; it is lost at once if the server ends before it begins."""
         process, pids = self._living(), [-1]
         end = time.monotonic() + BEGIN_SECONDS
         try:
@@ -83,7 +83,7 @@ class ForkServer:
         return ForkedRun(self, process, pids[0])
 
     def close(self) -> None:
-        """End it, and with it whatever still runs."""
+        """End the server and all its runs."""
         if self._process is not None:
             self._process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -113,10 +113,10 @@ class ForkServer:
         return self._process
 
     def _read(self, process: subprocess.Popen[bytes], patience: float) -> list[int]:
-        """Read the server's messages since the last call, waiting at most so many seconds.
+        """Read the server's messages since the last call, waiting at most `patience` seconds.
 
-        Returns the runs that began; raises EOFError once the server is gone. The pipe is read by
-        its descriptor: `select` would not see lines that wait in a reader's buffer.
+        Returns the runs that began; raises EOFError once the server is gone. Reads from the pipe's
+        descriptor, because `select` would not see lines in a reader's buffer.
         """
         if process is not self._process:
             raise EOFError
@@ -157,7 +157,7 @@ Launcher = Fresh | ForkServer
 
 @dataclass
 class Flight:
-    """A run in flight: its record, its process and all processes below it."""
+    """An active run: its record, its process and the descendants of that."""
 
     run: PlannedRun
     record: Record
@@ -168,22 +168,22 @@ class Flight:
 
     @property
     def lost(self) -> bool:
-        """Whether it ended because the process that had started it did."""
+        """Whether it ended because the process that started it ended."""
         return bool(getattr(self.child, "lost", False))
 
     @property
     def seconds(self) -> float:
-        """Since it was started."""
+        """Seconds since it was started."""
         return time.monotonic() - self.begun
 
     def memory(self) -> int:
-        """Bytes that it and its children hold; the most ever seen is kept as `peak_bytes`."""
+        """Bytes that it and its descendants use; the maximum is stored as `peak_bytes`."""
         held = processes.memory(self.child.pid)
         self.peak_bytes = max(self.peak_bytes, held)
         return held
 
     def kill(self) -> None:
-        """Kill it and all below it, and wait a limited time for their end."""
+        """Kill it and its descendants, and wait a limited time for their end."""
         processes.kill_family(self.child.pid)
         end = time.monotonic() + KILL_SECONDS
         while self.child.poll() is None and time.monotonic() < end:
@@ -195,7 +195,7 @@ class Flight:
             if message := (self.folder / ERROR).read_text(encoding="utf-8").strip():
                 return message
         end = f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
-        return f"its process {end}; {self.folder / LOG} holds its output"
+        return f"its process {end}; its output is in {self.folder / LOG}"
 
 
 def _python(module: ModuleType) -> list[str]:

@@ -73,7 +73,7 @@ def test_a_scheduler_that_is_lost_is_reported_and_its_runs_stay_pending(sweeps, 
     address, _, scheduler = cluster
     threading.Timer(2.0, scheduler.kill).start()
 
-    with pytest.raises(NetworkError, match=r"is gone, and 2 runs are left: the same command"):
+    with pytest.raises(NetworkError, match=r"is gone, with 2 runs left: the same command"):
         sweeps.run("runs: [{does: hang}, {does: hang, a: 2}]", dask=address)
 
     assert "pending" in (sweeps.runs / "results.csv").read_text()

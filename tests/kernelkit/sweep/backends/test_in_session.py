@@ -130,7 +130,7 @@ def test_a_search_goes_on_in_the_next_session(sessions, capsys):
     folder = sessions.run(SEARCH.replace("TRIALS", "5"))
 
     message = capsys.readouterr().out
-    assert "3 runs were done in an earlier session" in message
+    assert "3 runs are from an earlier session" in message
     assert message.count("running") == 2
     assert "5 of 5 runs done" in message
     ids = {path.parent.name for path in folder.glob("*/metrics.json")}

@@ -166,7 +166,7 @@ def test_a_search_takes_two_sessions_and_one_study(sweeps):
 
     sweeps.run(SEARCH, kaggle=True, local=True)
     assert set(first) < set(rows(sweeps))
-    assert "3 runs were done in an earlier session" in sweeps.message
+    assert "3 runs are from an earlier session" in sweeps.message
     assert "4 of 4 runs done" in sweeps.message
     assert (sweeps.runs / "search.db").is_file()
 
@@ -191,7 +191,7 @@ def choosing(sweeps):
 
 @pytest.mark.long
 def test_runs_on_several_machines_are_checked_before_the_first_session(choosing):
-    with pytest.raises(ParameterError, match="--accelerator cpu contradicts them"):
+    with pytest.raises(ParameterError, match="but --accelerator is cpu"):
         choosing.run(MACHINES, kaggle=True, local=True, dry_run=True, accelerator="cpu")
     choosing.run(MACHINES, kaggle=True, local=True, dry_run=True)
     assert "slug = 'tester/sweep-tiny-on-cpu'" in choosing.message
@@ -235,4 +235,4 @@ def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, monkeypatch)
     with pytest.raises(CapacityError, match="no hours"):
         choosing.run(MACHINES, kaggle=True, local=True)
     assert pushed == ["cpu", "gpu"]
-    assert "on CPU ended badly, the next one begins: no hours" in choosing.message
+    assert "on CPU failed, the next one begins: no hours" in choosing.message

@@ -12,7 +12,7 @@ from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, Listed, WorkerLimit
 
 
 class Child:
-    """A process that ends with `code`, None for never; `lost` with what had started it."""
+    """A process that ends with `code`, None for never; `lost` with the process that started it."""
 
     pid = -1
 
