@@ -1,4 +1,4 @@
-"""A trained model's predictions of new photos: a table, a picture, a file.
+"""A trained model's predictions for new photos: a table, a picture, a file.
 
 Begin with `classify`, which `tools/predict.py` and the notebook 04_predict call.
 """
@@ -40,7 +40,7 @@ BATCH = 32  # images
 
 @dataclass(frozen=True)
 class Answers:
-    """A model's predictions of n photos.
+    """A model's predictions for n photos.
 
     names (n,) str; probabilities float32 (n, classes), calibrated; images uint8 (few, size,
     size, 3), the first photos as the model saw them.
@@ -52,7 +52,7 @@ class Answers:
     images: np.ndarray
 
     def rows(self, top: int = 5) -> list[dict[str, str | float]]:
-        """One dict a photo: photo, class 1, probability 1, class 2, and so on."""
+        """One dict per photo: photo, class 1, probability 1, class 2, and so on."""
         rows = []
         for name, row in zip(self.names, self.probabilities, strict=True):
             cells: dict[str, str | float] = {"photo": name}
@@ -63,7 +63,7 @@ class Answers:
         return rows
 
     def table(self, top: int = 5, most: int = 0) -> Table:
-        """The likeliest classes of every photo, or of the first `most`, with whole percents."""
+        """The likeliest classes of every photo, or the first `most`, with rounded percentages."""
         rows = []
         for name, row in list(zip(self.names, self.probabilities, strict=True))[: most or None]:
             order = np.argsort(-row, kind="stable")[:top]
@@ -80,18 +80,18 @@ class Answers:
 
     @property
     def ids(self) -> np.ndarray:
-        """The names as an array of texts: of a test split its ids."""
+        """The names as an array of strings; for a test split, its ids."""
         return np.array(self.names)
 
     def write_table(self, folder: Path, top: int = 5) -> None:
-        """`predictions.csv`."""
+        """Write `predictions.csv`."""
         rows = self.rows(top)
         storage.write_csv(
             folder / "predictions.csv", list(rows[0]), ([*row.values()] for row in rows)
         )
 
     def write(self, folder: Path, top: int = 5) -> None:
-        """`predictions.csv` and `predictions.png`."""
+        """Write `predictions.csv` and `predictions.png`."""
         self.write_table(folder, top)
         plots.save(self.picture(top), folder, "predictions")
 
@@ -105,7 +105,7 @@ def classify(
     top: int = 5,
     output: Path | None = None,
 ) -> tuple[Answers, ModelCard]:
-    """Predict what photos show, with the model of a file or of a run's folder.
+    """Predict what photos show, with the model from a file or a run's folder.
 
     `photos`: files, folders and globs; `weights` as in `petals.models.restore.restore`; `fit`:
     "crop" for the middle square, "squash" for the whole photo. With `output` the table and the
@@ -135,9 +135,9 @@ def classify_and_export(
     output: Path | None = None,
     export_to: Path | None = None,
 ) -> str:
-    """The text that `tools/predict.py` prints: the table of photos, and the files written.
+    """The text that `tools/predict.py` prints: the table of photos, and the written files.
 
-    As `classify`; with `export_to` the model is exported too, for which no photos are needed.
+    Like `classify`; with `export_to` the model is also exported, which needs no photos.
     """
     lines = []
     if photos or not export_to:
@@ -154,7 +154,7 @@ def classify_and_export(
 def predict_photos(
     classifier: Classifier, card: ModelCard, paths: Sequence[Path], fit: str = "crop"
 ) -> Answers:
-    """A restored classifier's predictions of photos; raises `DataError` for one it cannot read."""
+    """A restored classifier's predictions for photos; raises `DataError` for an unreadable one."""
     size = card.image_size
     with ThreadPoolExecutor(cpu_count()) as pool:
         problems = list(filter(None, pool.map(lambda p: _square(p, size, fit)[1], paths)))
@@ -181,9 +181,9 @@ def _square(path: Path, size: int, fit: str) -> tuple[np.ndarray, str]:
 
 
 def find_photos(names: Sequence[str]) -> list[Path]:
-    """The photos at files, folders and globs, each once, in the order of `names`.
+    """The photos in files, folders and globs, without duplicates, in the order of `names`.
 
-    Raises `DataError` for a name at which there is no photo.
+    Raises `DataError` for a name without photos.
     """
     paths: dict[Path, None] = {}
     for text in names:
@@ -204,7 +204,7 @@ def find_photos(names: Sequence[str]) -> list[Path]:
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """The photos that the parameter `photos` of 04_predict names, at most `limit` (0 = all).
 
-    "auto" means every photo in attached datasets; none where there are none.
+    "auto" means every photo in attached datasets, if there are any.
     """
     if photos != AUTO:
         return find_photos(photos.split(","))[: limit or None]
@@ -216,8 +216,8 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
 def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> Split:
     """The test split of `data` for the model of `path`.
 
-    Raises `WeightsError` where the model knows other classes, `DataError` where the data lacks
-    its image size.
+    Raises `WeightsError` if the model has other classes, `DataError` if the data lacks its image
+    size.
     """
     source = find_source(data, card.image_size)
     card.check(source.class_names, card.image_size, path)
@@ -225,7 +225,7 @@ def find_test_split(card: ModelCard, path: Path, data: str, limit: int = 0) -> S
 
 
 def predict_split(classifier: Classifier, card: ModelCard, split: Split) -> Answers:
-    """A restored classifier's predictions of a split, whose ids are the photos' names."""
+    """A restored classifier's predictions for a split, with its ids as the photos' names."""
     rows = predict(classifier.model, split, BATCH, tta=card.views)
     _, ids = split.labels_and_ids()
     images = split.sample(min(SHOWN, split.count)).images

@@ -1,35 +1,35 @@
-"""Errors that a user can mend: each message says what is wrong and what to do next."""
+"""Errors that a user can fix: each message says what is wrong and what to do next."""
 
 from __future__ import annotations
 
 
 class PetalsError(Exception):
-    """Base of all errors that `petals` raises on purpose.
+    """Base class of all errors that `petals` raises on purpose.
 
-    `exit_code` is what a command line tool ends with when it meets the error.
+    `exit_code` is the exit code of a command-line tool that ends with the error.
     """
 
     exit_code = 1
 
     def _render_traceback_(self) -> list[str]:
-        """Jupyter's hook: a user's mistake is shown as its message, not as a traceback."""
+        """Jupyter's hook: show a user's mistake as a message instead of a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
 class SettingError(PetalsError, ValueError):
-    """A setting has a value that nothing here can work with."""
+    """A setting has an invalid value."""
 
     exit_code = 2
 
 
 class AcceleratorError(PetalsError):
-    """The accelerator that was asked for is not there."""
+    """The requested accelerator is not available."""
 
     exit_code = 10
 
 
 class HostsError(PetalsError):
-    """Not all hosts of a run are there, or one of them is gone."""
+    """A host of the run is missing or was lost."""
 
     exit_code = 6
 
@@ -47,7 +47,7 @@ class WeightsError(PetalsError):
 
 
 class CheckpointError(PetalsError):
-    """A checkpoint that was asked for is missing, damaged or of another run."""
+    """A requested checkpoint is missing, damaged or from another run."""
 
     exit_code = 11
 

@@ -1,6 +1,6 @@
 """The Kaggle session: on Kaggle or not, mounts, attached files, cache, time left.
 
-Kaggle ends a session at its limit without a word, so `deadline` keeps a reserve.
+Kaggle ends a session at its limit without warning, so `deadline` leaves a reserve.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
 CACHE = "PETALS_CACHE"
-KEPT = "KERNELKIT_KEPT"  # a sweep's folder in a session's output, for its runs and later sessions
+KEPT = "KERNELKIT_KEPT"  # in a sweep's session: the folder of files that runs share
 SEARCH_DEPTH = 5  # folders below a mount
-MINUTES = "KERNELKIT_SESSION_MINUTES"  # what a bundle says of the session it was pushed for
+MINUTES = "KERNELKIT_SESSION_MINUTES"  # the length of the session, set by a bundle
 BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; set by a bundle or the first call
 HOURS = {"tpu": 9.0, "gpu": 12.0, "cpu": 12.0}  # Kaggle's caps, 2026-11
 RESERVE = 15.0  # minutes for the session's start, the last scores and the upload of its files
@@ -46,7 +46,7 @@ def mounts() -> Path:
 
 
 def runs_folder() -> Path:
-    """The folder of runs at home: `runs` of the repository around the working directory.
+    """The folder of local runs: `runs` in the repository that contains the working directory.
 
     Jupyter starts a notebook in the notebook's own folder, a tool starts it in the repository's.
     """
@@ -58,12 +58,12 @@ def runs_folder() -> Path:
 
 
 def kept_folder() -> Path:
-    """The folder of files for other runs: a sweep's own in a session, else the cache."""
+    """The folder of files that runs share: the sweep's in a session, otherwise the cache."""
     return Path(os.environ.get(KEPT) or cache_folder())
 
 
 def cache_folder() -> Path:
-    """The folder, outside the run's, of files that are kept between runs and can be made again."""
+    """The folder, outside the run's, for reproducible files that are kept between runs."""
     default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "petals"
     return Path(os.environ.get(CACHE, default))
 

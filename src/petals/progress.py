@@ -1,4 +1,4 @@
-"""Lines that show the progress of a long step, at a pace that a person can read."""
+"""Lines that show the progress of a long step, at a readable pace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TextIO
 
 
 class ProgressLine:
-    """Lines that stay, and one that moves: overwritten where a person watches, else a new line."""
+    """Lines that stay, and a live line: overwritten if a person watches, otherwise a new line."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -17,21 +17,21 @@ class ProgressLine:
         self._width = 0  # characters of the line on the screen
 
     def move(self, line: str) -> None:
-        """Show the line until the next one comes."""
+        """Show the line until the next one replaces it."""
         # Jupyter returns to the start of the line without erasing it: blanks cover the old one.
         self.stream.write(f"\r{line:<{self._width}}" if self.in_place else f"{line}\n")
         self.stream.flush()
         self._width = len(line) if self.in_place else 0
 
     def stay(self, line: str) -> None:
-        """Show the line for good, in place of the moving one."""
+        """Show the line permanently, instead of the live one."""
         self.stream.write(f"\r{line:<{self._width}}\n" if self._width else f"{line}\n")
         self.stream.flush()
         self._width = 0
 
 
 class Progress:
-    """Writes how far a step is and how much time it still takes: call it with (what, done, total).
+    """Shows the progress of a step and its remaining time: call it with (what, done, total).
 
     In a terminal and in a notebook that a person has open, one line is overwritten. In a log, such
     as papermill's and Kaggle's, a new line follows every `every` seconds; a step that ends before

@@ -1,4 +1,4 @@
-"""What every run leaves behind: scores, history, predictions, a submission."""
+"""The output of every run: scores, history, predictions, a submission."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Picture:
 
 
 class RunFolder:
-    """The folder that `output` names; every file in it appears whole or not at all.
+    """The folder that `output` names; every file in it is written atomically.
 
-    `output` "" means the working directory on Kaggle and the repository's `runs/latest` at home,
-    whichever folder the notebook was started in. With several hosts, only the first writes there;
-    the files of the others are gone when they end.
+    `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
+    whatever folder the notebook was started in. With several hosts, only the first writes there;
+    the files of the others are deleted when they end.
     """
 
     def __init__(self, output: str = "") -> None:
@@ -95,24 +95,25 @@ class RunFolder:
         return picture
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
-        """`history.csv`, one row an epoch of either phase."""
+        """Write `history.csv`, with one row per epoch of either phase."""
         rows = ([row[name] for name in HISTORY] for row in history)
         storage.write_csv(self.path / "history.csv", HISTORY, rows)
 
     def write_predictions(
         self, ids: np.ndarray, labels: np.ndarray, probabilities: np.ndarray
     ) -> None:
-        """`val_predictions.npz`: what ensembles and comparisons read."""
+        """Write `val_predictions.npz`, which ensembles and comparisons read."""
         self._write_arrays("val_predictions", ids, probabilities, labels=labels)
 
     def write_test_predictions(self, ids: np.ndarray, probabilities: np.ndarray) -> None:
-        """`test_predictions.npz`, from which an ensemble of runs makes its submission."""
+        """Write `test_predictions.npz`, from which an ensemble of runs makes its submission."""
         self._write_arrays("test_predictions", ids, probabilities)
 
     def write_evaluation(
         self, split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     ) -> None:
-        """What a report shows of the validation `split`; `petals.plots.records` describes it.
+        """Write the files that a report shows about the validation `split`; see
+        `petals.plots.records`.
 
         Writes `class_scores.csv`, `confusion.csv`, `calibration.csv` with its conclusion in
         `calibration.txt`, and with photos `confused.json` and `mistakes.json`.
@@ -149,15 +150,15 @@ class RunFolder:
         *,
         whole: bool,
     ) -> ModelCard:
-        """`classifier.h5` and its card, `model_card.md`: the model that outlives its run.
+        """Write the model, `classifier.h5`, and its card, `model_card.md`, for use after the run.
 
-        `weights`: as `petals.models.backbones.origin` gives it; `metrics`: as `write_metrics`
-        returns it; `whole`: with the backbone; else the head alone, with the digest of the
-        backbone's unchanged weights.
+        `weights`: from `petals.models.backbones.origin`; `metrics`: from `write_metrics`; `whole`:
+        with the backbone; otherwise only the head, with the digest of the backbone's unchanged
+        weights.
         """
         scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
         build: dict[str, Any] = {"depths": classifier.depths}
-        if classifier.name.startswith(HUB):  # a preset may be gone when its model is used
+        if classifier.name.startswith(HUB):  # a preset may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone)
         card = ModelCard(
             classifier.name,
@@ -189,10 +190,10 @@ class RunFolder:
         calibration: Calibration | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
-        """`metrics.json`, the flat schema that sweeps and reports read; returns it.
+        """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
-        `counts`: (total, trainable) parameters. Seconds are of wall time. Without `scores`, if
-        nothing was validated, they are null.
+        `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
+        was validated.
         """
         phase = [row for row in history if row["phase"] == history[-1]["phase"]]
         later = [row["seconds"] for row in phase[1:]]

@@ -1,8 +1,8 @@
 """The parameters of 02_train: how they depend on each other.
 
 `resolve` fills in the values that depend on others and refuses parameters that would be ignored,
-before anything runs. Since nothing shows whether a user gave a default value or left it, a default
-is always accepted. `check` applies the same rules at the desk, before a push.
+before anything runs. A default is always accepted, because nothing shows whether a user chose it or
+left it. `check` applies the same rules locally, before a push.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BY_GRADIENT: Mapping[str, Any] = {
     "schedule": "cosine",
     "learning_rate": 0.0,
 }
-# Parameters that affect only fine-tuning: the default, then other values that ask for nothing
+# Parameters that affect only fine-tuning: the default, then other values without effect
 FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
     "epochs": (12, 0),
     "batch_size": (8,),
@@ -40,7 +40,7 @@ FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
 
 
 def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of 02_train, with the head and the views that "auto" and 0 stand for.
+    """The parameters of 02_train, with the actual head and views instead of "auto" and 0.
 
     `values` holds all `PARAMETERS` by name; other names in it are dropped, so a notebook can pass
     its `globals()`. Raises `SettingError`, in one line, for a parameter that would be ignored.
@@ -50,8 +50,9 @@ def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     resolved = {name: values[name] for name in PARAMETERS if name in values}
     if resolved["head"] == "auto":
-        # Fine-tuning changes what an untrained backbone gives from the first step on, BatchNorm's
-        # statistics too: a head that fits the old features closely starts with a loss of 15.
+        # Fine-tuning changes an untrained backbone's features from the first step, including
+        # BatchNorm's statistics: a head that fits the old features closely starts with a loss of
+        # 15.
         untrained = resolved["weights"] == "none" and resolved["fine_tune"] != "none"
         resolved["head"] = GRADIENT if untrained else LOGISTIC
     resolved["views"] = resolved["views"] or 1 + (resolved["head"] == LOGISTIC)
@@ -124,10 +125,10 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
 def check(
     notebook: str, values: Mapping[str, Any], sources: Mapping[str, Sequence[str]] | None
 ) -> Iterator[str]:
-    """What is wrong with a notebook's parameters; kernelkit calls it before it sends or runs it.
+    """Problems with a notebook's parameters; kernelkit calls this before a push or a run.
 
-    `notebook`: the name without its ending; only 02_train has rules. `sources`: what is attached
-    at Kaggle, by kind, or None for a run at home.
+    `notebook`: the name without its extension; only 02_train has rules. `sources`: the sources
+    attached on Kaggle, by kind, or None for a local run.
     """
     if notebook != "02_train":
         return

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def cannot_write(path: str | Path, error: Exception) -> StorageError:
 def replacing(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; it replaces `path` when the block ends without an error.
 
-    Raises `StorageError` in place of an `OSError` (disk full, folder read-only). No half-written
-    file is left behind.
+    Raises `StorageError` instead of an `OSError` (disk full, folder read-only). No partial file is
+    left behind.
     """
     path = Path(path)
     part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
@@ -45,18 +45,18 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file in one piece."""
+    """Write a text file atomically."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write a value as indented JSON, in one piece."""
+    """Write a value as indented JSON, atomically."""
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
 def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table in one piece."""
+    """Write a table atomically."""
     write_text(path, csv_text(header, rows))
 
 
@@ -68,10 +68,10 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def write_once(folder: Path, write: Callable[[Path], None]) -> None:
-    """Have `write` fill the folder, unless it is there already.
+    """Call `write` to fill the folder, unless it already exists.
 
-    One process writes while others wait. The folder appears whole or not at all: `write` is given
-    another one beside it, which is then renamed. Raises `StorageError` in place of an `OSError`.
+    One process writes while others wait. The folder appears atomically: `write` gets a temporary
+    folder beside it, which is then renamed. Raises `StorageError` instead of an `OSError`.
     """
     part = folder.with_name(f".{folder.name}.part")
     try:

@@ -1,4 +1,4 @@
-"""A small table that shows itself: as HTML in a notebook, as aligned text in a log."""
+"""A small table that displays as HTML in a notebook and as aligned text in a log."""
 
 # Why not pandas: a DataFrame shows a missing value as NaN, the counts of such a column as
 # fractions, six digits of each float, and at most 60 rows and 50 characters of a cell.

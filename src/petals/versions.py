@@ -1,4 +1,4 @@
-"""What a result depends on besides its parameters: the versions of the code, and its commit."""
+"""The versions and the commit of the code, on which a result depends besides its parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-DISTRIBUTION = "kernelkit"  # as the repository's pyproject.toml names and versions both
+DISTRIBUTION = "kernelkit"  # pyproject.toml gives both packages this name and version
 
 
 def versions() -> dict[str, str]:
@@ -48,7 +48,7 @@ def version() -> str:
         return bundled
     try:
         return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:  # run from its sources
+    except metadata.PackageNotFoundError:  # it runs from its sources
         return "unknown"
 
 

@@ -1,4 +1,4 @@
-"""The photos of one run: the source, its three splits, and what other sources add."""
+"""The photos of one run: the source, its three splits, and photos from other sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Progress = Callable[[str, int, int], None]
 class Dataset:
     """The three splits that a run trains on, validates on and predicts.
 
-    `names`: the classes in label order; `added`: what further sources give to `train`.
+    `names`: the classes in label order; `added`: photos in `train` from further sources.
     """
 
     source: Source
@@ -46,7 +46,7 @@ class Dataset:
 
     @property
     def sample_submission(self) -> str | None:
-        """The file that lists the test images; None where only some of them are used."""
+        """The file that lists the test images; None if only some of them are used."""
         return None if self.limited else f"{self.source.root}/sample_submission.csv"
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Dataset:
 def find_dataset(
     settings: Mapping[str, Any], folder: str | Path, progress: Progress | None = None
 ) -> Dataset:
-    """The photos that the parameters of 02_train ask for.
+    """The photos that the parameters of 02_train select.
 
     `settings`: these parameters by name; `folder`: where `twins.csv` is written if further sources
     were named. Raises `DataError` and `SettingError` as the functions do that it calls, and
@@ -83,7 +83,7 @@ def find_dataset(
 
 
 def _check_sample(dataset: Dataset) -> None:
-    """Raise `DataError` where the sample submission lists other images than the test split.
+    """Raise `DataError` if the sample submission lists different images from the test split.
 
     It runs before training, so it compares only the number of rows and the first shard's ids.
     """
@@ -99,6 +99,6 @@ def _check_sample(dataset: Dataset) -> None:
     if len(ids) != test.count or strange:
         stranger = f", and not {strange[0]}" if strange else ""
         raise DataError(
-            f"{sample} is of another test split: it lists {len(ids):,} images{stranger}, and the "
+            f"{sample} is for another test split: it lists {len(ids):,} images{stranger}, and the "
             f"split has {test.count:,}"
         )

@@ -1,7 +1,7 @@
-"""Photos that occur twice: the same bytes, or the same picture stored another way.
+"""Find duplicate photos: the same bytes, or the same picture stored differently.
 
-A validation image that is in the training set too makes the score look better than it is, and
-the network cannot learn a photo that has two labels.
+A validation image that is also in the training set inflates the score, and the network cannot learn
+a photo that has two labels.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from petals.data.shards import Split
 from petals.errors import SettingError
 
 BITS = 64
-THUMBNAIL = (18, 16)  # columns, rows: half of each gives the 9 x 8 greys that a hash compares
-ALIKE = 12.0  # mean difference of two thumbnails' channel values, out of 255, at most
+THUMBNAIL = (18, 16)  # columns, rows: halved, these are the 9 x 8 grey values that a hash compares
+ALIKE = 12.0  # largest mean difference of two thumbnails' channel values, out of 255
 MOST_PAIRS = 20_000
 _CHUNK = 512
 
@@ -33,7 +33,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """Hashes and thumbnails of n images, from which twins are found.
+    """Hashes and thumbnails of n images, to find twins.
 
     splits, ids and digests (n,) str; positions in the split and labels (n,) int64, where -1
     stands for no label; sizes (n,) int64 JPEG bytes; hashes bool (n, 64); thumbnails uint8
@@ -79,7 +79,7 @@ class Pair:
     first: int
     second: int
     same_bytes: bool
-    distance: int  # of the hashes' 64 bits, how many differ
+    distance: int  # the number of differing bits of the 64-bit hashes
 
 
 def _row(split: str, position: int, example: tfrecords.Example) -> tuple:
@@ -92,7 +92,7 @@ def _row(split: str, position: int, example: tfrecords.Example) -> tuple:
 def _thumbnail(jpeg: bytes) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(jpeg)) as image:
-            image.draft("RGB", (64, 64))  # lets libjpeg decode at down to an eighth of the size
+            image.draft("RGB", (64, 64))  # libjpeg decodes at as little as an eighth of the size
             small = image.convert("RGB").resize(THUMBNAIL, Image.Resampling.BOX)
     except Exception:  # Pillow's decoders raise several kinds
         return np.zeros((*THUMBNAIL[::-1], 3), np.uint8)
@@ -100,7 +100,7 @@ def _thumbnail(jpeg: bytes) -> np.ndarray:
 
 
 def _hashes(thumbnails: np.ndarray) -> np.ndarray:
-    """bool (n, 64): is each of 8 x 8 greys brighter than its right neighbour?
+    """bool (n, 64): whether each of 8 x 8 grey values is brighter than its right neighbour.
 
     The "difference hash", which survives scaling, compression and changes of brightness.
     """
@@ -113,9 +113,9 @@ def _hashes(thumbnails: np.ndarray) -> np.ndarray:
 def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
     """All pairs with the same bytes or hashes that differ in at most `near` bits, nearest first.
 
-    Images with near hashes are a pair only if their thumbnails agree too. The search ends at
-    20,000 pairs. Raises `SettingError` for `near` outside 0 to 16: beyond 16 bits the hashes of
-    any two pictures begin to agree.
+    Images with similar hashes are a pair only if their thumbnails are similar, too. The search ends
+    at 20,000 pairs. Raises `SettingError` for `near` outside 0 to 16: beyond 16 bits, unrelated
+    pictures begin to match.
     """
     if not 0 <= near <= 16:
         raise SettingError(f"near {near}: between 0 and 16 of a hash's {BITS} bits")
@@ -134,8 +134,8 @@ def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
 def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.ndarray:
     """int64 (n,): for each image the position of its nearest twin among the others, -1 for none.
 
-    A twin has the same bytes, or a hash that differs in at most `near` bits and a thumbnail that
-    agrees, as it is or mirrored. Each image has its answer, however many twins there are.
+    A twin has the same bytes, or a hash that differs in at most `near` bits and a similar
+    thumbnail, mirrored or not. Unlike `find_pairs`, this has no limit on the number of twins.
     """
     same = {digest: place for place, digest in enumerate(others.digests.tolist())}
     twins = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
@@ -150,7 +150,7 @@ def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.nd
 
 def _near(hashes: np.ndarray, others: np.ndarray, near: int) -> Iterator[np.ndarray]:
     """For each hash the positions of the others within `near` bits, nearest first."""
-    # With +1 and -1 for the bits, one matrix product gives all distances.
+    # With bits as +1 and -1, one matrix product gives all distances.
     signs, other_signs = (2 * bits.astype(np.float32) - 1 for bits in (hashes, others))
     for begin in range(0, len(hashes), _CHUNK):
         for distances in (BITS - signs[begin : begin + _CHUNK] @ other_signs.T) / 2:
@@ -163,12 +163,12 @@ def _alike(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def across(prints: Fingerprints, pairs: list[Pair]) -> list[Pair]:
-    """The pairs whose images lie in two different splits."""
+    """The pairs whose images are in different splits."""
     return [pair for pair in pairs if prints.splits[pair.first] != prints.splits[pair.second]]
 
 
 def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, Any]]:
-    """For each two splits: pairs with the same bytes, near pairs, and pairs with two labels."""
+    """For any two splits: pairs with the same bytes, similar pairs, and pairs with two labels."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
         first, second = str(prints.splits[pair.first]), str(prints.splits[pair.second])
@@ -181,6 +181,6 @@ def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, Any]]:
 
 
 def disagree(prints: Fingerprints, pair: Pair) -> bool:
-    """Whether the two images have different labels; False where an image has no label."""
+    """Whether the two images have different labels; False if an image has no label."""
     first, second = prints.labels[pair.first], prints.labels[pair.second]
     return bool(first != second and min(first, second) >= 0)

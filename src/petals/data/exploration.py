@@ -35,7 +35,7 @@ def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarra
         values, _ = split.labels_and_ids()
         if values.max() >= num_classes:
             raise DataError(
-                f"{name} holds a label {values.max()} and there are {num_classes} class names: "
+                f"{name} has a label {values.max()}, but there are {num_classes} class names: "
                 "write a classes.json that fits, beside the tfrecords folders"
             )
         if values.min() >= 0:
@@ -44,7 +44,7 @@ def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarra
 
 
 def holdings(root: str) -> Table:
-    """Every size and split under `root`: shards, images by the files' names, bytes."""
+    """Every size and split under `root`: shards, images (from the files' names), bytes."""
     rows = []
     for size in shards.sizes(root):
         for name, paths in shards.shards_by_split(root, size).items():
@@ -65,7 +65,7 @@ def holdings(root: str) -> Table:
 
 
 def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, Any]:
-    """How even the classes are in train, and how far the shares in val are from those in train.
+    """How balanced the classes are in train, and how much their shares differ in val.
 
     `ratio`: the largest class's images over the smallest's (of those that occur); `absent`:
     names of classes without a training image; `unlike_val`: (name, train share, val share) of
@@ -96,13 +96,13 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
 
 
 def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
-    """Positions of the first `each` images of every class that occurs, class by class."""
+    """Positions of the first `each` images of every class that occurs, grouped by class."""
     labels = labels[: split.count]
     return np.concatenate([np.flatnonzero(labels == label)[:each] for label in np.unique(labels)])
 
 
 def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> dict[str, float]:
-    """Images a second through each kind of input pipeline, in wall time on this machine.
+    """Images per second through each kind of input pipeline, in wall time on this machine.
 
     "decoding" only reads and decodes in order. The others are `petals.data.pipeline.Batches`:
     streamed from the files, with what the device is to change drawn, or the change made by this
@@ -131,7 +131,7 @@ def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> di
 
 
 def rate(dataset: tf.data.Dataset, batch_size: int, seconds: float, skip: int = 2) -> float:
-    """Images a second of an endless dataset of batches, after `skip` batches to warm up."""
+    """Images per second of an endless dataset of batches, after `skip` warm-up batches."""
     batches = iter(dataset)
     for _ in itertools.islice(batches, skip + 1):
         pass

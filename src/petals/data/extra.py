@@ -1,7 +1,7 @@
-"""More photos to train on, from other sources: classes matched by name, twins left out.
+"""Training photos from additional sources: classes matched by name, twins left out.
 
-Public sets that people add to a competition often hold its test photos. A score that comes from
-those says nothing of new photos, so they are found by fingerprint, counted, and left out.
+Public datasets that people add to a competition often contain its test photos. A score from those
+says nothing about new photos, so they are found by fingerprint, counted, and left out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from petals.data.source import Source
 from petals.errors import DataError
 
 LABELLED = ("train", "val")
-AGAINST = ("test", "val", "train")  # a twin in several splits counts for the first
-TEST_SET = 0.5  # of a source's photos in the test split: it is the test set, and not more data
-NAMED = 5  # twins that a line names
+AGAINST = ("test", "val", "train")  # a twin in several splits counts only for the first
+TEST_SET = 0.5  # if this share of a source's photos is in the test split, it is the test set itself
+NAMED = 5  # twins to name in a line
 
 Progress = Callable[[str, int, int], None]
 
@@ -35,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 class Addition:
     """What one source adds: its images in the main source's label order, without twins.
 
-    `twins`: for each of the main splits pairs of ids, of an image here and of its twin there.
+    `twins`: for each main split, pairs of ids: the image in the source and its twin.
     """
 
     source: str
@@ -54,7 +54,7 @@ class Addition:
             if pairs:
                 names = ", ".join(own for own, _ in pairs[:NAMED])
                 more = ", …" if pairs[NAMED:] else ""
-                line += f"; {len(pairs):,} are in {split} too and left out ({names}{more})"
+                line += f"; {len(pairs):,} are also in {split} and left out ({names}{more})"
         return line
 
     def summary(self) -> dict[str, object]:
@@ -70,7 +70,7 @@ def more_to_train_on(
     cache: Path,
     progress: Progress | None = None,
 ) -> list[Addition]:
-    """The labelled images of other sources, made fit for training with the main one's.
+    """The labelled images of other sources, prepared for training together with the main one.
 
     `names`: the main source's classes; `splits`: its train, val and test. Images that have a twin
     in one of them are left out, whether a limit leaves out the twin or not. What remains is
@@ -97,7 +97,7 @@ def more_to_train_on(
 
 
 def extended(train: Split, additions: Sequence[Addition]) -> Split:
-    """The training split with what was added, which stands before it."""
+    """The training split, preceded by the added images."""
     paths = tuple(path for addition in additions for path in addition.paths)
     count = sum(addition.added for addition in additions)
     return Split(paths + train.paths, train.size, count + train.count) if count else train
@@ -115,7 +115,7 @@ def write_twins(path: Path, additions: Sequence[Addition]) -> None:
 
 
 def _labelled(source: Source, size: int) -> dict[str, Split]:
-    """The splits of a source that have labels; raises `DataError` where it has none of them."""
+    """The labelled splits of a source; raises `DataError` if it has none."""
     splits, errors = {}, []
     for name in LABELLED:
         try:
@@ -128,7 +128,7 @@ def _labelled(source: Source, size: int) -> dict[str, Split]:
 
 
 def _matched(source: Source, names: Sequence[str]) -> list[int]:
-    """For each label of the source the main one's label of the same name."""
+    """For each label of the source, the main source's label of the same name."""
     labels = {_key(name): label for label, name in enumerate(names)}
     own = source.class_names
     if strange := [name for name in own if _key(name) not in labels]:
@@ -166,7 +166,7 @@ def _write(
     if len(twins["test"]) >= TEST_SET * len(photos):
         raise DataError(
             f"{source} is the test set: {len(twins['test']):,} of its {len(photos):,} photos are "
-            "in the test split of the first source, so a score would say nothing of new photos. "
+            "in the test split of the first source, so a score would say nothing about new photos. "
             "Leave it out"
         )
     size, examples = next(iter(own.values())).size, _kept(own, labels, keep)

@@ -1,8 +1,8 @@
-"""Cross-validation: training and validation images divided anew into K parts, class by class.
+"""Cross-validation: divide training and validation images into K stratified parts.
 
-The part of an image follows from its id and its class, so that every run divides the images
-alike, at any size: the out-of-fold predictions of K runs cover each image once. Images that look
-alike stay together: a fold does not validate on a photo whose twin it was trained on.
+An image's part depends only on its id and its class, so that every run divides the images in the
+same way at any image size, and the out-of-fold predictions of K runs cover each image once. Similar
+images stay together: a fold does not validate on a photo whose twin is in its training set.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from petals.data.duplicates import Fingerprints, find_pairs
 from petals.data.shards import Split
 from petals.errors import DataError
 
-TOGETHER = 1  # folds: training and validation images are both trained on, and none validates
+TOGETHER = 1  # folds: train on training and validation images, and validate on none
 
 
 def divided(train: Split, val: Split, folds: int, fold: int, cache: Path) -> tuple[Split, Split]:
-    """The splits of one fold: all parts but `fold`, and that part.
+    """The splits of one fold: all parts except `fold`, and that part.
 
-    `fold` counts from 0. `folds=TOGETHER` gives both splits together, and `val` as it was, whose
-    images are then trained on. The parts are written once, under `cache`, for all folds. Raises
-    `DataError` where ids occur twice or a part would be empty.
+    `fold` counts from 0. `folds=TOGETHER` returns both splits merged, and `val` unchanged, although
+    its images are then trained on. The parts are written once, under `cache`, for all folds. Raises
+    `DataError` if ids occur twice or a part would be empty.
     """
     if folds == TOGETHER and train.complete and val.complete:
         return Split.of(train.paths + val.paths, train.size), val
@@ -45,19 +45,19 @@ def divided(train: Split, val: Split, folds: int, fold: int, cache: Path) -> tup
 
 
 def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
-    """int64 (n,): the part of each image. In each class the parts differ by one image at most."""
+    """int64 (n,): the part of each image. In each class, part sizes differ by at most one image."""
     hashes = [hashlib.blake2b(id_.encode(), digest_size=8).digest() for id_ in ids.tolist()]
     order = sorted(range(len(ids)), key=lambda i: (labels[i], hashes[i]))
     part = np.empty(len(ids), np.int64)
-    # Counting on from class to class spreads what classes have left over.
+    # Counting across classes distributes the remainders evenly.
     part[order] = np.arange(len(ids)) % folds
     return part
 
 
 def with_their_twins(part: np.ndarray, twins: Iterable[tuple[int, int]]) -> np.ndarray:
-    """The parts, where each image has that of its first twin.
+    """The parts, with each image moved to the part of its first twin.
 
-    `twins`: pairs of positions, also over several steps. Parts differ by what has moved.
+    `twins`: pairs of positions, including chains. The moves make part sizes differ.
     """
     first = np.arange(len(part))
     for pair in sorted(map(sorted, twins)):
@@ -96,7 +96,7 @@ def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
 
 
 def _writer(folder: Path, size: int, count: int) -> Generator[tf.io.TFRecordWriter]:
-    """For each of `count` records the writer of the shard that it belongs to."""
+    """For each of `count` records, the writer of its shard."""
     folder.mkdir(parents=True)
     for number, own in enumerate(shards.shard_counts(count)):
         with tf.io.TFRecordWriter(str(folder / shards.shard_name(number, size, own))) as writer:

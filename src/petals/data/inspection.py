@@ -23,7 +23,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class Shard:
-    """The contents of one file, as opposed to what its name declares."""
+    """The actual contents of one file, as opposed to what its name declares."""
 
     path: str
     bytes: int = 0
@@ -82,7 +82,7 @@ def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
     """
     root = str(root)
     if not (sizes := shards.sizes(root)):
-        raise DataError(f"{root} holds no tfrecords-jpeg-SxS folder")
+        raise DataError(f"{root} has no tfrecords-jpeg-SxS folder")
     num_classes = len(Source(root, "folder").class_names)
     return [
         Health(name, size, _shards(name, paths, size, num_classes, progress))
@@ -94,7 +94,7 @@ def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
 def inspect_split(
     name: str, split: Split, num_classes: int, progress: Progress | None = None
 ) -> Health:
-    """Read the shards that hold a split's images: all shards unless the split was limited."""
+    """Read the shards with a split's images: all shards unless the split is limited."""
     counts = np.cumsum([shards.shard_count(path) for path in split.paths])
     needed = 1 + int(np.searchsorted(counts, split.count))
     paths = split.paths[:needed]

@@ -1,4 +1,4 @@
-"""One photo of any kind made into a square RGB picture.
+"""Convert a photo of any kind to a square RGB picture.
 
 `petals.prepare` makes records of them, and `petals.classify` shows them to a model.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-OVERSIZED = 50_000_000  # pixels; decoded at a reduced scale where the format can
+OVERSIZED = 50_000_000  # pixels; decoded at a reduced scale if the format supports it
 TOO_LARGE = 500_000_000  # pixels; 1.5 GB once decoded: left out
 _EXIF_ORIENTATION = 0x0112
 
@@ -23,11 +23,11 @@ class PhotoError(Exception):
 def squares(
     path: Path, sizes: Sequence[int], fit: str = "crop"
 ) -> tuple[dict[int, Image.Image], list[str]]:
-    """The photo as an RGB square of each size, and what was peculiar about it.
+    """The photo as an RGB square of each size, and its peculiarities.
 
     `fit`: "crop" keeps the middle square, "squash" the whole picture. The peculiarities are
     among grey, CMYK, 16-bit, transparent, EXIF-rotated, oversized, enlarged. Raises `PhotoError`
-    with the reason when the file is not an image or is cut short.
+    with the reason if the file is not an image or is truncated.
     """
     try:
         with Image.open(path) as image:
@@ -40,7 +40,7 @@ def squares(
         raise
     except UnidentifiedImageError:
         raise PhotoError("not an image") from None
-    except OSError as error:  # Pillow raises it for a damaged file too, without a number
+    except OSError as error:  # Pillow also raises it for a damaged file, without errno
         why = f"cannot be read ({error.strerror})" if error.errno else f"damaged image ({error})"
         raise PhotoError(why) from None
     except Exception as error:  # Pillow's decoders raise SyntaxError, struct.error ...
@@ -62,8 +62,8 @@ def _peculiarities(image: Image.Image, largest: int) -> list[str]:
 
 
 def _reduce(image: Image.Image, size: int) -> None:
-    # libjpeg can leave out the fine detail that the resize would throw away: a 12-megapixel
-    # photo decodes several times faster. Twice the size is kept, so nothing visible is lost.
+    # libjpeg can skip the fine detail that the resize would discard: a 12-megapixel photo decodes
+    # several times faster. Decoding at twice the size loses nothing visible.
     image.draft("RGB" if image.mode == "RGB" else None, (2 * size, 2 * size))
 
 

@@ -1,12 +1,12 @@
-"""Input pipelines: shards in, uint8 batches out; the conversion to float is the model's.
+"""Input pipelines from shards to uint8 batches; the model converts them to float.
 
-What makes it fast, each against what the competition's tutorial does:
+What makes them faster than the competition's tutorial:
 
 * records are shuffled while they are still JPEG bytes, a tenth of the size of pixels;
-* a whole batch is parsed by one op and decoded inside one map call, so the cost of moving
-  single elements between stages is paid once a batch;
+* a whole batch is parsed by one op and decoded inside one map call, so the cost of moving an
+element between stages is paid once per batch;
 * pixels stay uint8 all the way to the device: a quarter of the bytes to copy;
-* the device augments; the host only draws what is to be done to each image.
+* the device augments; the host only draws the random changes for each image.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from petals.data.shards import FEATURES, Split
 from petals.errors import DataError, SettingError
 
 AUTOTUNE = tf.data.AUTOTUNE
-DECODE_AT_ONCE = 128  # images decoded by one call: larger batches are put together from these
-DECODERS = 32  # such calls at a time, at most; each holds its batch in memory
+DECODE_AT_ONCE = 128  # images decoded by one call; larger batches are assembled from these
+DECODERS = 32  # concurrent calls, at most; each keeps its batch in memory
 SHUFFLE = 4096  # records
-CACHE_SHARE = 0.25  # of the machine's memory may hold decoded images
+CACHE_SHARE = 0.25  # share of the machine's memory for decoded images
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Batches:
     """Endless shuffled batches of a split to train on.
 
     Files are read in parallel and, unless `deterministic`, out of order. The same seed with
-    `deterministic` gives the same batches every time, whatever the number of threads. `cache`
-    keeps the decoded images in memory after the first pass; None = where they fit easily. Of
-    `hosts` this is `host`, which gives `batch_size` images of its own part of the photos.
+    `deterministic` gives the same batches every time, whatever the number of threads. `cache` keeps
+    the decoded images in memory after the first pass; None = if they fit easily. This is `host` of
+    `hosts`, which provides `batch_size` images from its own part of the photos.
 
-    With `augment`, labels are mixed where it mixes images. What is drawn depends on the seed, the
-    step and the image's number in the batch of all hosts.
+    With `augment`, labels are mixed together with images. The random changes depend on the seed,
+    the step and the image's position in the batch of all hosts.
     """
 
     split: Split
@@ -93,7 +93,7 @@ class Batches:
     def changed(
         self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
     ) -> tuple[tf.Tensor | dict[str, tf.Tensor], tf.Tensor]:
-        """The batch of a step with what augmentation is to do to it, or as it has done it."""
+        """The batch of a step with its drawn changes, or with the changes applied."""
         if self.augment is None:
             return images, labels
         size, begin = images.shape[1], self.host * self.batch_size
@@ -121,10 +121,10 @@ def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.D
 
 
 def shuffled(dataset: tf.data.Dataset, size: int, seed: int) -> tf.data.Dataset:
-    """Endless, with another order in each pass, and the same orders whenever it is begun again.
+    """Endless, with a different order in each pass, and the same orders after a restart.
 
-    A shuffle goes on with its random numbers when iteration starts over, as Keras does after a
-    look at the first batch; one made inside a function begins with them.
+    A plain shuffle continues its random numbers when iteration restarts, as Keras does after
+    peeking at the first batch; a shuffle created inside a function restarts them.
     """
     once = tf.data.Dataset.range(1)
     return once.flat_map(lambda _: dataset.shuffle(size, seed=seed).repeat())
@@ -146,9 +146,9 @@ def _labelled(batch: dict[str, tf.Tensor], num_classes: int) -> tuple[tf.Tensor,
 def ordered(split: Split, batch_size: int) -> tf.data.Dataset:
     """One pass in the files' order: dicts of image, class (-1 where there is none) and id.
 
-    Every batch has `batch_size` rows, so that any number of replicas divides it and a TPU
-    compiles one program; the last is filled up with black images of empty id. `cut` takes
-    the filling off what was computed.
+    Every batch has `batch_size` rows, so that it can be divided among replicas and a TPU compiles
+    one program; the last is padded with black images with empty ids. `cut` removes the padding from
+    the results.
     """
     dataset = _decoded(split.records(), split.size, batch_size, drop_remainder=False)
     dataset = dataset.map(lambda batch: _filled(batch, batch_size), num_parallel_calls=AUTOTUNE)
@@ -163,7 +163,7 @@ def _filled(batch: dict[str, tf.Tensor], rows: int) -> dict[str, tf.Tensor]:
         padded = tf.pad(tensor, [[0, missing]] + [[0, 0]] * (len(tensor.shape) - 1))
         return tf.ensure_shape(padded, [rows, *tensor.shape[1:]])
 
-    # tf.pad knows no strings; joining with empty ones does the same
+    # tf.pad does not support strings; concatenating empty ones is equivalent
     ids = tf.concat([batch["id"], tf.fill([missing], "")], axis=0)
     return {
         "image": fill(batch["image"]),
@@ -173,12 +173,12 @@ def _filled(batch: dict[str, tf.Tensor], rows: int) -> dict[str, tf.Tensor]:
 
 
 def cut(rows: np.ndarray, split: Split) -> np.ndarray:
-    """Values computed from the batches of `ordered`, without the rows that filled up the last one.
+    """Values computed from the batches of `ordered`, without the last one's padding rows.
 
-    Raises `DataError` when the shards held fewer images than their names say.
+    Raises `DataError` if the shards have fewer images than their names say.
     """
     if len(rows) < split.count:
-        raise DataError(f"{len(rows)} images were read where the shards' names say {split.count}")
+        raise DataError(f"{len(rows)} images were read, but the shards' names say {split.count}")
     return rows[: split.count]
 
 
@@ -197,7 +197,7 @@ def _decoded(
         return parsed
 
     whole = drop_remainder and at_once == batch_size
-    # A number of our own: left to itself, tf.data sometimes settles on a single call at a time.
+    # An explicit number: AUTOTUNE sometimes settles on a single call at a time.
     calls = min(os.cpu_count() or 1, DECODERS)
     batches = records.batch(at_once, drop_remainder=whole).map(parse, num_parallel_calls=calls)
     if at_once == batch_size:
@@ -208,7 +208,7 @@ def _decoded(
 def _options(deterministic: bool) -> tf.data.Options:
     options = tf.data.Options()
     options.deterministic = deterministic
-    # Each host reads its own files; nothing is to be divided again behind our back.
+    # Each host reads its own files, so TensorFlow must not shard them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     return options
 
@@ -222,7 +222,7 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
 
 
 def _mirror(images: tf.Tensor) -> tf.Tensor:
-    """Every image left to right; as rows of pixels, for which TensorFlow has a fast path."""
+    """Flip every image left to right, as rows of pixels, for which TensorFlow has a fast path."""
     shape = tf.shape(images)
     pixels = tf.reshape(images, [-1, shape[2], shape[3]])
     return tf.reshape(tf.reverse(pixels, axis=[1]), shape)
@@ -236,7 +236,7 @@ def views(
     seed: int = 0,
     on_device: bool = True,
 ) -> tf.data.Dataset:
-    """Batches of a split in order, augmented by `seed` and `view` as those of `Batches`."""
+    """Batches of a split in order, augmented like those of `Batches`, by `seed` and `view`."""
     seed += 7919 * view
     draws = Batches(split, batch_size, 1, augment=augment, on_device=on_device, seed=seed)
     nothing = tf.zeros([batch_size, 1])

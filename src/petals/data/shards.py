@@ -1,8 +1,8 @@
-"""The files of a dataset, the splits they make up, and the labels, ids and pictures in them.
+"""The files of a dataset, their splits, and the labels, ids and pictures in them.
 
-A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`, as the
-competition has it. Training plans its steps with the counts in the names of these *shards*, so it
-need not read the files first. `petals.data.tfrecords` says what is in a record.
+A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`, as in the
+competition. Training plans its steps from the counts in the names of these *shards*, so it need not
+read the files first. `petals.data.tfrecords` describes the records.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FEATURES = {
     "id": tf.io.FixedLenFeature([], tf.string),
     "class": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
 }
-SHARD = 800  # images a file, about as many as the competition has
+SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
 _FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1/?$")
 _HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
@@ -36,7 +36,7 @@ _FOOTER = struct.Struct("<I")
 
 
 def folder(root: str | Path, size: int, split: str) -> str:
-    """Where the shards of one split and image size are."""
+    """The folder with the shards of one split and image size."""
     return f"{str(root).rstrip('/')}/tfrecords-jpeg-{size}x{size}/{split}"
 
 
@@ -54,13 +54,13 @@ def shard_count(path: str) -> int:
 
 
 def shard_counts(total: int) -> list[int]:
-    """How many of `total` images each file holds: about as many, and at most `SHARD`."""
+    """The number of images for each file: about equal, and at most `SHARD`."""
     files = -(-total // SHARD)
     return [total * (n + 1) // files - total * n // files for n in range(files)]
 
 
 def sizes(root: str | Path) -> list[int]:
-    """The image sizes that the dataset under `root` holds, ascending."""
+    """The image sizes of the dataset under `root`, ascending."""
     if not tf.io.gfile.isdir(str(root)):
         return []
     matches = map(_FOLDER.match, tf.io.gfile.listdir(str(root)))
@@ -79,7 +79,7 @@ def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
 
 
 def shards_by_split(root: str | Path, size: int) -> dict[str, list[str]]:
-    """The shards of each split that is there: a dataset need not have all three."""
+    """The shards of each existing split: a dataset need not have all three."""
     paths = {}
     for split in SPLITS:
         with suppress(DataError):
@@ -118,7 +118,9 @@ class Split:
         """The split under `root`; at most `limit` images of it (0 = all)."""
         whole = cls.of(shard_paths(root, size, split), size)
         if not whole.count:
-            raise DataError(f"the {split} shards of {root} hold no images, by their names")
+            raise DataError(
+                f"the {split} shards of {root} have no images, according to their names"
+            )
         return cls(whole.paths, size, min(limit or whole.count, whole.count))
 
     @property
@@ -127,10 +129,10 @@ class Split:
         return self.count == sum(map(shard_count, self.paths))
 
     def fingerprint(self) -> str:
-        """A hash of the content, for the keys of caches that are computed from it.
+        """A hash of the content, for the keys of caches computed from it.
 
-        Of local files it covers every record's length and CRC, and not the data. Of others
-        (`gs://`) it covers the name, the length and the time of change.
+        For local files it covers every record's length and CRC, but not the data. For others
+        (`gs://`) it covers the name, the length and the modification time.
         """
         digest = hashlib.blake2b(digest_size=16)
         for path in sorted(self.paths):
@@ -149,8 +151,8 @@ class Split:
     def part(self, index: int, of: int) -> Split:
         """Part `index` of `of` parts in order; each host reads its own part.
 
-        The parts' sizes differ by one image at most, and a part holds only the shards it needs.
-        Raises `DataError` for fewer images than parts.
+        Part sizes differ by at most one image, and a part has only the shards that it needs. Raises
+        `DataError` for fewer images than parts.
         """
         if self.count < of:
             raise DataError(f"{self.count} images for {of} hosts: use fewer hosts, or more data")
@@ -166,9 +168,9 @@ class Split:
         return Split(paths, self.size, end - begin, begin - inside[0][1])
 
     def by_folder(self) -> list[Split]:
-        """The images of each folder that the shards lie in, as a split; in the same order.
+        """The images of each folder with shards, as a split; in the same order.
 
-        Of a cross-validation each part has a folder of its own, and so has each further source.
+        Each part of a cross-validation has its own folder, and so has each additional source.
         """
         pieces, end = [], 0
         for _, paths in groupby(self.paths, lambda path: path.rpartition("/")[0]):
@@ -179,10 +181,10 @@ class Split:
         return pieces
 
     def batch_size(self, most: int) -> int:
-        """The images at once in a pass over the split: `most`, or the next power of two to all.
+        """The batch size of a pass over the split: `most`, or the next power of two if fewer.
 
-        A batch is filled up with black images, which cost as much as others; and splits of about
-        the same size share a program.
+        Padding with black images costs as much as other images, and splits of about the same size
+        share a compiled program.
         """
         return min(most, 1 << (self.count - 1).bit_length())
 
@@ -192,7 +194,7 @@ class Split:
         return records.skip(self.skip).take(self.count)
 
     def labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64 labels (-1 where the split has none) and ids (str), in the files' order."""
+        """int64 labels (-1 if the split has none) and ids (str), in the files' order."""
         features = {name: FEATURES[name] for name in ("class", "id")}
         batches = self.records().batch(1024).map(lambda r: tf.io.parse_example(r, features))
         with naming_damaged_files(self.paths):
@@ -237,7 +239,7 @@ def naming_damaged_files(paths: Sequence[str], num_classes: int = 2**31) -> Iter
 
 
 def _damage(path: str, num_classes: int) -> str:
-    """What is wrong with the first bad record of a shard; "" where none is."""
+    """What is wrong with the first bad record of a shard; "" if nothing is."""
     number = 0
     try:
         for record in tf.data.TFRecordDataset(path):

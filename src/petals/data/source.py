@@ -1,4 +1,4 @@
-"""Where the data is: on Kaggle, in a bucket, at home, or made on the spot."""
+"""Where the data is: on Kaggle, in a bucket, in a local folder, or drawn on the spot."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_
 from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
-BUCKET = "PETALS_GCS_PATH"  # gs://... that holds the competition's folders
+BUCKET = "PETALS_GCS_PATH"  # gs://... with the competition's folders
 
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset: the folder that holds `tfrecords-jpeg-SxS`, and how it was found."""
+    """A dataset: the folder that contains `tfrecords-jpeg-SxS`, and how it was found."""
 
     root: str
     kind: str  # "mount" | "bucket" | "folder" | "embedded"
@@ -29,7 +29,7 @@ class Source:
     def class_names(self) -> tuple[str, ...]:
         """The classes in label order: the data's own list if it has one, else the competition's.
 
-        Raises `DataError` when the list is there and is not a JSON list of texts.
+        Raises `DataError` if the list exists but is not a JSON list of strings.
         """
         path = f"{self.root}/{classes.FILE_NAME}"
         if not tf.io.gfile.exists(path):
@@ -45,7 +45,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What people call it: of a folder or a mount its last part."""
+        """Its display name: for a folder or a mount, the last part of the path."""
         return "drawn flowers" if self.kind == "embedded" else Path(self.root).name
 
     def __str__(self) -> str:
@@ -83,9 +83,9 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
 
 
 def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
-    """The sources that `data` names with commas between them, each as `find_source` takes it.
+    """The comma-separated sources in `data`, each as for `find_source`.
 
-    The first is validated and submitted; the others give more to train on. Raises `DataError`
+    The first is validated and submitted; the others only add training images. Raises `DataError`
     for a source that is named twice.
     """
     sources: dict[str | Path, Source] = {}
@@ -101,13 +101,13 @@ def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
 def embedded(size: int) -> Source:
     """The drawn flowers, made once and kept in the cache.
 
-    Raises `DataError` inside a kernel: what draws them stays at the desk.
+    Raises `DataError` inside a kernel: the code that draws them is not pushed.
     """
     try:
         from petals.prepare import synthetic
     except ModuleNotFoundError:
         raise DataError(
-            "the embedded flowers are drawn at the desk, and this notebook carries none: "
+            "the embedded flowers are drawn only locally, by code that is not pushed: "
             "set data='auto' and attach the competition"
         ) from None
     root = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
@@ -162,7 +162,7 @@ def _mounted() -> Source | None:
 
 def _kaggles_bucket(name: str) -> Source | None:
     """Kaggle's copy of a competition or dataset, by its slug, where the session needs one."""
-    # A TPU node reads from a bucket alone; a TPU VM ("local") reads its own mounts.
+    # A TPU node reads only from a bucket; a TPU VM ("local") reads its own mounts.
     if os.environ.get("TPU_NAME", "local") == "local":
         return None
     try:

@@ -1,4 +1,4 @@
-"""The records of a shard, written and read.
+"""Write and read the records of a shard.
 
 A record is a `tf.train.Example` with `image` (bytes, RGB JPEG of S x S pixels), `id` (bytes) and,
 except in the test split, `class` (int64).
@@ -18,7 +18,7 @@ from petals.errors import DataError
 
 @dataclass(frozen=True)
 class Example:
-    """One image: JPEG bytes, the id, and the label where the split has one."""
+    """One image: JPEG bytes, the id, and the label if the split has labels."""
 
     image: bytes
     id: str
@@ -40,7 +40,7 @@ def serialize(example: Example) -> bytes:
 
 
 def deserialize(record: bytes) -> Example:
-    """The inverse of `serialize`; raises `DataError` if the record is not of the format."""
+    """The inverse of `serialize`; raises `DataError` if the record has another format."""
     try:
         feature = tf.train.Example.FromString(record).features.feature
         labels = feature["class"].int64_list.value
@@ -54,9 +54,9 @@ def deserialize(record: bytes) -> Example:
 
 
 def write_shard(path: str | Path, examples: Iterable[Example]) -> int:
-    """Write a shard in one piece: it appears under `path` whole, or not at all.
+    """Write a shard to `path` atomically.
 
-    Returns the number of records. Raises `StorageError` when the disk is full or read-only.
+    Returns the number of records. Raises `StorageError` if the disk is full or read-only.
     """
     count = 0
     try:

@@ -62,7 +62,7 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(find, datase
 
     found = find(data=f"{dataset},{other}")
 
-    assert str(found).startswith(f"folder {other}: 0 of 3 photos added; 3 are in val too")
+    assert str(found).startswith(f"folder {other}: 0 of 3 photos added; 3 are also in val")
     assert found.added[0].summary()["twins"]["val"] == 3
     with (tmp_path / "run" / dataset_.TWINS).open() as file:
         twins = [row["twin"] for row in csv.DictReader(file)]

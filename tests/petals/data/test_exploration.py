@@ -87,5 +87,5 @@ def test_figures_are_drawn(splits):
 def test_labels_without_a_name_are_refused(splits):
     parts = dict(zip(("train", "val", "test"), splits, strict=True))
     assert list(exploration.labels(parts, 3)) == ["train", "val"]
-    with pytest.raises(DataError, match=r"label 2 .* 2 class names"):
+    with pytest.raises(DataError, match=r"label 2, .* 2 class names"):
         exploration.labels(parts, 2)

@@ -66,7 +66,7 @@ def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
         "val": 1,
         "train": 1,
     }
-    assert "10 of 14 photos added; 2 are in test too and left out (000000012, 000000013)" in str(
+    assert "10 of 14 photos added; 2 are also in test and left out (000000012, 000000013)" in str(
         added
     )
     train = extended(main["train"], [added])

@@ -94,7 +94,7 @@ def test_at_home_the_embedded_data_is_the_last_resort(tmp_path, monkeypatch):
 def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "petals.prepare.synthetic", None)
     monkeypatch.delattr("petals.prepare.synthetic")
-    with pytest.raises(DataError, match="this notebook carries none"):
+    with pytest.raises(DataError, match="by code that is not pushed"):
         find_source("embedded", 32)
 
 
