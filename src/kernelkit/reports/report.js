@@ -90,7 +90,7 @@ function matrix(place, { names, counts }) {
   let parts = {};
 
   // The largest cell with which the whole matrix is seen: in the window, or on paper.
-  const fitting = (width = held.clientWidth, height = window.innerHeight * 0.85) => {
+  const fitting = (width = held.clientWidth, height = Math.min(736, window.innerHeight * 0.85)) => { // as .matrix in style.css
     const room = Math.min(width - side - 20, height - side - 20);
     return Math.max(0, CELLS.findLastIndex((size) => size * n <= room));
   };
