@@ -28,13 +28,14 @@ def kill_family(pid: int) -> None:
     psutil.wait_procs([member for member in members if member.pid != pid], timeout=5)
 
 
-def memory(pid: int) -> int:
-    """Memory in bytes of a process and its descendants; 0 if there is no such process."""
-    total = 0
+def usage(pid: int) -> tuple[int, float]:
+    """Memory in bytes and CPU seconds of a process and its descendants; 0 without a process."""
+    memory, seconds = 0, 0.0
     for member in _family(pid):
         with suppress(psutil.Error):
-            total += member.memory_info().rss
-    return total
+            memory += member.memory_info().rss
+            seconds += sum(member.cpu_times()[:2])  # of the user and of the system
+    return memory, seconds
 
 
 def _family(pid: int) -> list[psutil.Process]:

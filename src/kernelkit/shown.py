@@ -29,10 +29,10 @@ def measure(name: str, value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration formatted for people: `8.2 s`, `88 s`, `2 min 46 s`, `1 h 05 min`."""
+    """A duration formatted for people: `0.004 s`, `8.2 s`, `88 s`, `2 min 46 s`, `1 h 05 min`."""
     whole = int(seconds + 0.5)
     if 0 < seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f} s" if seconds >= 0.05 else f"{seconds:.1g} s"
     if whole < 120:
         return f"{whole} s"
     if whole < 3600:

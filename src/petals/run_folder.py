@@ -115,17 +115,18 @@ class RunFolder:
         """Write the files that a report shows about the validation `split`; see
         `petals.plots.records`.
 
-        Writes `class_scores.csv`, `confusion.csv`, `calibration.csv`, and with photos
-        `confused.json` and `mistakes.json`.
+        Writes `class_scores.csv`, `confusion.csv`, `calibration.csv` with its conclusion in
+        `calibration.txt`, and with photos `confused.json` and `mistakes.json`.
         """
         answers = (labels, probabilities, names)
         texts = {
-            "class_scores": records.class_scores(*answers),
-            "confusion": records.matrix(*answers),
-            "calibration": records.calibration(labels, probabilities),
+            "class_scores.csv": records.class_scores(*answers),
+            "confusion.csv": records.matrix(*answers),
+            "calibration.csv": records.calibration(labels, probabilities),
+            "calibration.txt": records.conclusion(labels, probabilities),
         }
         for name, text in texts.items():
-            storage.write_text(self.path / f"{name}.csv", text)
+            storage.write_text(self.path / name, text)
         storage.write_json(self.path / "confused.json", records.confused(split, *answers))
         storage.write_json(self.path / "mistakes.json", records.mistakes(split, *answers))
 

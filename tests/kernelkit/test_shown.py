@@ -27,6 +27,8 @@ def test_a_measures_name_says_its_unit(name, value, text):
     ("seconds", "text"),
     [
         (0, "0 s"),
+        (0.004, "0.004 s"),
+        (0.04, "0.04 s"),
         (8.21, "8.2 s"),
         (119.6, "2 min 0 s"),
         (3599.7, "1 h 00 min"),

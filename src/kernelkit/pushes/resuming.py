@@ -136,7 +136,11 @@ def submit_result(
         check_verified(file)
     entry = submission.Result(competition, message, file)
     with context.asking() as kaggle:
-        submission.submit(context, kaggle, entry)
+        score = submission.submit(context, kaggle, entry)
+    if score:
+        from kernelkit.reports import pushed
+
+        pushed.keep_score(file.parent, competition, score, context.events.clear)
 
 
 def earlier(

@@ -34,6 +34,7 @@ function show(value) {
 // As kernelkit.shown writes them: 8.2 s, 88 s, 2 min 46 s, 1 h 05 min.
 function duration(value) {
   const whole = Math.round(value);
+  if (value > 0 && value < 0.05) return Number(value.toPrecision(1)) + " s";
   if (value > 0 && value < 9.95) return value.toFixed(1) + " s";
   if (whole < 120) return whole + " s";
   const minutes = Math.round(value / 60);
@@ -140,19 +141,20 @@ function legend(labels, lines = true, drawn = labels) {
 }
 
 /* Lines over whole steps from 1, with a crosshair that follows the pointer and the arrow keys.
-   series: [{label, values, group}]; those of one group look alike. phases: [{at, label}]. */
-function lineChart(place, { series, label, step = "epoch", phases = [], height = 260, digits = 4, most = 10, hint = true }) {
+   series: [{label, values, group}]; those of one group look alike. phases: [{at, label}].
+   named: what the nth step is called. zero: the axis begins there, and the title says what is drawn. linked: the readings of the charts that follow one another. */
+function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1, phases = [], height = 260, digits = 4, most = 10, hint = true, linked = [], zero = false }) {
   const groups = [...new Set(series.map((one) => one.group ?? one.label))];
   const longest = Math.max(...series.map((one) => one.values.length));
   const known = series.flatMap((one) => one.values).filter(Number.isFinite);
   const reading = make("p", { className: "reading quiet", ariaLive: "polite" });
   let at = null;
   chart(place, (width) => {
-    const { picture, box, y } = frame(width, height, ...range(known), tickText, `${label}: ${groups.join(", ")}`, { top: phases.length ? 40 : 24 });
+    const { picture, box, y } = frame(width, height, ...range(known, zero), tickText, `${label}: ${groups.join(", ")}`, { top: phases.length ? 40 : 24 });
     const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * n) / (longest - 1) : (box.left + box.right) / 2);
     picture.append(draw("text", { x: box.left, y: 12, class: "value" }, label));
-    const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / 60), true).values.filter((n) => n >= 1 && n <= longest);
-    for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": "middle" }, n));
+    const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / Math.max(60, 12 * String(named(longest - 1)).length)), true).values.filter((n) => n >= 1 && n <= longest);
+    for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": zero ? "end" : "middle" }, named(n - 1)));
     picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, step));
     for (const { at: begin, label: name } of phases) {
       // The name has a row of its own above the curves, and leans to the side that has more room.
@@ -163,22 +165,23 @@ function lineChart(place, { series, label, step = "epoch", phases = [], height =
     }
     for (const one of series) {
       const { colour, dash, mark: kind } = look(groups.indexOf(one.group ?? one.label));
-      const points = one.values.map((value, n) => (Number.isFinite(value) ? [x(n), y(value)] : null)).filter(Boolean);
+      const places = one.values.map((value, n) => (Number.isFinite(value) ? [x(n), y(value)] : null));
+      const points = places.filter(Boolean);
       picture.append(titled(draw("polyline", { points: points.join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), one.title ?? one.label));
-      const every = Math.max(1, Math.ceil(points.length / 8));
-      points.forEach((point, n) => (n % every === 0 || n === points.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
+      places.forEach((point, n) => point && (shown.includes(n + 1) || points.length === 1) && picture.append(mark(kind, ...point, colour, 3)));
     }
     const cross = draw("line", { y1: box.top, y2: box.bottom, class: "cross", visibility: "hidden" });
     picture.append(cross);
     picture.setAttribute("tabindex", "0");
-    const read = (n) => {
+    const read = (n, follow = true) => {
+      if (follow) for (const other of linked) if (other.place !== place) other.read(n, false);
       at = n === null ? null : Math.min(longest - 1, Math.max(0, n));
       cross.setAttribute("visibility", at === null ? "hidden" : "visible");
       if (at === null) return reading.replaceChildren(hint ? "Point at a chart, or focus it and use the arrow keys, to read values." : "");
       for (const end of ["x1", "x2"]) cross.setAttribute(end, x(at));
       const here = series.filter((one) => Number.isFinite(one.values[at])).sort((a, b) => b.values[at] - a.values[at]);
       const more = here.length > most ? [make("span", {}, `and ${here.length - most} more`)] : [];
-      reading.replaceChildren(make("b", {}, `${step} ${at + 1}`), ...here.slice(0, most).map((one) => make("span", {}, `${one.label} `, make("b", {}, one.values[at].toFixed(digits)))), ...more);
+      reading.replaceChildren(make("b", {}, `${step} ${named(at)}`), ...here.slice(0, most).map((one) => make("span", {}, `${one.label} `, make("b", {}, one.values[at].toFixed(digits)))), ...more);
     };
     picture.addEventListener("pointermove", (event) => {
       const own = picture.getBoundingClientRect();
@@ -189,7 +192,8 @@ function lineChart(place, { series, label, step = "epoch", phases = [], height =
       const moves = { ArrowLeft: (at ?? longest) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: longest - 1, Escape: null };
       if (event.key in moves) { event.preventDefault(); read(moves[event.key]); }
     });
-    place.replaceChildren(picture, legend(groups), reading);
-    read(at);
+    place.replaceChildren(picture, ...(zero ? [] : [legend(groups)]), reading);
+    linked.splice(0, linked.length, ...linked.filter((other) => other.place !== place), { place, read });
+    read(at, false);
   });
 }

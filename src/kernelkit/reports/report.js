@@ -2,12 +2,71 @@
 // A run's report: its learning curves, its matrices, and contents that show where one is.
 const data = JSON.parse(document.getElementById("data").textContent);
 const LABEL = 14; // pixels of a line of names
-const CELLS = [4, 6, 8, 11, 14, 18, 24, 32]; // sides of a cell to choose from, in pixels
+const CELLS = [4, 5, 6, 8, 11, 14, 18, 24, 32]; // sides of a cell to choose from, in pixels
 
+const linked = []; // the learning curves have one crosshair
 for (const place of document.querySelectorAll("[data-chart]")) {
   const number = Number(place.dataset.chart);
-  lineChart(place, { height: 240, hint: number === 0, ...data.curves[number] });
+  lineChart(place, { height: 240, hint: number === 0, linked, ...data.curves[number] });
 }
+
+// ---- what the run took of its machine ---------------------------------------------------
+
+const MOST_POINTS = 120;
+const TAKEN = { // a chart for each column of resources.csv that has numbers
+  memory: ["Memory", "GB", 1e9], cores: ["CPU", "cores", 1],
+  gpu_percent: ["GPU at work", "%", 1], gpu_mib: ["GPU memory", "GB", 1e9 / 2 ** 20],
+};
+
+function machine(room, { seconds, cpu_seconds: busy, ...columns }) {
+  // The seconds of a process that has ended are gone from the sum.
+  columns.cores = seconds.map((time, n) => (n ? Math.max(0, busy[n] - busy[n - 1]) / (time - seconds[n - 1]) : NaN));
+  const each = Math.ceil(seconds.length / MOST_POINTS);
+  const group = (values) => Array.from({ length: Math.ceil(seconds.length / each) }, (_, n) => values.slice(n * each, (n + 1) * each).filter(Number.isFinite));
+  const ends = group(seconds).map((times) => times.at(-1));
+  const linked = [];
+  for (const [name, [title, unit, scale]] of Object.entries(TAKEN)) {
+    const numbers = (columns[name] || []).filter(Number.isFinite);
+    if (!numbers.length) continue;
+    const say = (value) => (value / scale).toFixed(unit === "%" ? 0 : 2);
+    const values = group(columns[name]).map((part) => (part.length ? Math.max(...part) / scale : NaN));
+    const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
+    const place = make("div");
+    room.append(make("figure", {}, place));
+    lineChart(place, { height: 200, hint: false, zero: true, linked, step: "after", named: (n) => duration(ends[n]), digits: unit === "%" ? 0 : 2, label: `${title}: most ${say(Math.max(...numbers))} ${unit}, mean ${say(mean)}`, series: [{ label: `${title}, ${unit}`, values }] });
+  }
+}
+
+const machineRoom = document.getElementById("machine-charts");
+if (machineRoom) machine(machineRoom, data.resources);
+
+// ---- since the last run of the notebook ---------------------------------------------------
+
+const MOST_CHANGED = 5; // classes, say, that gained most, and as many that lost most
+
+function changes(room, before, now) {
+  const table = (title, rows) => rows.length && room.append(make("table", {}, make("caption", {}, title), ...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", { className: "number" }, cell))))));
+  const signed = (value, digits) => (value > 0 ? "+" : "−") + Math.abs(value).toFixed(digits);
+  const named = Object.keys(data.measures).length ? Object.keys(data.measures) : Object.keys(now.metrics);
+  const both = named.filter((name) => Number.isFinite(before.metrics[name]) && Number.isFinite(now.metrics[name]) && now.metrics[name] !== before.metrics[name]);
+  table("Measures", both.slice(0, MOST_CHANGED).map((name) => {
+    const pair = [before.metrics[name], now.metrics[name]];
+    const [old, value] = pair.map((number) => measured(name, number, pair.every(Number.isInteger)));
+    return [data.measures[name] ?? name.replaceAll("_", " "), old, "→", value];
+  }));
+  const [earlier, later] = [before, now].map(({ parameters, metrics }) => parameters ?? metrics.parameters ?? {});
+  const differ = [...new Set([...Object.keys(earlier), ...Object.keys(later)])].filter((name) => name !== "output" && show(earlier[name]) !== show(later[name]));
+  table("Settings", differ.map((name) => [name, show(earlier[name]) || "none", "→", show(later[name]) || "none"]));
+  const [old, bars] = [before, now].map((run) => Object.fromEntries(run.bars.filter(Boolean).slice(0, 1).flatMap((part) => [...part.bars, ...part.rest]).map((bar) => [bar.name, Number(bar.text)])));
+  const moved = Object.entries(bars).filter(([name]) => name in old).map(([name, value]) => [name, old[name], value, value - old[name]]).filter((row) => Math.abs(row[3]) >= 0.0005).sort((a, b) => b[3] - a[3]);
+  const texts = (rows) => rows.map(([name, old, value, change]) => [name, old.toFixed(3), "→", value.toFixed(3), signed(change, 3)]);
+  table("Gained most", texts(moved.filter((row) => row[3] > 0).slice(0, MOST_CHANGED)));
+  table("Lost most", texts(moved.filter((row) => row[3] < 0).reverse().slice(0, MOST_CHANGED)));
+  if (!room.childElementCount) room.append("Nothing that the pages know of differs.");
+}
+
+const changed = document.getElementById("changes");
+if (changed) changes(changed, ...data.compared);
 
 // ---- a matrix that can be read at a hundred classes -------------------------------------
 
@@ -30,8 +89,9 @@ function matrix(place, { names, counts }) {
   let level = null;
   let parts = {};
 
-  const fitting = () => {
-    const room = held.clientWidth - side - 20;
+  // The largest cell with which the whole matrix is seen: in the window, or on paper.
+  const fitting = (width = held.clientWidth, height = window.innerHeight * 0.85) => {
+    const room = Math.min(width - side - 20, height - side - 20);
     return Math.max(0, CELLS.findLastIndex((size) => size * n <= room));
   };
 
@@ -121,11 +181,14 @@ function matrix(place, { names, counts }) {
   out.onclick = () => zoom(level - 1);
   inn.onclick = () => zoom(level + 1);
   fit.onclick = () => zoom(fitting());
-  level = Math.max(fitting(), n > 30 ? 0 : 4);
+  let before = 0;
+  addEventListener("beforeprint", () => { before = level; level = fitting(PAPER, 1.35 * PAPER); paint(); });
+  addEventListener("afterprint", () => { level = before; paint(); });
+  level = fitting();
   paint();
 }
 
-for (const place of document.querySelectorAll("[data-matrix]")) matrix(place, data.matrices[Number(place.dataset.matrix)]);
+document.querySelectorAll("[data-matrix]").forEach((place, n) => matrix(place, data.matrices[n]));
 
 // ---- where one is -----------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shlex
@@ -13,8 +14,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import files, project
-from kernelkit.errors import NotebookError
-from kernelkit.notebooks.document import PARAMETERS_TAG
+from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, sections, shell, trail
 from kernelkit.reports.sections import written
 from kernelkit.run_folders import history, kit_folder, run_folder
@@ -34,11 +34,7 @@ def write_report(
     measures, learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is
     applied to the page's text. Raises `NotebookError` when the notebook cannot be read.
     """
-    notebook, html = Path(notebook), Path(html)
-    try:
-        content = nbformat.read(notebook, as_version=4)
-    except Exception as error:  # nbformat raises a dozen kinds
-        raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
+    content = document.read(notebook)
     folder = folder or notebook.parent
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
@@ -58,35 +54,32 @@ def render(
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that
-    the notebook, its outputs or the run's files bring runs in the page, or loads anything from
-    elsewhere.
+    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that the
+    notebook, its outputs or the run's files bring runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    matrices = [part for part in parts if part["kind"] == "matrix"]
-    for number, part in enumerate(matrices):
-        part["matrix_at"] = number
+    resources = history.read(kit_folder.path(folder), kit_folder.RESOURCES)
+    compared = [_compared(run, shown, folder) for run in _with_last_run(folder)]
     values = notebook_html.parameters_of(notebook)
-    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
+    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
     changed = naming.changed(values, defaults)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
-    own, sweep = folder.resolve().name, trail.sweep_of(folder)
     name = title or "Report"
     if run_folder.is_run(folder):
         name, _ = naming.run_name(folder, lambda: (values, defaults), shown.parameters)
-    place = f"{sweep.name}/{own}" if sweep else own
-    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = shell.rendered(
         "report.html.j2",
         name=name,
-        kicker=[text for text in (title, place) if text and text != name],
-        facts=filter(None, (date, _data(metrics), run_folder.device_name(metrics))),
+        kicker=[text for text in (title, _place(folder)) if text and text != name],
+        facts=_facts(metrics, ended),
         failure=failure,
         origin=_origin(folder, metrics, changed),
         logs=_logs(folder),
         cards=_cards(metrics, shown, folder),
         curves=curves,
+        resources=resources,
+        compared=compared,
         everything=bool(values or metrics),
         changed=_texts(changed),
         same=_texts({n: v for n, v in values.items() if n not in changed}),
@@ -95,8 +88,39 @@ def render(
         notebook=notebook_html.body(notebook, folder),
         open=bool(failure) or not (curves or parts),  # of what is no training it is the result
     )
-    data = {"curves": curves, "matrices": [part["matrix"] for part in matrices]}
+    data: dict[str, Any] = {"curves": curves, "compared": compared, "measures": shown.measures}
+    data["matrices"] = [part["matrix"] for part in parts if "matrix" in part]
+    data["resources"] = {name: history.numbers(texts) for name, texts in resources.items()}
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+
+
+def _with_last_run(folder: Path) -> list[Path]:
+    """The folder beside this one of the same notebook's run before it, and this; [] without one."""
+
+    def notebook(run: Path) -> object:
+        noted = _kept(run, kit_folder.MARKER) | _kept(run, kit_folder.STATE)
+        return noted.get("notebook") or noted.get("kernel")
+
+    if not (this := notebook(folder)):
+        return []
+    folder = folder.resolve()
+    written = sorted(
+        folder.parent.glob(f"*/{run_folder.METRICS}"), key=lambda path: path.stat().st_mtime
+    )
+    before = itertools.takewhile(lambda run: run != folder, (path.parent for path in written))
+    earlier = [run for run in before if notebook(run) == this]
+    return [earlier[-1], folder] if earlier else []
+
+
+def _compared(run: Path, shown: Shown, folder: Path) -> dict[str, Any]:
+    """What a run is compared by, for a page in `folder`: measures, parameters, bars."""
+    return {
+        "name": run.name,
+        "link": trail.link(run_folder.report_place(run), folder),
+        "metrics": run_folder.metrics(run) or {},
+        "parameters": _kept(run, kit_folder.STATE).get("parameters"),
+        "bars": [sections.filled(s, run) for s in shown.sections if s.kind == "bars"],
+    }
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:
@@ -137,13 +161,22 @@ def _kept(folder: Path, name: str) -> dict[str, Any]:
         return {}
 
 
-def _data(metrics: Mapping[str, Any]) -> str:
+def _place(folder: Path) -> str:
+    """The run's folder, below that of its sweep if it is part of one."""
+    sweep = trail.sweep_of(folder)
+    return f"{sweep.name}/{folder.resolve().name}" if sweep else folder.resolve().name
+
+
+def _facts(metrics: Mapping[str, Any], ended: float) -> list[str]:
+    """When the run ended, its data, and its device, as far as they are known."""
     counts = [
         f"{value:,} {name}"
         for name, value in run_folder.part(metrics, "data").items()
         if isinstance(value, int) and name != "image_size"
     ]
-    return ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
+    data = ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
+    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
+    return list(filter(None, (date, data, run_folder.device_name(metrics))))
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:

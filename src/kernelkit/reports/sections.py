@@ -21,6 +21,7 @@ from kernelkit.terminal import safe_text
 MOST_ROWS, MOST_CLASSES, MOST_PHOTOS = 1_000, 400, 200
 FIRST_ROWS = 15  # of bars, before the rest is folded
 LARGEST = 4_000_000  # bytes of a file
+MOST_LETTERS = 1_000  # of a conclusion
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/=]+")
 _PERCENT = re.compile(r"\d+(\.\d+)? ?%")
 _TYPES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
@@ -40,6 +41,9 @@ def filled(section: Section, folder: Path) -> Content | None:
         return None
     anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
     texts = {"kind": section.kind, "title": section.title, "caption": section.caption}
+    conclusion = path.with_suffix(".txt")  # what the run itself says of it
+    if conclusion.is_file():
+        texts["finding"] = safe_text.plain(conclusion.read_text(errors="replace")[:MOST_LETTERS])
     return {**texts, "anchor": f"part-{anchor}", **content} if content else None
 
 

@@ -15,10 +15,10 @@ LEARNT = ("val_accuracy", "val_loss", "loss")  # if a history has no column for 
 Columns = dict[str, list[str]]
 
 
-def read(folder: Path) -> Columns:
+def read(folder: Path, name: str = HISTORY) -> Columns:
     """The columns as text, as far as they are written; empty if there is nothing to read."""
     try:
-        with (folder / HISTORY).open(encoding="utf-8", newline="") as lines:
+        with (folder / name).open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error):
         return {}

@@ -61,8 +61,9 @@ def executed(folder: Path) -> Path | None:
 
 
 def report_place(folder: Path) -> Path:
-    """The path of a run folder's report, which need not exist."""
-    return kit_folder.place(folder, kit_folder.REPORT)
+    """The path of a run folder's report, which need not exist; aside if the run wrote its own."""
+    own = kit_folder.path(folder, kit_folder.REPORT)
+    return own if own.is_file() else kit_folder.place(folder, kit_folder.REPORT)
 
 
 def metrics(folder: Path) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ from kernelkit.notebooks import document, parameters
 from kernelkit.reports import report_page
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders.kit_folder import REPORT
+from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, safe_text
@@ -53,8 +54,7 @@ class ExecutedRun:
     @property
     def report(self) -> Path:
         """The path of the HTML report, if one was requested."""
-        own = kit_folder.path(self.folder, REPORT)
-        return own if own.is_file() else self.folder / REPORT
+        return run_folder.report_place(self.folder)
 
     @property
     def summary(self) -> str:
@@ -103,7 +103,7 @@ def run_notebook(
         _begin(folder)
         begun = time.monotonic()
         try:
-            with project.importable(notebook), _quiet_libraries():
+            with project.importable(notebook), _quiet_libraries(), resources.recorded(folder):
                 _execute(checked.content, folder, values, quiet)
         finally:
             if report and (folder / EXECUTED).is_file():

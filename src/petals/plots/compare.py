@@ -26,6 +26,7 @@ from petals.plots.run import (
     gallery,
     legend_below,
     look,
+    name_bars,
     new_figure,
     plain_axis,
 )
@@ -68,7 +69,8 @@ def epoch_times(rows: Sequence[Mapping[str, Any]]) -> Figure:
     fastest = min(timed, key=lambda row: row["later epochs, s"], default=None)
     result = f": least {fastest['later epochs, s']:.3g} s, {fastest['name']}" if fastest else ""
     plain_axis(axes, f"Seconds an epoch{result}", "seconds (log)")
-    legend_below(figure)
+    if rows:
+        legend_below(figure)
     return figure
 
 
@@ -81,12 +83,12 @@ def curves(runs: Sequence[FinishedRun]) -> Figure:
         x = np.arange(1, len(run.history) + 1)
         for axes, key in ((left, "val_macro_f1"), (right, "val_loss")):
             values = [row.get(key, math.nan) for row in run.history]
-            name = run.name if axes is left else None
-            axes.plot(x, values, label=name, **look(number))
+            axes.plot(x, values, label=run.name if axes is left else None, **look(number))
     best = f": best {runs[0].macro_f1:.3f}" if runs else ""
     plain_axis(left, f"Macro F1 on validation{best}", "epoch")
     plain_axis(right, "Loss on validation", "epoch", "nats")
-    legend_below(figure, 2)
+    if runs:
+        legend_below(figure, 2)
     return figure
 
 
@@ -125,9 +127,7 @@ def _effect(axes: Axes, effect: Effect) -> None:
             values = group[settings[i]]
             face = ACCENT if effect.fair else "white"
             axes.scatter([i] * len(values), values, s=26, zorder=3, edgecolor=ACCENT, color=face)
-    slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(settings) > 4 else {}
-    labels = [setting.replace(", ", "\n") for setting in settings]
-    axes.set_xticks(range(len(settings)), labels, **slanted)
+    name_bars(axes, [setting.replace(", ", "\n") for setting in settings])
     axes.set_xlim(-0.5, len(settings) - 0.5)
     note = " (other settings differ too)"
     apart = f": up to {effect.largest_difference:.3f} apart" if effect.fair else note

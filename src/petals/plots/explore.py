@@ -51,16 +51,8 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
     for i in np.argsort(-away)[:6]:
         if away[i] > 2 and x[i]:
             # Above the line to the left and below it to the right, away from the other dots.
-            left, above = ("right", 5) if y[i] > x[i] * share else ("left", -5)
-            axes.annotate(
-                names[i],
-                (x[i], y[i]),
-                fontsize=SMALL,
-                ha=left,
-                va="center",
-                xytext=(-above, above),
-                textcoords="offset points",
-            )
+            ha, va = ("right", "bottom") if y[i] > x[i] * share else ("left", "top")
+            axes.text(x[i], y[i], f" {names[i]} ", fontsize=SMALL, ha=ha, va=va)
     if x.max() > 5 * x[x > 0].min():
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1)
@@ -137,13 +129,12 @@ def pairs(
 ) -> Figure:
     """Twins, one above the other, with split and label; the titles are red where labels differ."""
     shown = list(twins)[:most]
-    columns = max(most, len(shown))
-    side = WIDTH / columns
+    side = WIDTH / most
     figure, grid = new_figure(
         "Twins, one above the other, with their splits and classes; red where the classes differ.",
         height=2 * (side + 0.35),
         nrows=2,
-        ncols=columns,
+        ncols=most,
         squeeze=False,
     )
     figure.set_gid(PHOTOS)

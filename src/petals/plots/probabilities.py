@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from petals.evaluation.calibration import Reliability
 from petals.plots.run import (
@@ -62,8 +61,7 @@ def _matrix(matrix: np.ndarray, mistakes: np.ndarray, names: Sequence[str]) -> F
     blue, orange = np.array([0.62, 0.80, 0.92]), np.array([0.70, 0.22, 0.0])
     colours = 1 - shares * (1 - np.where(mistakes[..., None] > 0, orange, blue))
     axes.imshow(colours, interpolation="nearest", aspect="auto")
-    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if len(names) > 8 else {}
-    axes.set_xticks(range(len(names)), names, fontsize=SMALL, **slanted)
+    name_bars(axes, names)
     axes.set_yticks(range(len(names)), names, fontsize=SMALL)
     axes.tick_params(length=0)
     axes.set_xlabel("guessed", fontsize=TEXT)
@@ -80,17 +78,15 @@ def _commonest_mistakes(matrix: np.ndarray, mistakes: np.ndarray, names: Sequenc
     pairs = [divmod(int(cell), len(names)) for cell in order if mistakes.flat[cell]]
     caption = "A bar for each of the most common mistakes: the true class → the answer."
     figure, axes = new_figure(caption, height=1.2 + 0.24 * len(pairs))
-    counts = [int(mistakes[pair]) for pair in pairs]
-    bars = axes.barh(range(len(pairs)), counts, height=0.7, color=SECOND)
-    texts = [
-        f"{count} of {matrix[truth].sum()}" for (truth, _), count in zip(pairs, counts, strict=True)
-    ]
+    lengths = [mistakes[pair] for pair in pairs]
+    bars = axes.barh(range(len(pairs)), lengths, height=0.7, color=SECOND)
+    texts = [f"{mistakes[i, j]} of {matrix[i].sum()}" for i, j in pairs]
     axes.bar_label(bars, texts, padding=4, fontsize=SMALL)
     axes.set_yticks(range(len(pairs)), [f"{names[i]} → {names[j]}" for i, j in pairs])
     axes.invert_yaxis()
     plain_axis(axes, x="photos of the class that were taken for the other")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.margins(x=0.1)
+    axes.set_xticks([])  # the bars have their numbers
     axes.grid(visible=False)
     return figure
 
@@ -101,10 +97,8 @@ def class_scores(rows: Sequence[Any]) -> Figure:
     figure, axes = new_figure("A bar for each class, the worst first; the line is their mean.")
     mean = fmean(row.f1 for row in rows) if rows else 0.0
     weak = [row.f1 < mean for row in rows]
-    bars = axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=ACCENT)
-    for bar, below in zip(bars, weak, strict=True):
-        if below:
-            bar.set(color=SECOND, hatch="///", edgecolor="white", linewidth=0)
+    colours = [SECOND if below else ACCENT for below in weak]
+    axes.bar(range(len(rows)), [row.f1 for row in rows], width=0.85, color=colours)
     axes.axhline(mean, color=INK, linewidth=0.8, linestyle=":")
     axes.set_ylim(0, 1)
     name_bars(axes, [row.name for row in rows])

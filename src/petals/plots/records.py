@@ -17,6 +17,7 @@ from petals.evaluation.metrics import confusion, examples, instructive, most_con
 
 SIDE = 160  # pixels of a photo, twice what a page shows it at
 PAIRS, MISTAKES = 20, 24
+FAIR = 2  # percentage points from the mean probability to the share of correct answers
 
 
 def class_scores(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:
@@ -105,6 +106,17 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
         if count
     ]
     return storage.csv_text(("probability given", "on average", "right", "images"), rows)
+
+
+def conclusion(labels: np.ndarray, probabilities: np.ndarray) -> str:
+    """A sentence on whether the probabilities mean what they say."""
+    sure = 100 * probabilities.max(axis=1).mean()
+    right = 100 * (probabilities.argmax(axis=1) == labels).mean()
+    verdict = "fair" if abs(sure - right) < FAIR else "too low" if sure < right else "too high"
+    return (
+        f"The probabilities are {verdict} on the whole: {sure:.1f} % on average, of predictions of "
+        f"which {right:.1f} % are correct.\n"
+    )
 
 
 def _photos(split: Split, positions: Sequence[int]) -> list[str]:

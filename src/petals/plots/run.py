@@ -72,8 +72,8 @@ def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
     A title too long for its axes goes on in a second line: a cut title says nothing.
     """
     width = axes.get_window_extent().width / axes.figure.dpi
-    title = textwrap.fill(title, int(TITLE_LETTERS * width))
-    axes.set_title(title, loc="left", fontsize=TITLE, color=INK)
+    lines = textwrap.fill(title, int(TITLE_LETTERS * width))
+    axes.set_title(lines, loc="left", fontsize=TITLE, color=INK)
     axes.set_xlabel(x, fontsize=TEXT)
     axes.set_ylabel(y, fontsize=TEXT)
     axes.tick_params(labelsize=SMALL, colors=INK)
@@ -86,8 +86,7 @@ def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
 
 def legend_below(figure: Figure, columns: int = 5) -> None:
     """One legend for all panels, below the whole figure, where it hides no line."""
-    if any(axes.get_legend_handles_labels()[1] for axes in figure.axes):
-        figure.legend(loc="outside lower left", frameon=False, fontsize=SMALL, ncols=columns)
+    figure.legend(loc="outside lower left", frameon=False, fontsize=SMALL, ncols=columns)
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> Path:
@@ -154,10 +153,11 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
 
 
 def name_bars(axes: Axes, names: Sequence[str]) -> None:
-    """Names below the bars: all of them, or as many as can be read."""
+    """Names below what stands at 0, 1, …: all of them, or as many as can be read."""
     shown = range(0, len(names), max(1, math.ceil(len(names) / 35)))
-    slanted: dict[str, Any] = {"rotation": 60, "ha": "right"} if len(names) > 8 else {}
-    axes.set_xticks(list(shown), [names[i] for i in shown], fontsize=SMALL, **slanted)
+    angle, side = (60, "right") if sum(map(len, names)) > 45 else (0, "center")
+    texts = [names[i] for i in shown]
+    axes.set_xticks(shown, texts, fontsize=SMALL, rotation=angle, ha=side)
 
 
 def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
@@ -202,22 +202,13 @@ def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     caption = "Left the loss, where lower is better; right accuracy and macro F1; by epoch."
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
-    panels = {
-        "loss": left,
-        "val_loss": left,
-        "accuracy": right,
-        "val_accuracy": right,
-        "val_macro_f1": right,
-    }
-    labels = (
-        "training loss",
-        "validation loss",
-        "training accuracy",
-        "validation accuracy",
-        "validation macro F1",
-    )
-    looks = (1, 0, 1, 2, 0)
-    for (key, axes), label, number in zip(panels.items(), labels, looks, strict=True):
+    for axes, key, label, number in (
+        (left, "loss", "training loss", 1),
+        (left, "val_loss", "validation loss", 0),
+        (right, "accuracy", "training accuracy", 1),
+        (right, "val_accuracy", "validation accuracy", 2),
+        (right, "val_macro_f1", "validation macro F1", 0),
+    ):
         axes.plot(x, [row[key] for row in history], label=label, **look(number))
     phases = [row["phase"] for row in history]
     begins = [i for i in range(1, len(phases)) if phases[i] != phases[i - 1]]

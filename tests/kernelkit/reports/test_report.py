@@ -48,6 +48,17 @@ def test_run_folders_have_theirs_inside(run):
     assert "0.9" in (folders[0] / "report.html").read_text()
 
 
+def test_a_report_that_the_run_left_is_not_written_over(run):
+    folder = run("a")
+    (folder / "report.html").write_text("mine")
+    aside = folder / ".kernelkit" / "report.html"  # as the runner leaves it
+    aside.parent.mkdir()
+    aside.write_text("the kit's, of an earlier version")
+    assert report([folder]) == [aside]
+    assert (folder / "report.html").read_text() == "mine"
+    assert "0.9" in aside.read_text()
+
+
 def test_the_page_goes_where_it_is_asked_to(run, tmp_path):
     page = tmp_path / "there" / "page.html"
     assert report([run("a")], output=page) == [page]

@@ -1,6 +1,7 @@
 """What a report shows first, and what it is called."""
 
 import json
+import os
 import re
 
 import nbformat
@@ -127,6 +128,42 @@ def test_a_run_at_home_shows_the_command_that_repeats_it(notebook, folder, tmp_p
     kit_folder.path(folder, kit_folder.STATE).write_text(json.dumps(run))
     head = report_page.render(notebook, {}, SHOWN, folder, 0.0, {}).partition("<main")[0]
     assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
+
+
+def test_a_run_is_set_beside_the_last_one_of_its_notebook(notebook, folder):
+    made = json.loads((folder / "metrics.json").read_text() or "{}")
+    for age, (name, book, dropout) in enumerate(
+        [
+            ("now", "a.py", 0.5),
+            ("other", "b.py", 0.1),
+            ("last", "a.py", 0.3),
+            ("first", "a.py", 0.2),
+        ]
+    ):
+        run = folder.parent / name
+        (run / ".kernelkit").mkdir(parents=True)
+        state = {"notebook": f"/{book}", "parameters": {"dropout": dropout}, "over": True}
+        (run / ".kernelkit/run.json").write_text(json.dumps(state))
+        (run / "metrics.json").write_text(json.dumps(made | {"f1": dropout}))
+        (run / "f.csv").write_text(f"class,F1\nrose,{dropout}\n")
+        os.utime(run / "metrics.json", (10**9 - age, 10**9 - age))
+
+    def data_in(name):
+        return data_of(report_page.render(notebook, METRICS, SHOWN, folder.parent / name, 0.0, {}))
+
+    last, now = data_in("now")["compared"]
+    assert last["name"] == "last"
+    assert last["parameters"] == {"dropout": 0.3}
+    assert last["bars"][0]["bars"][0]["text"] == "0.300"
+    assert now["metrics"]["f1"] == 0.5
+    assert data_in("first")["compared"] == []
+
+
+def test_what_a_run_says_of_a_file_stands_above_it(notebook, folder):
+    (folder / "f.txt").write_text("One class is <b>weak</b>.\n")
+    shown = Shown(sections=(Section("Scores", "f.csv"),))
+    page = report_page.render(notebook, METRICS, shown, folder, 0.0, {})
+    assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
 
 
 def test_a_failed_run_keeps_its_banner_with_the_way_to_the_log(notebook, folder):

@@ -22,6 +22,8 @@ from kernelkit.errors import (
 )
 from kernelkit.notebooks import document
 from kernelkit.reports import notebook_html
+from kernelkit.run_folders import history
+from kernelkit.running import resources
 from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.terminal.events import Events
@@ -79,7 +81,7 @@ def test_a_run_leaves_its_folder(notebook, capsys):
     run = run_notebook(notebook, ["scale=3"], name="first")
     assert run.folder == Path("runs/first")
     assert "scaled 63" in capsys.readouterr().out
-    assert sorted(p.name for p in run.folder.iterdir()) == [
+    assert sorted(p.name for p in run.folder.iterdir() if p.name != ".kernelkit") == [
         "metrics.json",
         "report.html",
         "run.ipynb",
@@ -137,8 +139,25 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
     assert "ValueError: thirteen is not for us" in str(error.value)
     assert "cell 4 (import json)" in str(error.value)
     folder = Path("runs/first")
-    assert sorted(p.name for p in folder.iterdir()) == ["report.html", "run.ipynb"]
+    names = {p.name for p in folder.iterdir()} - {".kernelkit"}
+    assert names == {"report.html", "run.ipynb"}
     assert "The run did not reach its end" in (folder / "report.html").read_text()
+
+
+def test_what_a_run_takes_of_the_machine_is_in_its_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(resources, "SECONDS", 0.05)
+    monkeypatch.setattr(resources, "GPU", "echo 97, 1024")
+    (tmp_path / "busy.py").write_text("# %%\nb = bytes(10**8)\nsum(range(5 * 10**6))\n")
+    page = run_notebook(tmp_path / "busy.py", output=tmp_path / "run", quiet=True).report
+    columns = history.read(tmp_path / "run/.kernelkit", "resources.csv")
+    assert list(columns) == ["seconds", "memory", "cpu_seconds", "gpu_percent", "gpu_mib"]
+    assert max(map(int, columns["memory"])) > 10**8
+    assert max(map(float, columns["cpu_seconds"])) > 0.2
+    assert set(history.numbers(columns["gpu_percent"])) == {97}
+    assert 'id="machine-charts"' in page.read_text()
+    monkeypatch.setattr(resources, "GPU", "no-such-command")
+    assert resources._gpu() == ","
 
 
 def test_no_report_when_none_is_wanted(notebook):
@@ -261,7 +280,8 @@ def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c,
     assert process.returncode == 130, message
     assert message.strip().splitlines()[-1] == "interrupted"
     folder = Path("runs/cut")
-    assert sorted(p.name for p in folder.iterdir()) == ["metrics.json", "report.html", "run.ipynb"]
+    names = {p.name for p in folder.iterdir()} - {".kernelkit"}
+    assert names == {"metrics.json", "report.html", "run.ipynb"}
     assert "scaled 42" in (folder / "run.ipynb").read_text()
 
 

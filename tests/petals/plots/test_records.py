@@ -42,6 +42,15 @@ def test_calibration_sets_how_sure_beside_how_right():
     assert table[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
 
 
+@pytest.mark.parametrize(("sure", "verdict"), [(1.0, "too high"), (0.5, "fair"), (0.4, "too low")])
+def test_calibration_concludes(sure, verdict):
+    probabilities = np.full((10, 3), (1 - sure) / 2)
+    probabilities[:, 0] = sure
+    text = records.conclusion(np.arange(10) % 2, probabilities)
+    assert text.startswith(f"The probabilities are {verdict} on the whole: {100 * sure:.1f} % on")
+    assert "which 50.0 % are correct." in text
+
+
 def test_examples_are_the_surest():
     assert examples(LABELS, PROBABILITIES, 0, 1) == (2, 3)
     assert examples(LABELS, PROBABILITIES, 2, 0) == (5, 0)

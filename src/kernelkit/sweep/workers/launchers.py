@@ -178,7 +178,7 @@ class Flight:
 
     def memory(self) -> int:
         """Bytes that it and its descendants use; the maximum is stored as `peak_bytes`."""
-        held = processes.memory(self.child.pid)
+        held, _ = processes.usage(self.child.pid)
         self.peak_bytes = max(self.peak_bytes, held)
         return held
 
