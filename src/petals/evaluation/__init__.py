@@ -1,4 +1,4 @@
-"""Predictions, their scores, and the submission made of them.
+"""Predictions, their scores, and the submission.
 
 `metrics` runs without TensorFlow; `prediction` needs a model. Imports `petals.data` and
 `petals.accelerators`.

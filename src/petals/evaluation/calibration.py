@@ -1,7 +1,7 @@
-"""Probabilities that mean what they say: temperature, calibration error. No TensorFlow here.
+"""Calibrated probabilities: temperature scaling, calibration error. No TensorFlow here.
 
-Guo et al., "On Calibration of Modern Neural Networks", 2017: one number, fitted on the
-validation set, divides the logits. The order of the classes, and so macro F1, stays as it is.
+Guo et al., "On Calibration of Modern Neural Networks", 2017: one number, fitted on the validation
+set, divides the logits. The ranking of the classes, and so macro F1, does not change.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-BINS = 15  # of the confidence, all equally wide; as in Guo et al.
-RANGE = (0.05, 20.0)  # temperatures looked at
-_STEPS = 60  # of the golden section: the range shrinks to 1e-12 of itself
+BINS = 15  # equally wide bins of the confidence, as in Guo et al.
+RANGE = (0.05, 20.0)  # the range of temperatures
+_STEPS = 60  # of the golden-section search: the range shrinks to 1e-12 of itself
 _TINY = 1e-12
 
 
@@ -30,7 +30,7 @@ class Reliability:
 
     @classmethod
     def of(cls, labels: np.ndarray, probabilities: np.ndarray, bins: int = BINS) -> Reliability:
-        """Of float (n, classes) probabilities against int (n,) labels."""
+        """The reliability of float (n, classes) probabilities against int (n,) labels."""
         sure = probabilities.max(axis=1).astype(np.float64)
         right = probabilities.argmax(axis=1) == labels
         at = np.minimum((sure * bins).astype(int), bins - 1)
@@ -71,8 +71,8 @@ def fit_temperature(
 ) -> float:
     """The temperature with the least cross-entropy on labelled images, within `RANGE`.
 
-    Above 1 the probabilities were too sure, below 1 not sure enough. `label_smoothing`: the share
-    of each label that is spread over all classes before.
+    Above 1, the probabilities were overconfident; below 1, underconfident. `label_smoothing`: the
+    share of each label that is first spread over all classes.
     """
     logits = np.log(np.clip(probabilities.astype(np.float64), _TINY, 1))
     rows = np.arange(len(labels))
@@ -83,7 +83,7 @@ def fit_temperature(
         aim = (1 - label_smoothing) * scaled[rows, labels] + label_smoothing * scaled.mean(axis=1)
         return float((np.log(np.exp(scaled).sum(axis=1)) - aim).mean())
 
-    # The loss is convex in 1 / temperature, so that a golden section finds its minimum.
+    # The loss is convex in 1 / temperature, so a golden-section search finds its minimum.
     low, high = 1 / RANGE[1], 1 / RANGE[0]
     golden = (np.sqrt(5) - 1) / 2
     inner, outer = high - golden * (high - low), low + golden * (high - low)
@@ -109,9 +109,9 @@ def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature fitted on labelled images, and what the answers were worth without and with.
+    """The temperature fitted on labelled images, and its effect on the probabilities.
 
-    `before` and `after`: reliability of the probabilities as they came, and with the temperature.
+    `before` and `after`: the reliability without and with the temperature.
     """
 
     temperature: float

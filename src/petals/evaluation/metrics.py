@@ -1,4 +1,4 @@
-"""Scores of predictions: macro F1, and the figures that explain it. No TensorFlow here."""
+"""Scores of predictions: macro F1, and the numbers that explain it. No TensorFlow here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_f
 
 @dataclass(frozen=True)
 class Scores:
-    """One split's scores. Macro means over classes alike, however many images each has.
+    """One split's scores. Macro means weight all classes equally, whatever their size.
 
     Classes counted are those that occur among labels or predictions, as in scikit-learn and the
     competition's metric; `loss` is the mean cross-entropy in nats.
@@ -50,7 +50,7 @@ class ClassScore:
 def per_class(
     labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[ClassScore]:
-    """Scores of every class in label order, those without images included."""
+    """Scores of every class in label order, including those without images."""
     columns = precision_recall_fscore_support(
         labels, probabilities.argmax(axis=1), labels=range(len(names)), zero_division=0
     )
@@ -69,7 +69,7 @@ def confusion(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 def most_confused(
     labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str], most: int = 10
 ) -> list[tuple[str, str, int]]:
-    """(truth, prediction, images) of the commonest mistakes, most first."""
+    """(truth, prediction, images) of the most frequent mistakes, most frequent first."""
     matrix = confusion(labels, probabilities)
     np.fill_diagonal(matrix, 0)
     order = np.argsort(-matrix, axis=None, kind="stable")[:most]
@@ -98,7 +98,8 @@ def examples(
 
 
 def instructive(labels: np.ndarray, probabilities: np.ndarray, most: int) -> np.ndarray:
-    """Positions worth a look: the surest mistakes, then the least sure right answers."""
+    """Positions worth a look: the most confident mistakes, then the least confident correct
+    ones."""
     guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
     wrong = np.flatnonzero(guesses != labels)
     right = np.flatnonzero(guesses == labels)

@@ -32,8 +32,8 @@ def predict(
     """float32 (images, classes) probabilities in the files' order.
 
     `tta`: test-time augmentation, the mean over that many views: the image, its mirror image,
-    then lightly augmented ones. Of several hosts each sees a part of the images, and all get the
-    whole. Raises `DataError` that names a damaged file.
+    then lightly augmented ones. With several hosts, each predicts a part of the images, and all get
+    all predictions. Raises `DataError` that names a damaged file.
     """
     if tta < 1:
         raise SettingError(f"tta {tta}: at least 1 view")
@@ -63,7 +63,7 @@ def predict_images(
 ) -> np.ndarray:
     """float32 (images, classes) probabilities of uint8 (images, size, size, 3).
 
-    `tta` as in `predict`; the lightly augmented views are others than there.
+    `tta` as in `predict`, with different lightly augmented views.
     """
     model = cluster.local_copy(model)
     batch_size += -batch_size % keras_backend.replicas(model)

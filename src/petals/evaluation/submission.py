@@ -17,8 +17,8 @@ def write_submission(
 ) -> None:
     """`submission.csv` with header `id,label`, one row per test image.
 
-    With a `sample_submission.csv` the rows come in its order and the ids must be the same:
-    raises `DataError` when they are not, before anything is written.
+    With a `sample_submission.csv`, the rows follow its order and the ids must match: otherwise
+    raises `DataError`, before anything is written.
     """
     labels = dict(zip(ids.tolist(), probabilities.argmax(axis=1).tolist(), strict=True))
     if len(labels) != len(ids):

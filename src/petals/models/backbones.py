@@ -1,4 +1,4 @@
-"""The registry of backbones, and their pretrained weights: found by file name, loaded whole.
+"""The registry of backbones, and their pretrained weights, which are found by file name.
 
 Every backbone takes uint8 images with values 0 to 255: the preprocessing that its ImageNet
 weights expect is part of the backbone. A new backbone is one line of the table.
@@ -37,8 +37,8 @@ class Backbone:
     weights_file: str = ""  # Keras's own name of its ImageNet file without the top
     function: str = ""  # in keras.applications; the name itself where empty
     arguments: dict[str, Any] = field(default_factory=dict)
-    sizes: tuple[int, ...] = ()  # ImageNet weights exist for these too: {size} in the file's name
-    preset = False  # of keras_hub, with weights of its own
+    sizes: tuple[int, ...] = ()  # ImageNet weights also exist for these: {size} in the file's name
+    preset = False  # whether it is from keras_hub, with its own weights
 
     def weights_files(self, size: int) -> list[str]:
         """The file names that fit an image size, best first."""
@@ -75,7 +75,7 @@ def _narrow(width: str, written: str) -> Backbone:
     return Backbone(f"MobileNet-{width}", "tf", file, "MobileNet", arguments, SIZES)
 
 
-# Written out: the desk reads these names, and cannot import TensorFlow for them.
+# A literal: kernelkit reads these names without importing TensorFlow.
 BACKBONES: dict[str, Backbone] = {
     "SmallNet": Backbone(SMALL, "tf"),
     "VGG16": Backbone("VGG16", "caffe", _notop("vgg16")),
@@ -186,7 +186,8 @@ def _file(backbone: Backbone, size: int, weights: str) -> Path | None:
 
 
 def _given(weights: str) -> Path:
-    """The file of that path, or of that name in any attached dataset, model or notebook output."""
+    """The file at this path, or with this name in any attached dataset, model or notebook
+    output."""
     path = Path(weights).expanduser()
     attached = find_file(weights) if path.name == weights and not path.is_file() else None
     return attached or path
@@ -203,9 +204,9 @@ def origin(backbone: Backbone, size: int, weights: str) -> dict[str, str]:
 
 
 def stays(backbone: Backbone, size: int, weights: str) -> bool:
-    """Whether a later run finds the same weights in a file, so that a head needs no copy of them.
+    """Whether a later run can find the same weights in a file, so a head needs no copy of them.
 
-    Weights that a Kaggle session downloaded are gone with it; attached ones can be attached again.
+    Weights that a Kaggle session downloaded are lost with it; attached ones can be attached again.
     """
     path = _file(backbone, size, weights)
     return path is not None and (not on_kaggle() or path.absolute().is_relative_to(mounts()))
@@ -232,7 +233,7 @@ def _download(backbone: Backbone, size: int) -> list:
         return backbone.build(size, weights="imagenet").get_weights()
     except Exception as error:  # urllib, http and ssl raise different kinds
         names = " or ".join(backbone.weights_files(size))
-        # A session, rehearsed or not, does not have the folders of the desk.
+        # A session, rehearsed or not, does not have the local folders.
         way = "Attach a Kaggle dataset or model that holds" if on_kaggle() else "Put into weights/"
         raise WeightsError(
             f"the ImageNet weights of {backbone.name} could not be downloaded "
@@ -271,7 +272,7 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
 
 
 def _load(network: keras.Model, path: Path, legacy: bool) -> None:
-    # Keras chooses its reader by the ending, but files in the old format have either ending.
+    # Keras chooses its reader by the extension, but files in the old format have either one.
     if path.name.endswith(".weights.h5") != legacy:
         network.load_weights(str(path))
         return

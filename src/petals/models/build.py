@@ -87,8 +87,8 @@ def build_features(
 
     `weights` as in `petals.models.backbones.load_backbone`. The features are the mean of each
     channel of the backbone's last maps, with `depths` also of up to four maps before them. A preset
-    of keras_hub gives its last layer alone: its maps, its class token, or the mean of its tokens.
-    `hub_config`: the network of a preset, where it was saved. Raises `SettingError` for an unknown
+    of keras_hub gives only its last layer: its maps, its class token, or the mean of its tokens.
+    `hub_config`: the network of a preset, if it was saved. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
     entry = hub.find(name, hub_config) if hub_config else find_backbone(name)
@@ -130,7 +130,7 @@ RESCALING: dict[str, tuple[Any, Any]] = {
         [-mean / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)],
     ),
     "caffe": (1.0, [-mean for mean in CAFFE_MEAN_RGB]),
-    "inside": (1.0, 0.0),  # to float, no more
+    "inside": (1.0, 0.0),  # only a conversion to float
 }
 
 
@@ -150,7 +150,7 @@ def _pooled(network: keras.Model, pixels: Any) -> Any:
     outputs = network(pixels)
     if len(network.output.shape) == 4:
         return keras.layers.GlobalAveragePooling2D(name=POOLED)(outputs)
-    if getattr(network, "use_class_token", True):  # a vision transformer that learnt with one
+    if getattr(network, "use_class_token", True):  # a vision transformer trained with a class token
         return keras.layers.Activation("linear", name=POOLED)(outputs[:, 0])
     return keras.layers.GlobalAveragePooling1D(name=POOLED)(outputs)
 
@@ -158,7 +158,7 @@ def _pooled(network: keras.Model, pixels: Any) -> Any:
 def _correct_normalization(network: keras.Model) -> None:
     """Give EfficientNetB0-B7 the normalization they were trained with.
 
-    Their weight files hold the standard deviation where Keras's layer wants the variance
+    Their weight files have the standard deviation where Keras's layer expects the variance
     (tensorflow/tensorflow#49930). `weights="imagenet"` corrects this with one more layer in the
     network. Setting the two constants has the same effect, and keeps one network for downloaded,
     local and no weights.
@@ -179,7 +179,7 @@ def _share_statistics(network: keras.Model) -> None:
     for layer in network.layers:
         if isinstance(layer, keras.layers.BatchNormalization):
             layer.synchronized = True
-            layer.fused = False  # tf_keras: the fused op knows nothing of other replicas
+            layer.fused = False  # tf_keras: the fused op ignores the other replicas
 
 
 def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool = True) -> None:
@@ -188,7 +188,7 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     `what`: "none", "all", "last:N" (the last N layers of the backbone that have weights) or
     "block:NAME" (its layers whose names begin with NAME). BatchNorm keeps its ImageNet
     statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
-    one competition estimate them badly. Raises `SettingError` that names the blocks there are.
+    one competition estimate them badly. Raises a `SettingError` that lists the blocks.
     """
     parts: list[keras.layers.Layer] = []
     for layer in classifier.backbone.layers:

@@ -1,4 +1,4 @@
-"""The card in a model file: enough to build the model again, and to judge it."""
+"""The card in a model file: everything needed to rebuild the model and to judge it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from petals.errors import WeightsError
 
-# Of the ImageNet weights that Keras hands out, by the beginning of the backbone's name; as
-# keras.io and the repositories that the weights were ported from say.
+# The licences of Keras's ImageNet weights, by the beginning of the backbone's name, according to
+# keras.io and the repositories that the weights were ported from.
 LICENCES = {
     "VGG": "CC BY 4.0 (VGG, Oxford)",
     "ResNet": "BSD (Facebook)",
@@ -23,11 +23,11 @@ LICENCES = {
     "EfficientNet": "Apache-2.0",
 }
 
-MOST_VIEWS = 64  # that a card may ask for
+MOST_VIEWS = 64  # the largest number in a card
 
 
 def licence(backbone: str, setting: str) -> str:
-    """The licence of a backbone's weights, as far as it is known, for the `weights` setting."""
+    """The licence of a backbone's weights, if known, for the `weights` setting."""
     if setting == "none":
         return "none: trained from scratch"
     terms = (text for name, text in LICENCES.items() if backbone.startswith(name))
@@ -48,7 +48,7 @@ class ModelCard:
     temperature    divides the logits; fitted on the validation set
     scores         of the validation set; calibration error after the temperature
     reliability    counts, confidence and accuracy of the answers by confidence
-    data           where the model was trained, and on how many images
+    data           the training data, and the number of images
     about          parameters, versions and commit of the run
     """
 
@@ -66,7 +66,7 @@ class ModelCard:
 
     @property
     def score(self) -> float:
-        """Macro F1 on the validation set; -1 where there was none."""
+        """Macro F1 on the validation set; -1 if there was none."""
         value = self.scores.get("macro_f1")
         return -1.0 if value is None else float(value)
 
@@ -125,7 +125,7 @@ def _key(name: str) -> str:
 
 
 def parse(text: str, path: object) -> ModelCard:
-    """The card in a model file; raises `WeightsError` for one that no run wrote."""
+    """The card in a model file; raises `WeightsError` if it is damaged."""
     try:
         values = json.loads(text)
         values["classes"] = tuple(values["classes"])

@@ -1,7 +1,7 @@
-"""The maps that features are pooled from, at several depths of a network.
+"""The feature maps to pool, at several depths of a network.
 
-The last layer of a network trained on ImageNet keeps what tells its thousand classes apart.
-Earlier layers still hold the textures and shapes that tell one flower from another.
+The last layer of a network trained on ImageNet keeps what distinguishes its thousand classes.
+Earlier layers still contain the textures and shapes that distinguish flowers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from tensorflow import keras
 
-# Shares of the convolutions that lie before each depth; the last layer comes on top. In MobileNet
-# they lead to the ends of the blocks 7, 9, 11 and 12 of 13.
+# The share of convolutions before each depth; the last layer is added. In MobileNet these are the
+# ends of the blocks 7, 9, 11 and 12 of 13.
 SHARES = (0.55, 0.7, 0.85, 0.925)
 
 
@@ -32,11 +32,11 @@ def feature_maps(network: keras.Model) -> list[Any]:
 
 
 def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
-    """(convolutions before it, tensor) for each tensor that all paths lead through.
+    """(convolutions before it, tensor) for each tensor that all paths go through.
 
-    Only outputs of activations, sums and poolings count; tensors before them are not finished.
+    Only outputs of activations, sums and poolings count; tensors before those are intermediate.
     """
-    steps = getattr(network, "operations", network.layers)  # sums that are no layers, too
+    steps = getattr(network, "operations", network.layers)  # including sums that are not layers
     layers = [step for step in steps if not isinstance(step, keras.layers.InputLayer)]
     uses = Counter(id(tensor) for layer in layers for tensor in _list(layer.input))
     places, open_uses, convolutions = [], sum(uses[id(t)] for t in network.inputs), 0

@@ -17,7 +17,7 @@ from petals.errors import StorageError, WeightsError
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
 
-TOLERANCE = 1e-4  # of a probability, that the exported model may differ by
+TOLERANCE = 1e-4  # the largest allowed difference of a probability
 BATCH = 4
 
 
@@ -27,7 +27,7 @@ def export(classifier: Classifier, card: ModelCard, folder: str | Path) -> float
     Its signature `serve` maps uint8 (n, size, size, 3) to float32 (n, classes), without the
     temperature, which the card has. Returns the largest difference of a probability from the
     model's own on random images. Raises `StorageError` if the folder exists, and `WeightsError` if
-    a probability differs by more than `TOLERANCE`; nothing is left then.
+    a probability differs by more than `TOLERANCE`; nothing is left behind then.
     """
     folder = Path(folder)
     if folder.exists():
@@ -54,7 +54,7 @@ def export(classifier: Classifier, card: ModelCard, folder: str | Path) -> float
 
 def _difference(classifier: Classifier, folder: Path, size: int) -> float:
     images = np.random.default_rng(0).integers(0, 256, (BATCH, size, size, 3)).astype(np.uint8)
-    loaded = tf.saved_model.load(str(folder))  # held: its function has only weak references
+    loaded = tf.saved_model.load(str(folder))  # keep a reference: its function has only weak ones
     served = loaded.serve(tf.constant(images))
     own = np.asarray(classifier.model(images, training=False))
     return float(np.abs(np.asarray(served) - own).max())

@@ -1,8 +1,8 @@
-"""Backbones of keras_hub by preset: `backbone=hub:PRESET`, where the package is installed.
+"""Backbones from keras_hub by preset: `backbone=hub:PRESET`, if the package is installed.
 
-PRESET is a folder that holds a preset, the place of an attached model below Kaggle's
-`input/models`, or a name that keras_hub downloads. Only layers of Keras and keras_hub are built
-from a preset's configuration, in Keras's safe mode.
+PRESET is a folder with a preset, the path of an attached model below Kaggle's `input/models`, or a
+name that keras_hub downloads. Only layers of Keras and keras_hub are built from a preset's
+configuration, in Keras's safe mode.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from petals.errors import SettingError, WeightsError
 from petals.kaggle import find_folders, mounts
 from petals.models.backbones import HUB, Backbone
 
-CONFIG = "config.json"  # what makes a folder a preset
+CONFIG = "config.json"  # the file that identifies a preset's folder
 INSTALL = "pip install keras-hub"
 TRUSTED = ("keras_hub.", "keras.")
 
@@ -39,8 +39,8 @@ class HubBackbone(Backbone):
     def build(self, size: int, weights: str | None = None) -> keras.Model:
         """The network, float (n, size, size, 3) to features; `weights`: None or "imagenet".
 
-        Raises `SettingError` without keras_hub, `WeightsError` for a preset that is not there or
-        that takes images of another size.
+        Raises `SettingError` without keras_hub, `WeightsError` for a preset that does not exist or
+        that requires another image size.
         """
         package = _package()
         if self.config is not None and weights is None:
@@ -66,7 +66,7 @@ class HubBackbone(Backbone):
         own_shape = {} if weights else {"image_shape": (size, size, 3)}
         try:
             return package.models.Backbone.from_preset(place, load_weights=weights, **own_shape)
-        except Exception as error:  # keras_hub, kagglehub and the network raise kinds of their own
+        except Exception as error:  # keras_hub, kagglehub and the network raise various kinds
             if folder_of(self.source):
                 first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
                 raise WeightsError(f"the preset {self.source!r} cannot be built: {first}") from None

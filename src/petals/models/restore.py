@@ -1,4 +1,4 @@
-"""A trained model built again from the file that a run left, wherever that file is now."""
+"""Rebuild a trained model from a run's file, wherever that file is now."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from petals.models.card import ModelCard
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"
-HOME = ("*", "*/*")  # folders of runs, and of sweeps; deeper lie the outputs of rehearsals
+HOME = ("*", "*/*")  # folders of runs and of sweeps; deeper ones are outputs of rehearsals
 
 
 def find_model(model: str = AUTO) -> Path:
     """The file of the model to use.
 
-    `model`: a file, the folder of a run, or "auto": of all attached datasets, models and
-    notebook outputs on Kaggle, and of all in `runs/` at home, the one with the best macro F1.
-    Raises `WeightsError` that says where it looked.
+    `model`: a file, the folder of a run, or "auto": the model with the best macro F1 among all
+    attached datasets, models and notebook outputs on Kaggle, or locally in `runs/`. Raises a
+    `WeightsError` that says where it looked.
     """
     if model != AUTO:
         path = Path(model).expanduser()
@@ -53,12 +53,11 @@ def find_model(model: str = AUTO) -> Path:
 
 
 def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCard]:
-    """The classifier of a model file, with its card.
+    """The classifier in a model file, with its card.
 
-    `weights`: for a head alone, where its backbone's weights are, as in
-    `petals.models.backbones.load_backbone`; "auto" looks for the file that the run had first.
-    Raises `WeightsError` for a damaged file, and for weights that are not those that the head
-    was trained on.
+    `weights`: for a file with only a head, the backbone's weights, as in
+    `petals.models.backbones.load_backbone`; "auto" first looks for the file that the run used.
+    Raises `WeightsError` for a damaged file, and for other weights than the head was trained on.
     """
     card, whole = saved.read_card(path)
     if not whole and weights == AUTO:

@@ -2,10 +2,10 @@
 
 HDF5: attributes `format`, `version`, `model`, `classes`; datasets `backbone/<layer>/<n>` and
 `head/<n>`, float32, and `card`, JSON. The key of a layer is the name that keras.applications gives
-it. Keras numbers the other layers on from model to model, so their key is their order among the
-layers of a kind. A head that was trained alone stands there without its backbone, whose weights
-the card tells by their digest. Reading such a file runs no code that it brings: it is numbers and
-JSON.
+it. Keras numbers the other layers continuously across models, so their key is their position among
+the layers of their kind. A head that was trained alone is stored without its backbone, whose
+weights the card identifies by their digest. Reading such a file runs no code from it: it contains
+only numbers and JSON.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def save(
     *,
     backbone: bool = True,
 ) -> None:
-    """Write the weights of a classifier in one piece, those of its head alone without `backbone`.
+    """Write the weights of a classifier atomically, without `backbone` only those of its head.
 
-    A file without `card` holds what `load` needs, and can't be used by itself.
+    A file without `card` is enough for `load`, but cannot be used by itself.
     """
     with storage.replacing(path) as part, h5py.File(part, "w") as file:
         classes = classifier.head.units
@@ -56,7 +56,7 @@ def save(
 
 
 def load(classifier: Classifier, path: str | Path) -> None:
-    """Fill a classifier from a file of `save`, whole or not at all.
+    """Load a file of `save` into a classifier, completely or not at all.
 
     Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
     one of another version.
@@ -73,7 +73,7 @@ def load(classifier: Classifier, path: str | Path) -> None:
 
 
 def read_card(path: str | Path) -> tuple[ModelCard, bool]:
-    """The card of a model file, and whether the file holds the backbone too.
+    """The card of a model file, and whether the file includes the backbone.
 
     Raises `WeightsError` as `load` does, and for a file without a card.
     """
@@ -100,7 +100,7 @@ def digest(network: keras.Model) -> str:
 
 
 def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
-    """Fill a backbone from a file of `save`, whatever classes it was trained for.
+    """Load a file of `save` into a backbone, whatever classes it was trained for.
 
     Raises `WeightsError` as `load` does.
     """
@@ -111,7 +111,7 @@ def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
 
 
 def holds(path: str | Path) -> bool:
-    """Whether this is a file of `save`."""
+    """Whether this file was written by `save`."""
     try:
         with h5py.File(path) as file:
             return file.attrs.get("format") == FORMAT

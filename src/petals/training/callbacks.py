@@ -1,6 +1,6 @@
 """The work around the steps of an epoch: scores, the best weights, checkpoints, the deadline.
 
-`Phase` is what is to be done, `Training` what the phases of a run share. `Epochs` is the callback
+`Phase` describes a phase, `Training` has what the phases of a run share. `Epochs` is the callback
 that Keras's `fit` and the custom loop call; `_Lines` prints its progress.
 """
 
@@ -26,9 +26,9 @@ from petals.training.checkpoints import Checkpoints
 
 OUT_OF_TIME = "time limit"
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
-SAVING_SHARE = 0.05  # of the time, at most, goes into checkpoints at the ends of epochs
-LOG_EVERY = 15.0  # seconds between lines within an epoch, where each is a line of a log
-AGREE_EVERY = 16  # steps between readings of the clock, on which several hosts must agree
+SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
+LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
+AGREE_EVERY = 16  # steps between readings of the clock, which several hosts must synchronise
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Training:
 
     `history` holds the rows of `history.csv`; `record` gets all of them after each epoch.
     `deadline`: a `time.monotonic()` after which no further step begins. `say` gets every line;
-    without it they are printed, and where a person watches, a line within an epoch overwrites the
-    one before.
+    without it they are printed, and if a person watches, a line within an epoch overwrites the
+    previous one.
     """
 
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Training:
 class Phase:
     """A phase of training: its epochs, the steps of an epoch, and the images of a step.
 
-    `reads`: what a step takes a batch of, images or their stored features.
+    `reads`: what a batch consists of, images or their stored features.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Phase:
 class Epochs(keras.callbacks.Callback):
     """Scores each epoch, keeps the best weights, saves checkpoints and stops at the deadline.
 
-    `predict()` returns the validation probabilities of the present model. The order of callbacks
+    `predict()` returns the validation probabilities of the current model. The order of callbacks
     does not matter.
     """
 
@@ -90,7 +90,7 @@ class Epochs(keras.callbacks.Callback):
         super().__init__()
         self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
         self.best_f1, self.stopped = -1.0, ""
-        self.begin = 0  # the step of the phase that this process begins with
+        self.begin = 0  # the first step of the phase in this process
         self._partial: dict[str, float] = {}  # means over the steps of an earlier process's epoch
         self._best: list[np.ndarray] = []
         self._lines = _Lines(phase, training.say)
@@ -99,7 +99,7 @@ class Epochs(keras.callbacks.Callback):
         self._saved, self._saving = _now(), 0.0  # when, and how many seconds it took
 
     def resume(self, model: keras.Model) -> None:
-        """Restore the run's checkpoint, if there is one of this phase."""
+        """Restore the run's checkpoint, if there is one for this phase."""
         saved = self.training.checkpoints
         checkpoint = saved.newest if saved else None
         if checkpoint is None or checkpoint.phase != self.phase.name:
@@ -109,9 +109,9 @@ class Epochs(keras.callbacks.Callback):
         self._partial = checkpoint.facts["partial"]
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
-        """(first step, epoch to end with, steps an epoch) of each `fit` that the phase takes.
+        """(first step, last epoch, steps per epoch) of each call of `fit` in the phase.
 
-        A resumed run first takes the steps that are missing from the interrupted epoch.
+        A resumed run first completes the interrupted epoch.
         """
         step, steps = self.begin, self.phase.steps
         if step % steps:
@@ -158,7 +158,7 @@ class Epochs(keras.callbacks.Callback):
         self._lines.end(row, speed, row["seconds"] - trained, here)
         self._partial = {}
         if self._before + self._done < self.phase.steps:
-            return  # the epoch was cut short: its checkpoint was saved at that step
+            return  # the epoch was interrupted: its checkpoint was saved at that step
         last = epoch + 1 == self.phase.epochs or self.model.stop_training
         if last or _now() - self._saved > self._saving / SAVING_SHARE:
             self._save(self.phase.steps, {})
@@ -197,7 +197,7 @@ class Epochs(keras.callbacks.Callback):
 
 
 class _Lines:
-    """The lines that a phase prints: one for each epoch, and one that moves within it."""
+    """The lines that a phase prints: one for each epoch, and a live line within it."""
 
     def __init__(self, phase: Phase, say: Callable[[str], None] | None) -> None:
         line = ProgressLine()
@@ -210,7 +210,7 @@ class _Lines:
         self._printed, self._first = now, 0
 
     def step(self, epoch: int, step: int, done: int, now: float) -> None:
-        """Print the rate of this epoch and the time that the phase still takes, if it is time."""
+        """Print the rate of this epoch and the remaining time of the phase, if a line is due."""
         if not self._first:
             self._first, self._first_ended = done, now
         steps, epochs = self.phase.steps, self.phase.epochs
@@ -243,7 +243,7 @@ class _Lines:
 def naming_causes(split: Split, classes: int) -> Iterator[None]:
     """Name the damaged file or the lost host behind an error of training on a split.
 
-    Raises `DataError` or `HostsError` in place of TensorFlow's or JAX's error.
+    Raises `DataError` or `HostsError` instead of TensorFlow's or JAX's error.
     """
     with cluster.naming_lost_hosts(), shards.naming_damaged_files(split.paths, classes):
         yield

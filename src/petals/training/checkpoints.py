@@ -3,8 +3,8 @@
     <run>/checkpoints/<digest of the settings>/1-000000420.npz      phase, step
 
 A file holds the variables by position and the other facts as JSON. The two newest files are kept,
-so a new checkpoint never overwrites the only one. Runs with other settings have folders of their
-own, so a trial with other settings in the same run folder destroys no checkpoint.
+so a new checkpoint never overwrites the only one. Runs with different settings have separate
+folders, so a trial with other settings in the same run folder destroys no checkpoint.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SETTINGS = "settings.json"
 VERSION = 2  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
-# A run may resume with other values of these settings.
+# A run may resume with different values of these settings.
 FREE = ("output", "resume", "time_limit", "accelerator")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The variables in their order and the facts at a step of a phase."""
+    """The variables, in order, and other facts at a step of a phase."""
 
     phase: str
     step: int
@@ -48,7 +48,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of one run, which resumes from `newest`, or starts anew where it is None."""
+    """The checkpoints of one run, which resumes from `newest`, or starts over if that is None."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Checkpoints:
         """`settings`: JSON values; a run resumes only from a checkpoint with the same settings.
 
         `resume`: "auto" searches the run's folder, then attached outputs; "never" does not search;
-        a path must hold a checkpoint with the same settings, else `CheckpointError` is raised.
+        a path must have a checkpoint with the same settings, or `CheckpointError` is raised.
         """
         self.settings = {name: value for name, value in settings.items() if name not in FREE}
         text = json.dumps(self.settings, sort_keys=True)
@@ -98,11 +98,11 @@ class Checkpoints:
 
     @property
     def phase(self) -> str:
-        """The phase to resume; "" when the run starts anew."""
+        """The phase to resume; "" if the run starts over."""
         return self.newest.phase if self.newest else ""
 
     def save(self, phase: str, step: int, arrays: Sequence[Any], **facts: Any) -> None:
-        """Write a checkpoint. When the write fails, training goes on and a line says why."""
+        """Write a checkpoint. If that fails, training continues and a line says why."""
         if not cluster.here().first:
             return
         path = self.folder / f"{PHASES.index(phase)}-{step:09}.npz"
@@ -121,7 +121,7 @@ class Checkpoints:
             old.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Remove this run's checkpoints after its end, so that the next run starts anew."""
+        """Remove this run's checkpoints after its end, so that the next run starts over."""
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()
@@ -196,7 +196,7 @@ def _of_first(checkpoint: Checkpoint | None) -> Checkpoint | None:
 
 
 def _read(path: Path) -> Checkpoint:
-    """Raises `CheckpointError` for a file that is damaged or of another format."""
+    """Read a checkpoint; raises `CheckpointError` if it is damaged or of another format."""
     try:
         with path.open("rb") as file:
             return _parse(file)
@@ -224,7 +224,7 @@ def capture(model: keras.Model) -> list[np.ndarray]:
     Its arrays are the weights, the seeds of random layers, and the optimizer's variables.
     """
     if hasattr(model, "jax_state_sync"):
-        model.jax_state_sync()  # on JAX, fit holds the state outside of the model
+        model.jax_state_sync()  # on JAX, `fit` keeps the state outside the model
     return [variable.numpy() for variable in _variables(model)]
 
 

@@ -1,8 +1,8 @@
-"""The training loop written out, to read or to change, in place of Keras's `fit`.
+"""A custom training loop to read or change, instead of Keras's `fit`.
 
-Epochs, steps and callbacks are here. What a step is depends on how a Keras reaches several
-devices: `custom_loop_tensorflow` for tf.distribute (GPUs, TPUStrategy, one CPU),
-`custom_loop_jax` for JAX (Kaggle's TPU). Either trains what `fit` trains, number by number.
+Epochs, steps and callbacks are here. The step depends on how Keras uses several devices:
+`custom_loop_tensorflow` for tf.distribute (GPUs, TPUStrategy, one CPU), `custom_loop_jax` for JAX
+(Kaggle's TPU). Both give the same numbers as `fit`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def fit(
     callbacks: list[keras.callbacks.Callback],
     **without_effect: Any,
 ) -> None:
-    """What Keras's `fit` does with a compiled model, on one device as on several.
+    """Train a compiled model as Keras's `fit` does, on one device or several.
 
     The arguments are those of `keras.Model.fit`: `epochs` is the one after the last, and
     `shuffle` and `verbose` change nothing here. `dataset` gives (the model's inputs, one-hot
     labels) in batches of one size, as `petals.data.pipeline.Batches` and
-    `petals.accelerators.cluster.feed` do; every device takes its share of each. Losses that
-    layers add for themselves (regularizers) are left out: no backbone of petals has any.
+    `petals.accelerators.cluster.feed` do; every device gets its share of each. Losses added by
+    layers (regularizers) are ignored: no backbone of petals has any.
     """
     training = _steps(model)
     batches = training.batches(dataset)
@@ -54,7 +54,7 @@ def fit(
             if model.stop_training:
                 break
     finally:
-        training.sync()  # after an error or an interrupt, too, the model has its last weights
+        training.sync()  # so that the model has its last weights even after an error
     watchers.on_train_end()
 
 

@@ -1,8 +1,8 @@
 """A training step on JAX: a pure function of the state, compiled for all devices at once.
 
-The program is written as for one device. Batches that are divided over the devices ("sharded")
-and a state that each device has as a whole ("replicated") are all that XLA needs to see: it puts
-the sums over the devices where the mean over the batch needs them.
+The program is written as for one device. The batches are divided among the devices ("sharded") and
+each device has the whole state ("replicated"). From that, XLA derives where to sum over the devices
+to get the mean over the batch.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ class JaxSteps:
         mesh = Mesh(np.array(jax.devices()), ("batch",))
         self._sharded = NamedSharding(mesh, PartitionSpec("batch"))  # along its first axis
         replicated = NamedSharding(mesh, PartitionSpec())
-        # The old state is given up ("donated"), so that the new one can take its memory.
+        # The old state is donated, so that the new one can reuse its memory.
         self._step = jax.jit(partial(_step, model), donate_argnums=0, out_shardings=replicated)
-        model._jax_state_synced = True  # the variables hold the present values
+        model._jax_state_synced = True  # the variables have the current values
 
     def batches(self, dataset: Any) -> Iterator[Any]:
-        """The dataset's batches. Each of several hosts gives its own part of a batch."""
+        """The dataset's batches; with several hosts, each provides its part of a batch."""
         return iter(dataset)
 
     def step(self, batch: Any) -> tuple[float, float]:
-        """Change the state by one batch. Returns its mean loss and accuracy before that."""
+        """Update the state with one batch; returns the batch's mean loss and accuracy before
+        that."""
         images, labels = jax.tree.map(
             lambda part: jax.make_array_from_process_local_data(self._sharded, part.numpy()), batch
         )
@@ -53,14 +54,14 @@ class JaxSteps:
             }
             self._state = {kind: [v.value for v in group] for kind, group in variables.items()}
         self._state, loss, accuracy = self._step(self._state, images, labels)
-        # Putting the state back into the variables takes milliseconds, so it stays out of them
-        # while steps follow each other. This is where Keras's `fit` leaves it, too: a callback
-        # that saves the model in mid-epoch has `jax_state_sync` fetch it from there.
+        # Copying the state back into the variables takes milliseconds, so it stays out of them
+        # while steps follow each other. This is where Keras's `fit` leaves it, too: a callback that
+        # saves the model in mid-epoch has `jax_state_sync` fetch it from there.
         model._jax_state, model._jax_state_synced = self._state, False
         return float(loss), float(accuracy)
 
     def sync(self) -> None:
-        """Put the state back into the model's variables."""
+        """Copy the state back into the model's variables."""
         self.model.jax_state_sync()
 
 

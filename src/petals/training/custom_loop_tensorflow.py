@@ -1,7 +1,7 @@
 """A training step under tf.distribute: on one device, on several GPUs, on a TPU.
 
-Each device ("replica") holds a copy of the variables and computes on its share of the batch. The
-gradients are added up over the replicas, so that all copies change alike.
+Each device ("replica") has a copy of the variables and computes its share of the batch. The
+gradients are summed over the replicas, so that all copies change in the same way.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ class TensorFlowSteps:
     def __init__(self, model: keras.Model) -> None:
         self.model, self.optimizer = model, model.optimizer
         self.strategy = model.distribute_strategy  # without a scope it is one of one replica
-        # The optimizer's variables live beside the weights, one copy per replica. They cannot be
-        # made within a step, where each replica runs for itself.
+        # The optimizer's variables are mirrored like the weights. They cannot be created inside a
+        # step, where each replica runs separately.
         keras_backend.build_optimizer(model)
-        # One program for a whole step: Python is not asked again until it is over.
+        # One program for a whole step, without Python in between.
         self._step = tf.function(self._on_all_replicas, jit_compile=model.jit_compile)
 
     def batches(self, dataset: Any) -> Iterator[Any]:
-        """Batches of which each replica finds its share on its own device."""
+        """Batches that are already distributed, each share on its replica's device."""
         if isinstance(dataset, tf.data.Dataset):
             dataset = self.strategy.experimental_distribute_dataset(dataset)
         return iter(dataset)  # else `petals.accelerators.cluster.feed` has divided it
 
     def step(self, batch: Any) -> tuple[float, float]:
-        """Change the weights by one batch. Returns its mean loss and accuracy before that."""
+        """Update the weights with one batch; returns the batch's mean loss and accuracy before
+        that."""
         loss, accuracy = self._step(*batch)
         return float(loss), float(accuracy)
 
     def sync(self) -> None:
-        """Nothing: the step changed the model's own variables."""
+        """Do nothing: the step changes the model's own variables."""
 
     def _on_all_replicas(self, images: Any, labels: Any) -> list[tf.Tensor]:
         # `images` and `labels` hold a tensor a replica, and so does each of the results.
@@ -64,7 +65,7 @@ class TensorFlowSteps:
             self.optimizer.minimize(share, weights, tape=tape)
         else:
             gradients = tape.gradient(share, weights)
-            # Adds the gradients up over the replicas before it changes anything.
+            # Sums the gradients over the replicas before it changes anything.
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
         right = keras.metrics.categorical_accuracy(labels, probabilities)
         return loss, tf.reduce_mean(right)

@@ -1,7 +1,7 @@
 """The frozen backbone's features: computed once, stored, and reused by later runs.
 
-As long as the backbone does not change, it gives the same numbers in every epoch. So it runs over
-the photos once, and the head is trained on its output.
+A frozen backbone gives the same output in every epoch. So it processes the photos only once, and
+the head is trained on its output.
 
     FeatureExtractor      splits the work among hosts and folders
       _load_or_compute    finds the features of a folder in the store, or fills the store
@@ -38,10 +38,10 @@ from petals.models.build import Classifier
 VERSION = 1  # part of every key: raise it when the computation changes
 VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
-TPU_BATCH = 128  # images for each replica, of a GPU too
+TPU_BATCH = 128  # images for each replica, also on a GPU
 
 Progress = Callable[[str, int, int], None]
-Count = Callable[[int], None]  # is called with the number of batches, or images, done so far
+Count = Callable[[int], None]  # gets the number of batches or images done so far
 Forward = Callable[..., Iterator[np.ndarray]]  # takes a dataset and a Count
 
 
@@ -52,7 +52,7 @@ class Features:
     values: np.ndarray
     labels: np.ndarray
     ids: np.ndarray
-    stored: bool = False  # read rather than computed
+    stored: bool = False  # whether they were read instead of computed
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class FeatureExtractor:
         """The features of every image of a split, in the files' order.
 
         View 0 is the image itself, view 1 its mirror image, the others are augmented at `level`.
-        Every host computes a part of the images, and all hosts get the whole. Features are stored
-        folder by folder, so the folds of a cross-validation share them.
+        Every host computes a part of the images, and all hosts get all features. Features are
+        stored per folder, so that the folds of a cross-validation share them.
         """
         here = cluster.here()
         own, model = split.part(here.index, here.count), cluster.local_copy(self.model)
@@ -114,8 +114,8 @@ class FeatureExtractor:
     ) -> tuple[np.ndarray, bool]:
         """The features of one folder's images, and whether they were stored.
 
-        The file's name is a digest of all that the features depend on. If several processes want
-        the same file at the same time, one computes it and the others wait.
+        The file's name is a digest of everything that the features depend on. If several processes
+        need the same file at the same time, one computes it and the others wait.
         """
         key = [VERSION, self.key, _digest(model), folder.fingerprint(), folder.size, views]
         key += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
@@ -135,7 +135,7 @@ class FeatureExtractor:
                 if len(values) == folder.count:
                     return values, True
             except (OSError, ValueError, EOFError):
-                pass  # missing, or cut short by a crash
+                pass  # missing, or truncated by a crash
             values = self._compute(model, folder, views, level, count)
             try:
                 with storage.replacing(path) as part:
@@ -232,13 +232,13 @@ def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
     classes, every = classifier.head.units, np.concatenate(labels)
     if every.min() < 0 or every.max() >= classes:
         raise DataError(
-            f"labels from {every.min()} to {every.max()} where {classes} classes are known: run "
+            f"labels from {every.min()} to {every.max()}, but there are {classes} classes: run "
             "tools/make_tfrecords.py inspect"
         )
 
 
 def apply_head(classifier: Classifier, features: Features) -> np.ndarray:
-    """float32 (images, classes) probabilities of stored features, the mean over their views."""
+    """float32 (images, classes) probabilities for stored features, averaged over their views."""
     return apply_weights(classifier.head.get_weights(), features)
 
 

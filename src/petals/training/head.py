@@ -1,4 +1,4 @@
-"""The first phase: the head that the settings name, trained on stored features."""
+"""The first phase: train the head that the settings name on stored features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from petals.training.optimization import compile_model, find_schedule, learning_
 
 PHASE = "head"
 HEAD_EPOCHS = 30
-HEAD_BATCH = 64  # features; large batches of so few numbers only lose steps
+HEAD_BATCH = 64  # features; larger batches would only reduce the number of steps
 
 
 def train_first_phase(
@@ -32,11 +32,11 @@ def train_first_phase(
     settings: Mapping[str, Any],
     training: Training,
 ) -> str:
-    """Give the classifier its head; returns why training stopped early, "" when it did not.
+    """Train the classifier's head; returns why training stopped early, or "".
 
     `extract`: a `petals.training.features.FeatureExtractor`; `settings`: the parameters of
     02_train, as `petals.settings.resolve` returns them. A head in the checkpoint that the run
-    resumes from is taken; a new head is saved as one.
+    resumes from is reused; a new head is saved as a checkpoint.
     """
     checkpoints = training.checkpoints
     phase = checkpoints.phase if checkpoints else ""
@@ -96,8 +96,7 @@ def train_head(
 ) -> Epochs:
     """Train the softmax head on stored features and put it into the classifier.
 
-    Every view counts as an image of its own. Every host does the whole job, and host 0's head is
-    taken.
+    Every view counts as a separate image. Every host does the whole job, and host 0's head is used.
     """
     check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])
@@ -116,7 +115,9 @@ def train_head(
     )
     watch = Epochs(
         Phase(PHASE, recipe.epochs, steps, batch, "features"),
-        replace(training, checkpoints=None),  # it takes seconds: the finished head is kept
+        replace(
+            training, checkpoints=None
+        ),  # training takes seconds, so only the finished head is saved
         val.labels,
         lambda: apply_weights(head.get_weights(), val),
     )
@@ -135,7 +136,7 @@ def train_head(
 
 
 def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Model:
-    """The head as a model of its own: features (n, width) to float32 (n, classes)."""
+    """The head as a separate model: features (n, width) to float32 (n, classes)."""
     inputs = keras.Input((width,))
     x = keras.layers.Dropout(dropout)(inputs)
     return keras.Model(
@@ -144,7 +145,7 @@ def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Mode
 
 
 def head_batch(count: int, replicas: int) -> int:
-    """How many of `count` features a step of the head takes, over all replicas."""
+    """The batch size of the head for `count` features, over all replicas."""
     return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
 
 

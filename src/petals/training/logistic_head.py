@@ -1,9 +1,9 @@
 """The first phase as a convex problem: multinomial logistic regression on stored features.
 
-The head that gradients train for some epochs is on its way to an optimum that a solver reaches in
-seconds, and it leaves the strength of regularisation to a guess. Here L-BFGS goes to the end, and
-cross-validation on the training features alone chooses the strength. Features are standardised
-for that; afterwards mean and deviation are folded into the weights, so the head stays one layer.
+Gradient descent over some epochs only approaches an optimum that a solver reaches in seconds, and
+the strength of regularisation has to be guessed. Here L-BFGS finds the optimum, and
+cross-validation on the training features chooses the strength. Features are standardised for that;
+afterwards mean and deviation are folded into the weights, so the head stays one layer.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from petals.training.features import Features, apply_head, check_labels
 # The inverse strengths C that are tried, from strong to weak, for one view of each photo.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 FOLDS = 5
-# Rows x features x classes above which one fold of the five must do, and all cores work. Below it,
-# threads that wait for one another took eight times the processor seconds on a busy machine.
+# Rows x features x classes above which only one of the five folds is used, on all cores. Below it,
+# waiting threads used eight times the processor seconds on a busy machine.
 LARGE = 1e9
-ITERATIONS, TOLERANCE = 300, 1e-5  # of the largest slope; of many classes each has a small one
-ABSENT = -30.0  # the logit of a class that no training photo shows
-LEAST = 1e-7  # the least probability that is counted: log loss has no end
+ITERATIONS, TOLERANCE = 300, 1e-5  # of the largest gradient, small with many classes
+ABSENT = -30.0  # the logit of a class without training photos
+LEAST = 1e-7  # smaller probabilities are clipped, because log loss is unbounded
 
 
 @cluster.local_devices_only
@@ -40,12 +40,12 @@ def fit_head(
 ) -> tuple[float, dict[float, float]]:
     """Fit the softmax head to stored features and put it into the classifier.
 
-    Returns the strength C that was chosen, and {C: log loss held out} of those tried.
+    Returns the chosen strength C, and {C: held-out log loss} of those tried.
 
-    Every view counts as an image of its own, and the views of an image stay together in a fold.
+    Every view counts as a separate image, and the views of an image stay together in a fold.
     After the deadline no further strength is tried. The history gets one row, as for one epoch.
     The solver runs on the host's processors, whatever the device; every host does the whole job,
-    and host 0's head is taken. Raises `DataError` for labels that the head does not know.
+    and host 0's head is used. Raises `DataError` for labels outside the head's classes.
     """
     begun = time.monotonic()
     check_labels(classifier, train.labels, val.labels)
@@ -53,7 +53,7 @@ def fit_head(
     rows = train.values.reshape(-1, train.values.shape[-1])
     mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
     deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
-    deviation = np.where(deviation > 1e-6, deviation, np.float32(1))  # 1 for one that never changes
+    deviation = np.where(deviation > 1e-6, deviation, np.float32(1))  # 1 for a constant feature
     values = (train.values - mean) / deviation
     losses = _held_out(values, train.labels, classes, seed, training.deadline)
     strength = min(losses, key=losses.__getitem__) if losses else STRENGTHS[len(STRENGTHS) // 2]
@@ -82,13 +82,14 @@ def fit_head(
 
 
 def soften(classifier: Classifier, train: Features, label_smoothing: float) -> float:
-    """Divide the head's logits by the temperature at which smoothed labels cost the least.
+    """Divide the head's logits by the temperature with the least loss on smoothed labels.
 
-    Fine-tuning with smoothed labels asks for answers that are less sure than those of a head
-    fitted to its optimum. Without this the first steps would change the backbone to that end. The
-    order of the classes in an answer stays. Returns the temperature. All hosts get host 0's head.
+    Smoothed labels require less confident predictions than those of a head fitted to its optimum.
+    Without this, the first steps of fine-tuning would change the backbone just to lower the
+    confidence. The ranking of the classes does not change. Returns the temperature. All hosts get
+    host 0's head.
     """
-    # The logit of a class that no photo shows measures nothing.
+    # The logit of a class without photos means nothing.
     present, labels = np.unique(train.labels, return_inverse=True)
     probabilities = apply_head(classifier, train)[:, present]
     temperature = fit_temperature(labels, probabilities, label_smoothing)
@@ -104,10 +105,10 @@ def _is_large(values: np.ndarray, classes: int) -> bool:
 def _held_out(
     values: np.ndarray, labels: np.ndarray, classes: int, seed: int, deadline: float | None
 ) -> dict[float, float]:
-    """{C: mean log loss of the images held out} for each C that was tried in every fold.
+    """{C: mean held-out log loss} for each C that was tried in every fold.
 
-    Starting with the strongest regularisation, each fit begins where the one before ended. A fold
-    ends when weaker regularisation has begun to lose.
+    Starting with the strongest regularisation, each fit starts from the previous solution. A fold
+    ends when weaker regularisation begins to do worse.
     """
     folds = stratified_folds(labels, seed)
     losses: dict[float, list[float]] = {}
@@ -142,7 +143,8 @@ def stratified_folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
 
 
 class _Regression:
-    """The regression on images (images, views, width); a fit begins where the last one ended."""
+    """The regression on features (images, views, width); a fit starts from the previous
+    solution."""
 
     def __init__(self, values: np.ndarray, labels: np.ndarray, classes: int) -> None:
         self.rows = values.reshape(-1, values.shape[-1])

@@ -2,9 +2,9 @@
 
 Whether bfloat16 pays on a CPU depends on the network: on one server with AVX512-BF16, VGG16's
 forward pass ran 2.3 times as fast as in float32, EfficientNetB0's took 1.6 times as long. So it is
-measured for the backbone at hand, and remembered. A schedule is a table with one rate a step, so
-that it can be drawn exactly as it will run. A table works alike under every Keras: the device only
-looks up the step.
+measured for the backbone at hand, and remembered. A schedule is a table with one rate per step, so
+that it can be plotted exactly as it will run. A table works in the same way under every Keras: the
+device only looks up the step.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from petals.training import features
 
 BFLOAT16 = "mixed_bfloat16"
 FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}  # of /proc/cpuinfo, on x86 and Arm
-FASTER = 1.2  # the least speedup that counts: a smaller one may be chance
+FASTER = 1.2  # the smallest speedup that counts; a smaller one may be chance
 BATCH = 4  # images
 SECONDS = 2.0  # to measure for, besides a first pass of each kind
 
-# The tutorial's figures: ramp from 1e-5 to 5e-5 a replica in 5 epochs, then x 0.8 an epoch
+# The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
 # towards 1e-5 (Kaggle, "Create your first submission", 2020).
 RAMP_FROM, RAMP_TO, RAMP_EPOCHS, DECAY = 1e-5, 5e-5, 5, 0.8
 
@@ -109,7 +109,7 @@ def learning_rates(
 
 @keras.utils.register_keras_serializable("petals")
 class RateTable(keras.optimizers.schedules.LearningRateSchedule):
-    """A Keras schedule that looks the step's rate up; past the end it keeps the last."""
+    """A Keras schedule that looks up the step's rate; past the end it returns the last."""
 
     def __init__(self, values: np.ndarray | list[float]) -> None:
         self.values = [float(value) for value in values]
@@ -133,8 +133,8 @@ def choose_dtype(
     """Set the dtype policy for extracting features with a backbone, and return it.
 
     Call it before the seed is set and the model is built, when the dtype is left to the kit.
-    Anything but a CPU with instructions for bfloat16 keeps what `detect` chose, as does
-    fine-tuning, of which the forward pass that is measured here is only a part.
+    Anything but a CPU with instructions for bfloat16 keeps the dtype that `detect` chose. So does
+    fine-tuning, because only the forward pass is measured here.
     """
     if device.kind != "cpu" or device.hosts > 1 or not supports_bfloat16():  # hosts might disagree
         return device.dtype
@@ -156,7 +156,7 @@ def supports_bfloat16() -> bool:
 
 
 def speedup(backbone: str, image_size: int) -> float:
-    """How many times as fast the forward pass is in bfloat16; leaves the policy as it was."""
+    """The speedup of the forward pass in bfloat16; does not change the policy."""
     before = keras.mixed_precision.global_policy()
     try:
         passes = []
@@ -196,9 +196,9 @@ def _remembered(device: Accelerator, backbone: str, image_size: int) -> float:
 
 
 def set_seed(seed: int, repeatable: bool = True) -> None:
-    """Seed Python, numpy and Keras; `repeatable` makes TensorFlow's ops the same to the bit.
+    """Seed Python, numpy and Keras; `repeatable` makes TensorFlow's ops deterministic.
 
-    That costs speed on a GPU, and nothing measurable on a CPU.
+    That is slower on a GPU, and costs nothing measurable on a CPU.
     """
     keras.utils.set_random_seed(seed)
     if repeatable:
@@ -215,10 +215,10 @@ def compile_model(
 ) -> None:
     """AdamW on cross-entropy over one-hot labels, with the rates of a schedule.
 
-    02_train compiles its model in the same way, spelt out. Weight decay (Loshchilov & Hutter, 2019)
-    spares biases and normalisation. One step a call suits every runtime: four gained 8 % on
-    TensorFlow and lost as much on eight JAX devices, and Keras 3 cannot under MirroredStrategy
-    (tools/benchmark.py runtimes).
+    02_train compiles its model in the same way, with visible calls. Weight decay (Loshchilov &
+    Hutter, 2019) excludes biases and normalisation. One step per call suits every runtime: four
+    gained 8 % on TensorFlow and lost as much on eight JAX devices, and Keras 3 cannot under
+    MirroredStrategy (tools/benchmark.py runtimes).
     """
     with keras_backend.scope(model):
         optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
@@ -233,7 +233,7 @@ def compile_model(
 
 
 def suits_xla(model: keras.Model) -> bool:
-    """Whether XLA is to compile the model's training step: on JAX, and on a single GPU."""
+    """Whether XLA should compile the model's training step: on JAX, and on a single GPU."""
     # XLA harms convolutions on a CPU: 11 images a second where TensorFlow's own kernels did 400
     # (MobileNet-0.75 at 192 px, 2 cores). It cannot compile the step that several devices of
     # tf.distribute share; Keras's own default knows that.

@@ -389,5 +389,5 @@ def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
 def test_labels_that_the_head_does_not_know(splits):
     model = build("SmallNet", 32, 2, weights="none")
     train, val = (extract(model, s) for s in splits[:2])
-    with pytest.raises(DataError, match="labels from 0 to 2 where 2 classes are known"):
+    with pytest.raises(DataError, match="labels from 0 to 2, but there are 2 classes"):
         train_head(model, train, val, HeadRecipe(epochs=1), quiet())

@@ -135,7 +135,7 @@ def test_many_features_are_judged_by_one_fold(monkeypatch):
 
 
 def test_labels_that_the_head_does_not_know():
-    with pytest.raises(DataError, match="labels from 0 to 2 where 2 classes are known"):
+    with pytest.raises(DataError, match="labels from 0 to 2, but there are 2 classes"):
         fitted(clouds(), classes=2)
 
 
