@@ -230,7 +230,7 @@ def test_the_matrix_is_read_and_enlarged(opened):
     assert reading.inner_text().startswith("true ")
     names = page.locator(".matrix .left text").count()
     width = page.locator(".matrix .grid > svg:last-child").bounding_box()["width"]
-    for _ in range(4):
+    while page.locator("[data-matrix] button[aria-label=larger]").is_enabled():
         page.keyboard.press("+")
     assert page.locator(".matrix .grid > svg:last-child").bounding_box()["width"] > 1.5 * width
     assert page.locator(".matrix .left text").count() == 104 >= names
