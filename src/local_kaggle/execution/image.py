@@ -1,7 +1,7 @@
 """Kaggle's image, stood in by a bare virtual environment of links.
 
 Everything installed beside this interpreter is linked in, except what would let a kernel see
-the desk: `.pth` files and finders of editable installs, this package and what depends on it.
+the host: `.pth` files and finders of editable installs, this package and what depends on it.
 So a bundle that lacks a module fails here as it would on Kaggle, in subprocesses too.
 """
 
@@ -20,7 +20,7 @@ from local_kaggle.execution import kaggle_paths
 from local_kaggle.execution.walls import PACKAGES
 
 SERVES = "LOCAL_KAGGLE_SERVES"  # set where a notebook serves predictions
-# gRPC logs the traceback of an exception in `predict` to nobody; the desk is to see it.
+# gRPC logs the traceback of an exception in `predict` to nobody; rehearsals show it.
 SERVER_ERRORS = (
     f"import os; os.environ.get({SERVES!r}) and "
     '__import__("logging").getLogger("grpc").addHandler(__import__("logging").StreamHandler())\n'
@@ -67,7 +67,7 @@ def build_image(folder: Path) -> Path:
 def _desk_names() -> frozenset[str]:
     """What this package and the distributions that depend on it installed, at the top level.
 
-    These are the tools of the desk, which Kaggle's image lacks.
+    These are the host's tools, which Kaggle's image lacks.
     """
     own = __name__.partition(".")[0]
     names = {own}

@@ -60,9 +60,9 @@ def mount(sources: Iterable[MountedSource], root: Path) -> None:
 
 
 def bound(sources: Iterable[MountedSource], root: Path) -> dict[str, str]:
-    """What walls bind below /kaggle/input: folders of the desk by their paths inside.
+    """What walls bind below /kaggle/input: folders of the host by their paths inside.
 
-    A source with links in it, such as data that lies elsewhere on the desk, is laid out below
+    A source with links in it, such as data that lies elsewhere on the host, is laid out below
     `root`, and the folders that its links lead to appear at their own paths.
     """
     folders = {"/kaggle/input": str(root)}

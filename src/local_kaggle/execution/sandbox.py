@@ -18,7 +18,7 @@ SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the co
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 
 REHEARSAL: dict[Kind, str] = {
-    "tpu": "rehearsal: this TPU session is eight CPU devices on the desk, not a TPU",
+    "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
     "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
 }
 """What the log of such a session begins with."""
@@ -119,7 +119,7 @@ class Sandbox:
         return walls.enclosed(command, around, "/kaggle/working", self.builder)
 
     def environment(self, image: Path, runs_on: Kind, *, internet: bool) -> dict[str, str]:
-        """The whole environment of the run: Kaggle's variables and nothing of the desk's.
+        """The whole environment of the run: Kaggle's variables and nothing of the host's.
 
         `image` is the folder of the Python environment. `KERNELKIT_INPUT_ROOT` says where
         /kaggle/input is; without walls it cannot be there, and code that names the path itself is

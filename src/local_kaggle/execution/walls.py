@@ -1,7 +1,7 @@
 """Walls around a session: Kaggle's own paths, no network where internet is off, its own processes.
 
 Two programs can build them, bubblewrap and util-linux's `unshare`; `builder` names the first that
-works here. Inside, the desk's files are absent save the system's folders and the Python that the
+works here. Inside, the host's files are absent save the system's folders and the Python that the
 session runs on, all of them read-only. Where neither program works (macOS, a container that allows
 no namespaces), a session runs without walls and `NOT_HELD` says what that means.
 
@@ -37,20 +37,20 @@ NETWORK_ONLY = "--"  # before a command that gets a network of its own and no ot
 HOME = "/root"  # a session's, as on Kaggle
 NOT_HELD = (
     "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
-    "below /kaggle are rewritten in the code, and the network and the desk's files stay in reach"
+    "below /kaggle are rewritten in the code, and the network and the host's files stay in reach"
 )
 TRIAL_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
 class Walls:
-    """What a session sees: folders of the desk by the path at which they appear inside."""
+    """What a session sees: folders of the host by the path at which they appear inside."""
 
     read_only: Mapping[str, str]
     writable: Mapping[str, str]
     internet: bool
     root: str  # a folder that is not there yet, on which the session's own root is mounted
-    hosts: str = ""  # the file that is /etc/hosts inside, when it is not the desk's
+    hosts: str = ""  # the file that is /etc/hosts inside, when it is not the host's
     devices: tuple[str, ...] = field(default_factory=lambda: gpu_devices())
 
 

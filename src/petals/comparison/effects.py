@@ -35,7 +35,9 @@ NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public note
 
 @dataclass(frozen=True)
 class Effect:
-    """One axis: `groups` of runs alike in all else, each {setting: [macro F1 of its runs]}.
+    """One axis: `groups` of runs with all other settings equal.
+
+    Each group is {setting: [macro F1 of its runs]}.
 
     Where no two runs differ in this axis alone, `fair` is False and the one group holds all.
     `numbers`: {setting: its value} of an axis that is one number; else empty.

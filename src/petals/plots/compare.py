@@ -93,14 +93,14 @@ def curves(runs: Sequence[FinishedRun]) -> Figure:
 
 
 def effects(shown: Sequence[Effect]) -> Figure:
-    """A panel for each axis: a dot a run, a dash for the mean of runs alike in all else.
+    """A panel per axis: one dot per run, a dash for the mean of runs with all other settings equal.
 
     A line joins the means of numbers, and none those of categories. All panels have one scale, and
     a band shows how far repeats of one recipe lie apart.
     """
     rows, columns = math.ceil(len(shown) / 2), min(2, len(shown))
     figure, grid = new_figure(
-        "A dot for each run, a dash for the mean of those that are alike in all else.",
+        "One dot per run; a dash is the mean of the runs with all other settings equal.",
         height=3.0 * rows,
         nrows=rows,
         ncols=columns,

@@ -1,4 +1,4 @@
-"""Figures of answers and their probabilities: which are right, how sure they are, what they are."""
+"""Figures of predictions: which are right, how confident they are, and what they show."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ def predictions(
             else f"true {names[label]}\nguessed {names[guess]} {sure}"
         )
         colours.append(GOOD if right else BAD)
-    caption = "Photos with what the model answered, how sure it was, and the truth where it erred."
+    caption = "Photos with the prediction, its probability, and the true class of each mistake."
     return gallery(images, captions, colours=colours, overall=caption)
 
 
 def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
-    """Accuracy over confidence, one line a name; beside it how many answers were how sure."""
-    caption = "Left the share of right answers by how sure they were; right how many were how sure."
+    """Accuracy by confidence, one line per name, and beside it a histogram of the confidences."""
+    caption = "Left: accuracy by confidence. Right: how many predictions have that confidence."
     figure, (left, right) = new_figure(caption, ncols=2)
     left.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
     for number, (name, curve) in enumerate(reliabilities.items()):

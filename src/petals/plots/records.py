@@ -97,7 +97,7 @@ def thumbnail(image: np.ndarray) -> str:
 
 
 def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
-    """CSV of how often the model is right when it is how sure, in tenths of probability."""
+    """CSV of accuracy by confidence, in ten bins of probability."""
     tenths = Reliability.of(labels, probabilities, bins=10)
     columns = zip(tenths.confidence, tenths.accuracy, tenths.counts, strict=True)
     rows = [
