@@ -75,7 +75,10 @@ def shows(*kinds: FaultKind) -> Fault | None:
 def as_json(_request: Request, error: Exception) -> Response:
     """An error as Kaggle's servers write it."""
     status = getattr(error, "status_code", 500)
-    return JSONResponse({"code": status, "message": getattr(error, "detail", "")}, status)
+    message = str(getattr(error, "detail", ""))
+    if status == 404:  # the client raises the message alone, in which tools look for the number
+        message = f"404 Client Error: Not Found: {message}"
+    return JSONResponse({"code": status, "message": message}, status)
 
 
 async def instead(state: ServerState) -> Response | None:

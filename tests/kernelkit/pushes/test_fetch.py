@@ -107,7 +107,7 @@ def test_pages_that_repeat_lose_no_file(fetch, tmp_path):
 
 
 def test_pages_in_a_circle_come_to_an_end(fetch):
-    with pytest.raises(errors.OutputsError, match="circle"):
+    with pytest.raises(errors.OutputsError, match="pages repeat"):
         fetch(Fault("ListKernelFiles", 0, FaultKind.REPEATED_PAGE))
 
 

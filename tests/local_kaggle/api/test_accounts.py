@@ -89,3 +89,13 @@ def test_rules_that_nobody_accepted_close_a_competition(api, tmp_path):
     }
     (tmp_path / "kernel-metadata.json").write_text(json.dumps(metadata))
     assert api.kernels_push(str(tmp_path)).invalid_competition_sources == ["strict"]
+
+
+def test_a_404_says_so_in_the_clients_error(context, tmp_path):
+    with context.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        with pytest.raises(HTTPError, match="404 Client Error: Not Found"):  # as tools look for it
+            api.dataset_metadata("tester/not-there-yet", str(tmp_path))
