@@ -127,5 +127,6 @@ def _lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _relative(root: Path, path: str) -> str:
-    inside = path and Path(path).resolve().is_relative_to(root.resolve())
-    return str(Path(path).resolve().relative_to(root.resolve())) if inside else path
+    place, project_root = Path(path).resolve(), root.resolve()
+    inside = path and place.is_relative_to(project_root)
+    return str(place.relative_to(project_root)) if inside else path

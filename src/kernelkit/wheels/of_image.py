@@ -14,12 +14,9 @@ from kernelkit.wheels.download import install
 # Distributions that are not called as the module that they bring.
 NAMES = {
     "Crypto": "pycryptodome",
-    "Levenshtein": "levenshtein",
     "PIL": "pillow",
-    "attr": "attrs",
     "bs4": "beautifulsoup4",
     "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
     "imblearn": "imbalanced-learn",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
