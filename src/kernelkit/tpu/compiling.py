@@ -2,7 +2,7 @@
 
 The command reads one JSON object from standard input: `parameters`, `chips` (`topology`,
 `bounds`, `accelerator_type`), `programs` (names; none means all), `kept` (a folder of its own). It
-writes one JSON object a line: {"event": "environment" | "compiling" | "program" | "error", …}; a
+writes one JSON object per line: {"event": "environment" | "compiling" | "program" | "error", …}; a
 "program" has the facts of `kernelkit.tpu.figures`, an "error" a `kind` and a `text`.
 """
 

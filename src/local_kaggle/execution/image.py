@@ -1,4 +1,4 @@
-"""Kaggle's image, stood in by a bare virtual environment of links.
+"""Kaggle's image, imitated by a bare virtual environment of links.
 
 Everything installed beside this interpreter is linked in, except what would let a kernel see
 the host: `.pth` files and finders of editable installs, this package and what depends on it.

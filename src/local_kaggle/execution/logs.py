@@ -14,7 +14,7 @@ Event = dict[str, Any]  # {"stream_name": "stdout" | "stderr", "time": seconds, 
 
 
 class LogWriter:
-    """Appends events to a file, one JSON object a line, from several threads."""
+    """Appends events to a file, one JSON object per line, from several threads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -56,7 +56,7 @@ class SessionPlan:
 
 @dataclass
 class Usage:
-    """What a session took at the most, in bytes, and which limit ended it, if one did."""
+    """A session's peak use in bytes, and which limit ended it, if one did."""
 
     memory: float = 0.0
     working: float = 0.0

@@ -61,7 +61,7 @@ def gpu_devices() -> tuple[str, ...]:
 
 @functools.cache
 def builder() -> str:
-    """ "bubblewrap", "unshare", or "" where neither can build walls; tried once a process."""
+    """ "bubblewrap", "unshare", or "" where neither can build walls; tried once per process."""
     if sys.platform != "linux":
         return ""
     with tempfile.TemporaryDirectory(prefix="walls-") as folder:

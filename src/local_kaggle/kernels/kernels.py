@@ -138,7 +138,7 @@ def get(state: ServerState, request: Message, user: str) -> Message:
 
 @answers(types.ApiListKernelsRequest)
 def list_kernels(state: ServerState, request: Message, user: str) -> Message:
-    """One's own kernels, or everyone's that one may see."""
+    """The caller's kernels, or all that the caller may see."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
     newest = []

@@ -1,4 +1,4 @@
-"""Run a submitted version again on a competition's hidden data, and keep the whole truth of it.
+"""Run a submitted version again on a competition's hidden data, and record everything about it.
 
 What Kaggle says of a rerun is a score or one of the messages below, and nothing else. The folder
 `reruns/<submission>` holds what it does not say: the log, the outputs, and `rerun.json`.

@@ -5,7 +5,7 @@ Reads one JSON object from standard input:
     {"parameters": {…}, "chips": {"topology", "bounds", "accelerator_type"}, "programs": [names],
      "kept": FOLDER}
 
-and writes one JSON object a line: {"event": "compiling" | "program" | "error", …}. An empty
+and writes one JSON object per line: {"event": "compiling" | "program" | "error", …}. An empty
 `programs` means all that the run has; what the compiler said of a program is kept in the folder.
 """
 

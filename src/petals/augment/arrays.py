@@ -1,7 +1,7 @@
-"""The few array functions that augmentation is written in, of TensorFlow and of JAX.
+"""The few array functions that augmentation needs, for TensorFlow and for JAX.
 
-`of` finds those of an array's library. What NumPy, TensorFlow and JAX write alike (arithmetic,
-comparisons, slices) needs no function of its own.
+`of` returns those of an array's library. Arithmetic, comparisons and slices are written alike
+everywhere and need none.
 """
 
 from __future__ import annotations

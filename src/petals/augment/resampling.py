@@ -22,7 +22,7 @@ import numpy as np
 from petals.augment.arrays import ArrayOps, of
 
 PARTS = 4  # of a pixel, by which lines are shifted
-RADIX = 4  # choices of a step: each step moves the whole batch, and reads it once a choice
+RADIX = 4  # choices of a step: each step moves the whole batch, and reads it once per choice
 ROWS, COLUMNS = 2, 1  # the axis along which pixels move
 
 

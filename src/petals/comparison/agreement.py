@@ -55,7 +55,7 @@ def most_complementary(runs: Sequence[FinishedRun]) -> tuple[FinishedRun, Finish
 
 
 def telling(pair: tuple[FinishedRun, FinishedRun], positions: np.ndarray, most: int) -> np.ndarray:
-    """The positions about which the two are surest, each of its own answer."""
+    """The positions on which both are most confident, each of its own answer."""
     sure = sum(run.probabilities.max(axis=1)[positions] for run in pair)
     return positions[np.argsort(-sure, kind="stable")][:most]
 

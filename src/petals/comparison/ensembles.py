@@ -161,9 +161,9 @@ def submit(runs: Sequence[FinishedRun], weights: np.ndarray, path: Path) -> None
 def submit_or_best(
     runs: Sequence[FinishedRun], weights: Sequence[float], path: Path, *, insist: bool = False
 ) -> str:
-    """`submit`, or where an ensemble can't the best run's own file; says which it is.
+    """Write the ensemble's submission, or the best run's own file if that fails; say which.
 
-    With `insist` there is no way out: raises what `submit` raises. Where not even the best run
+    With `insist`, raise what `submit` raises instead. Where not even the best run
     left a submission, nothing is written and the line says so.
     """
     alone = [1.0] + [0.0] * (len(runs) - 1)

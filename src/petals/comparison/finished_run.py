@@ -16,7 +16,7 @@ from petals.evaluation.metrics import Scores
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run: `metrics` as in metrics.json; history: one dict of floats an epoch.
+    """A finished run: `metrics` as in metrics.json; history: one dict of floats per epoch.
 
     ids (n,) str, labels (n,) int64 and probabilities float32 (n, classes) are of the
     validation set. `members`: the runs of all folds, where this stands for a cross-validation: its

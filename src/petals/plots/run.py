@@ -134,7 +134,7 @@ def _wrapped(line: str) -> str:
 
 
 def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
-    """Images a class, a panel for each split given its labels; sorted by the first one's counts."""
+    """Images per class, one panel per split given its labels; sorted by the first one's counts."""
     figure, panels = new_figure(
         "A bar for each class, the commonest first; each split has its own scale.",
         height=1.4 + 1.4 * len(labels),

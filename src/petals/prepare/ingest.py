@@ -24,7 +24,7 @@ from petals.prepare.ingest_files import Progress
 from petals.prepare.ingest_summary import Summary, advise
 from petals.prepare.photos import Photo
 
-SHARDS = 16  # files a split, as the competition has
+SHARDS = 16  # files per split, as the competition has
 FEWEST_IN_A_SHARD = 64
 MANIFEST = "manifest.json"
 TEST_SHARE = 0.2
@@ -40,7 +40,7 @@ class IngestSettings:
     val     share of each class that validates, in expectation
     test    share of each class that is the test split: 0.2, or none beside photos without labels
     fit     "crop" or "squash": how a photo becomes a square
-    shards  files a split, 0 = as many as suit the data
+    shards  files per split, 0 = as many as suit the data
 
     Raises `SettingError` for shares or sizes out of range.
     """

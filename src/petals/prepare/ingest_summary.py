@@ -9,7 +9,7 @@ from pathlib import Path
 
 from petals.data import shards
 
-TPU_SHARD_BYTES = (10_000_000, 200_000_000)  # the organisers' advice: 10s to 100s of MB a file
+TPU_SHARD_BYTES = (10_000_000, 200_000_000)  # the organisers' advice: 10s to 100s of MB per file
 
 
 @dataclass

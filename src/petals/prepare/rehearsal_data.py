@@ -26,7 +26,7 @@ columns = ["id", "label"]
 
 
 def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
-    """Put the embedded data into a catalogue, its solution beside it.
+    """Write the embedded data and its solution into a catalogue.
 
     `sizes` in pixels; those that the competition does not have are left out. Returns the
     competition's folder. What is there stays, and is added to where its answers show that this

@@ -26,12 +26,12 @@ from petals.prepare.flowers.picture import draw_flower
 
 VERSION = 1  # raise it whenever a pixel changes: caches of another version are not used
 JPEG_QUALITY = 90
-COUNTS = {"train": 24, "val": 5, "test": 3}  # images a class; in train the mean
-# How many training images a class has, relative to the mean: real classes are uneven too.
+COUNTS = {"train": 24, "val": 5, "test": 3}  # images per class; in train the mean
+# How many training images per class has, relative to the mean: real classes are uneven too.
 _IMBALANCE = (0.67, 0.83, 1.0, 1.17, 1.33)
 _SHARDS = {"train": 8, "val": 4, "test": 4}
 _FIRST_INDEX = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
-_AT_A_TIME = 32  # images a worker, between two looks at whether anybody still wants them
+_AT_A_TIME = 32  # images per worker, between two looks at whether anybody still wants them
 _IDLE = 10  # seconds after which a worker without work ends
 
 Progress = Callable[[str, int, int], None]
@@ -73,9 +73,9 @@ def write_dataset(
     Args:
         root: the folder to write to.
         size: width and height of the images in pixels; the flowers are the same at every size.
-        counts: images a class in train, val and test; in train it is the mean, and single classes
+        counts: images per class in train, val and test; in train it is the mean, and single classes
             have 0.67 to 1.33 times as many.
-        workers: processes that draw; by default one a core, at most 8.
+        workers: processes that draw; by default one per core, at most 8.
         progress: called with (what, images done, images in all) after each.
 
     `solution.csv` holds the test images' true labels; no shard does.
@@ -86,8 +86,8 @@ def write_dataset(
     """
     if min(counts.values()) < 1 or size < 8:
         raise SettingError(
-            f"cannot draw {dict(counts)} images a class of {size} pixels: counts start at 1, sizes "
-            "at 8"
+            f"cannot draw {dict(counts)} images per class of {size} pixels: counts start at 1, "
+            "sizes at 8"
         )
     root, splits = Path(root), _plan(counts)
     pictures = [picture for split in splits.values() for picture in split]
