@@ -153,7 +153,8 @@ class LocalKaggle:
         home = self.root / "client-home"
         # The client resumes uploads that it finds among the temporary files, wherever they went.
         temporary = self.root / "client-tmp"
-        for folder in (home, temporary):
+        # Two clients that make their folder at the same moment would stop each other.
+        for folder in (home / ".config" / "kaggle", temporary):
             folder.mkdir(parents=True, exist_ok=True)
         return {
             "HOME": str(home),

@@ -62,8 +62,8 @@ def test_a_host_that_fails_ends_the_run_and_is_named(notebook):
     with pytest.raises(RunFailedError) as failed:
         run_on_hosts(2, notebook, ["fails=1"], name="cut", report=False)
     assert str(failed.value) == (
-        "host 1 ended with exit code 6, so the others were ended; runs/cut/host-1/log.txt holds "
-        "its last words. The same command continues from the last checkpoint"
+        "host 1 ended with exit code 6, so the others were ended; its output is in "
+        "runs/cut/host-1/log.txt. The same command continues from the last checkpoint"
     )
     assert "ValueError: not today" in Path("runs/cut/host-1/log.txt").read_text()
 

@@ -41,12 +41,12 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     states = [row["state"] for row in rows(sweeps).values()]
     assert states[0] == "done"
     assert states[-1] == "pending"
-    assert "left: the same command goes on" in sweeps.message
+    assert "left: the same command continues" in sweeps.message
     shutil.rmtree(sweeps.runs / rows(sweeps)["1"]["id"])  # as if it had never come home
     monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.1)
     sweeps.run(text, kaggle=True, local=True, timeout=2)
 
-    assert "were done in an earlier session" in sweeps.message
+    assert "are from an earlier session" in sweeps.message
     assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 4
     assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03", "0.04"]
 
