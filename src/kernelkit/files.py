@@ -10,10 +10,12 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from kernelkit.errors import StorageError
+
+PART = ".part"  # the suffix of a file that is being written
 
 
 def make_folder(path: Path) -> Path:
@@ -63,7 +65,7 @@ def write_bytes(path: Path, data: bytes) -> Path:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=PART)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -76,6 +78,19 @@ def write_bytes(path: Path, data: bytes) -> Path:
             Path(name).unlink()
         raise
     return path
+
+
+def is_unused(folder: Path, besides: Collection[str] = ()) -> bool:
+    """Whether a folder has no file except those named in `besides`.
+
+    The temporary file of a process that was killed in `write_bytes` does not count.
+    """
+    return all(
+        path.name in besides
+        or (path.name.startswith(".") and path.suffix == PART)
+        or (path.is_dir() and not path.is_symlink())
+        for path in folder.rglob("*")
+    )
 
 
 @contextlib.contextmanager

@@ -146,7 +146,7 @@ class SweepFolder:
                 raise ParameterError(
                     f"{self.path} has the sweep {owner!r}: choose another folder with --output"
                 )
-        elif self.path.is_dir() and any(p.name not in (LOCK, HOLDER) for p in self.path.iterdir()):
+        elif not files.is_unused(self.path, (LOCK, HOLDER)):
             raise ParameterError(
                 f"{self.path} has files that are not a sweep's: choose another folder with --output"
             )

@@ -50,6 +50,15 @@ def test_a_marker_that_cannot_be_read_is_no_claim(tmp_path, text):
     assert claim(tmp_path / "run")[0] == tmp_path / "run-2"
 
 
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_folder_whose_claim_was_killed_is_taken(tmp_path, chosen):
+    (tmp_path / "run" / ".kernelkit").mkdir(parents=True)
+    assert claim(tmp_path / "run", chosen=chosen)[0] == tmp_path / "run"
+    marker = tmp_path / "run" / ".kernelkit" / "push.json"
+    marker.rename(marker.with_name(".push.json.a1b2c3.part"))
+    assert claim(tmp_path / "run", chosen=chosen)[0] == tmp_path / "run"
+
+
 def test_a_folder_with_other_things_is_not_taken(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")

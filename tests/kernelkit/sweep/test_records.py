@@ -68,6 +68,14 @@ def test_a_folder_of_something_else_is_refused(sweeps):
         SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
 
 
+def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
+    files.write_text(sweeps.runs / f".{records.SWEEP}.a1b2c3.part", "{")
+
+    SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+
+    assert (sweeps.runs / records.SWEEP).is_file()
+
+
 def test_a_folder_of_another_sweep_is_refused(sweeps):
     SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
 
