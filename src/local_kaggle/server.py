@@ -92,7 +92,7 @@ class LocalKaggle:
 
     def start(self) -> Self:
         """Begin to serve; `port` and `url` are right from here on."""
-        self._claim = _claim(self.root)
+        self._claim, listener = _claim(self.root), None
         try:
             (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
             listener = _listener(self.port)
@@ -100,6 +100,8 @@ class LocalKaggle:
             state = ServerState(self)
             self._serving = state, Serving(build_app(state), listener).start()
         except BaseException as error:
+            if listener:
+                listener.close()
             self._claim.release()
             if isinstance(error, sqlite3.OperationalError):
                 raise LocalKaggleError(

@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from local_kaggle.errors import LocalKaggleError
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS kernels (
@@ -36,19 +38,12 @@ CREATE TABLE IF NOT EXISTS submissions (
     status TEXT NOT NULL, score TEXT, failure TEXT);
 """
 
-# Roots of earlier versions had tables for datasets alone.
-EARLIER = """
-INSERT INTO pages SELECT id, 'datasets/' || owner || '/' || slug, json_object(
-    'title', title, 'licenseName', licence,
-    'isPrivate', json(CASE private WHEN 0 THEN 'false' ELSE 'true' END)) FROM datasets;
-INSERT INTO page_versions SELECT * FROM dataset_versions;
-INSERT INTO version_blobs SELECT * FROM dataset_blobs;
-DROP TABLE datasets; DROP TABLE dataset_versions; DROP TABLE dataset_blobs;
-"""
-
 
 class Store:
-    """The tables of one local Kaggle, in `root/kaggle.sqlite`; every change is committed."""
+    """The tables of one local Kaggle, in `root/kaggle.sqlite`; every change is committed.
+
+    Raises LocalKaggleError for a root of an earlier version, and leaves it as it is.
+    """
 
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, exist_ok=True)
@@ -58,11 +53,14 @@ class Store:
         path.chmod(0o600)
         self._database = sqlite3.connect(path, check_same_thread=False)
         self._database.row_factory = sqlite3.Row
+        if self.row("SELECT 1 FROM sqlite_master WHERE name = 'datasets'"):  # now in `pages`
+            self._database.close()
+            raise LocalKaggleError(
+                f"{root} is of an earlier version: remove it, or take another root"
+            )
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.executescript(SCHEMA)
-        if self.row("SELECT 1 FROM sqlite_master WHERE name = 'datasets'"):
-            self._database.executescript(EARLIER)
 
     @property
     def lock(self) -> threading.RLock:

@@ -9,13 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
 
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
+
+if TYPE_CHECKING:
+    from kaggle.api.kaggle_api_extended import KaggleApi
 
 KEY = "k3y-that-must-never-show"
 DEADLINE = 60.0
@@ -181,6 +184,17 @@ def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> I
     tokens = {"KGAT_token": "tester"}
     with LocalKaggle(root / "kaggle", limits=limits, accounts=accounts, tokens=tokens) as kaggle:
         yield Desk(kaggle, root)
+
+
+@pytest.fixture
+def api(context: Desk) -> Iterator[KaggleApi]:
+    """The genuine client, signed in as `tester`."""
+    with context.kaggle.attach():
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        api = KaggleApi()
+        api.authenticate()
+        yield api
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ def check_free(folder: Path) -> None:
     Raises `StorageError` if it cannot be created or written.
     """
     try:
-        used = folder.is_file() or (folder.is_dir() and not files.is_unused(folder))
+        used = folder.is_file() or not files.is_unused(folder)
     except OSError:  # a name that is too long, a circular link
         used = False
     if used:
@@ -82,7 +82,7 @@ def claim(folder: Path, mine: Claim, *, chosen: bool) -> tuple[Path, Path | None
     """
     numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
     for place in [folder] if chosen else itertools.chain([folder], numbered):
-        if not place.exists() or (place.is_dir() and files.is_unused(place)):
+        if not place.is_file() and files.is_unused(place):
             _mark(place, mine)
             return place, None
         claimed = _read(place)

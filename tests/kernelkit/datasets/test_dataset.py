@@ -10,15 +10,6 @@ from kernelkit.datasets.dataset import push_dataset
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
-
-
-@pytest.fixture
-def kaggle(tmp_path):
-    limits = ServerLimits(dataset_seconds=0.2)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
 
 
 @pytest.fixture

@@ -9,17 +9,8 @@ from kernelkit import errors
 from kernelkit.datasets.model import push_model
 from kernelkit.kaggle_api.client import Kaggle
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
 
 MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
-
-
-@pytest.fixture
-def kaggle(tmp_path):
-    limits = ServerLimits(dataset_seconds=0.2)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
 
 
 @pytest.fixture

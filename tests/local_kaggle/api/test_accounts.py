@@ -19,17 +19,12 @@ def limits() -> ServerLimits:
 
 
 @pytest.fixture
-def api(context):
+def api(context, api):
     for name in ("competitions/strict", "competitions/open", "datasets/meadow/soil"):
         folder = context.kaggle.catalogue / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "a.csv").write_text("a\n")
-    with context.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        yield api
+    return api
 
 
 def as_nobody(context, *words: str) -> subprocess.CompletedProcess[str]:

@@ -23,13 +23,8 @@ def stocked(context):
 
 
 @pytest.fixture
-def api(stocked):
-    with stocked.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        yield api
+def api(stocked, api):
+    return api
 
 
 def refs(found):

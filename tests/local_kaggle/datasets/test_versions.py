@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sqlite3
@@ -15,17 +16,8 @@ from kagglesdk.blobs.types.blob_api_service import ApiStartBlobUploadRequest
 from kagglesdk.datasets.types import dataset_api_service as types
 from requests.exceptions import HTTPError
 
+from local_kaggle.errors import LocalKaggleError
 from local_kaggle.server import LocalKaggle
-
-
-@pytest.fixture
-def api(context):
-    with context.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        yield api
 
 
 @pytest.fixture
@@ -207,32 +199,14 @@ def test_a_private_dataset_of_the_catalogue_is_its_owners(context, api, tmp_path
     assert requests.post(url, json=named, timeout=5).status_code == 404
 
 
-def test_datasets_of_a_root_from_before_models_are_still_there(tmp_path):
-    with LocalKaggle(tmp_path / "kaggle"):
-        pass
-    folder = tmp_path / "kaggle" / "datasets" / "tester" / "older-one" / "1"
-    folder.mkdir(parents=True)
-    (folder / "a.txt").write_text("a")
-    database = sqlite3.connect(tmp_path / "kaggle" / "kaggle.sqlite")
-    database.executescript(
-        """
-        CREATE TABLE datasets (id INTEGER, owner TEXT, slug TEXT, title TEXT, licence TEXT,
-            private INTEGER);
-        CREATE TABLE dataset_versions (dataset INTEGER, number INTEGER, notes TEXT, created REAL,
-            failure TEXT);
-        CREATE TABLE dataset_blobs (dataset INTEGER, number INTEGER, token TEXT);
-        INSERT INTO datasets VALUES (7, 'tester', 'older-one', 'Older', 'CC0-1.0', 0);
-        INSERT INTO dataset_versions VALUES (7, 1, 'notes', 1.0, NULL);
-        """
-    )
-    database.close()
-    for _ in range(2):
-        with LocalKaggle(tmp_path / "kaggle") as kaggle:
-            url = f"{kaggle.url}/api/v1/datasets.DatasetApiService/GetDataset"
-            named = {"ownerSlug": "tester", "datasetSlug": "older-one"}
-            page = requests.post(url, json=named, timeout=5).json()
-            assert (page["id"], page["title"], page["totalBytes"]) == (7, "Older", 1)
-            assert page["licenseName"] == "CC0-1.0"
+def test_a_root_of_an_earlier_version_is_refused(tmp_path):
+    path = tmp_path / "kaggle.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE datasets (id INTEGER)")
+    before = path.read_bytes()
+    with pytest.raises(LocalKaggleError, match="earlier version: remove it"):
+        LocalKaggle(tmp_path).start()
+    assert path.read_bytes() == before
 
 
 def test_nobody_changes_another_users_dataset(context, api, folder):

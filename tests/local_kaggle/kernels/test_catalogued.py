@@ -22,17 +22,12 @@ def limits() -> ServerLimits:
 
 
 @pytest.fixture
-def api(context):
+def api(context, api):
     folder = context.kaggle.catalogue / "kernels" / "meadow" / "herbarium"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "leaves.csv").write_text("leaf\n")
     (folder / "plot.png").write_bytes(b"png")
-    with context.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        yield api
+    return api
 
 
 def whole_output(api, owner: str, slug: str, version: int | None = None) -> list[str]:

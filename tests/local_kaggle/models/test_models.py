@@ -20,16 +20,6 @@ def limits() -> ServerLimits:
 
 
 @pytest.fixture
-def api(context):
-    with context.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        yield api
-
-
-@pytest.fixture
 def folder(tmp_path):
     """Makes a folder of a model and its variation with these files."""
 
