@@ -113,7 +113,7 @@ ROOMS = {
             "catalogue": "errors",
             "limits": "",
             "signed": "",
-            "store": "",
+            "store": "errors",
             "serving": "errors",
             "faults.schedule": "",
             "execution": "catalogue limits store",
