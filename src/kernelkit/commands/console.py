@@ -36,7 +36,7 @@ GROUPS = {
         "dataset": "kaggle.dataset",
         "model": "kaggle.dataset",
     },
-    "Compare": {"sweep": "compare.sweep", "report": "compare.report"},
+    "Compare": {"sweep": "compare.sweep", "report": "compare.report", "watch": "compare.watch"},
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 

@@ -20,7 +20,7 @@ from kernelkit.shown import Shown
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
 PREDICTIONS = "val_predictions.npz"
-PARTS = "data table effects parallel importance curves compare notes export page"
+PARTS = "data table effects parallel importance curves compare notes export live page"
 SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
 
@@ -29,7 +29,7 @@ class ShownRun:
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
     `setting` is its name without the seed, `data` says what its score is measured on, `group` the
-    sweep it belongs to, with `sweep` for that sweep's page.
+    sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
     """
 
     id: str
@@ -49,6 +49,7 @@ class ShownRun:
     device: str = ""
     data: str = ""
     curve: Sequence[float] = ()
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class RunsPage:
     curve     the column of the history that the runs' curves are of
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
+    live      of a page that is served: {"text": how far it is, "until": when it should end, in
+              seconds since 1970 or None, "over": whether nothing more comes}
     """
 
     title: str
@@ -73,6 +76,7 @@ class RunsPage:
     curve: str = ""
     folder: Path = Path()
     notebook: str = ""
+    live: Mapping[str, Any] = field(default_factory=dict)
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
@@ -94,6 +98,7 @@ class RunsPage:
             "photos": photos,
             "notes": self._notes(),
             "notebook": self.notebook,
+            "live": self.live,
             "runs": [
                 vars(run)
                 | {

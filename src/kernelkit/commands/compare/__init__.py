@@ -1,1 +1,1 @@
-"""Commands for many runs: `sweep` starts them, `report` shows them."""
+"""Commands for many runs: `sweep` starts them, `report` and `watch` show them."""

@@ -30,6 +30,7 @@ from kernelkit.commands import options
 @click.option("--force", is_flag=True, help="Repeat all runs.")
 @click.option("--yes", is_flag=True, help="Allow a grid of more than 1,000 runs.")
 @options.report
+@click.option("--open", is_flag=True, help="Open a page in a browser that follows the runs.")
 @click.option(
     "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
 )

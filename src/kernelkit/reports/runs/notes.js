@@ -21,7 +21,7 @@ function asNotes(file) {
 function beginNotes() {
   const same = (a, b) => JSON.stringify([a?.tags ?? [], a?.note ?? ""]) === JSON.stringify([b?.tags ?? [], b?.note ?? ""]);
   data.notes = asNotes(data.notes);
-  unsaved = Object.fromEntries(Object.entries(keptNotes()).filter(([id, note]) => runs.has(id) && !same(note, data.notes[id])));
+  unsaved = Object.fromEntries(Object.entries({ ...keptNotes(), ...unsaved }).filter(([id, note]) => runs.has(id) && !same(note, data.notes[id])));
   Object.assign(data.notes, unsaved);
   for (const rows of Object.values(made)) for (const row of rows) indexed(row);
   byId("save-notes").onclick = () => save("notes.yaml", notesFile(), "text/yaml");
