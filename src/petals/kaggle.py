@@ -13,6 +13,7 @@ from pathlib import Path
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
 CACHE = "PETALS_CACHE"
 KEPT = "KERNELKIT_KEPT"  # in a sweep's session: the folder of files that runs share
+SCRATCH = Path("/kaggle/tmp")
 SEARCH_DEPTH = 5  # folders below a mount
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # the length of the session, set by a bundle
 BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; set by a bundle or the first call
@@ -63,9 +64,13 @@ def kept_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder, outside the run's, for reproducible files that are kept between runs."""
-    default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "petals"
-    return Path(os.environ.get(CACHE, default))
+    """The folder, outside the run's, for reproducible files that are kept between runs.
+
+    On Kaggle these go to the scratch disk, which has about 1 TB beside a TPU.
+    """
+    default = SCRATCH if on_kaggle() and SCRATCH.is_dir() else "~/.cache"
+    base = Path(os.environ.get("XDG_CACHE_HOME", default)).expanduser()
+    return Path(os.environ.get(CACHE, base / "petals"))
 
 
 def find_file(name: str) -> Path | None:

@@ -45,18 +45,25 @@ class Sweep:
         self.gate.mkdir()
         (folder / "note.py").write_text(NOTEBOOK)
         (folder / "sweep.yaml").write_text(SWEEP.replace("GATE", str(self.gate)))
-        self.process = None
+        self.processes = []
+
+    @property
+    def process(self):
+        """The command that was started last."""
+        return self.processes[-1]
 
     def command(self, *words):
         """Start a command of the kit; returns the address that it prints."""
         environment = {n: v for n, v in os.environ.items() if n not in ("DISPLAY", "BROWSER")}
-        self.process = subprocess.Popen(
-            [ROOT / ".venv/bin/python", "-m", "kernelkit", *words],
-            cwd=self.folder,
-            env=environment | {"JUPYTER_PATH": str(ROOT / ".venv/share/jupyter")},
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
+        self.processes.append(
+            subprocess.Popen(
+                [ROOT / ".venv/bin/python", "-m", "kernelkit", *words],
+                cwd=self.folder,
+                env=environment | {"JUPYTER_PATH": str(ROOT / ".venv/share/jupyter")},
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
         )
         for line in self.process.stdout:
             if match := re.search(r"http://127\.0\.0\.1:\S+", line):
@@ -71,18 +78,19 @@ class Sweep:
             (self.gate / str(run)).touch()
 
     def end(self, number=signal.SIGTERM):
-        """End the command, if it is not over, and wait; returns its exit code."""
-        if self.process.poll() is None and number:
-            os.kill(self.process.pid, number)
-        self.process.communicate(timeout=60)
-        return self.process.returncode
+        """End the command that was started last and wait; returns its exit code."""
+        process = self.processes.pop()
+        if process.poll() is None and number:
+            process.send_signal(number)
+        process.communicate(timeout=60)
+        return process.returncode
 
 
 @pytest.fixture
 def sweep(tmp_path):
     sweep = Sweep(tmp_path)
     yield sweep
-    if sweep.process:
+    while sweep.processes:
         sweep.end(signal.SIGKILL)
 
 
@@ -169,20 +177,16 @@ def test_a_page_says_that_a_killed_command_ended_and_the_next_one_goes_on(sweep,
 
 def test_a_watched_folder_shows_runs_that_begin_and_end_and_its_sweeps(sweep, open_page):
     sweep.start()
-    running, runs = sweep.process, sweep.folder
-    try:
-        page = open_page(sweep.command("watch", str(runs)))
-        expect(page.locator("#live-words")).to_have_text("2 runs going on", timeout=30_000)
-        expect(page.locator("#live-runs pre").first).to_contain_text("trains", timeout=30_000)
-        expect(page.locator("#rows tr")).to_have_count(2)
-        sweep.let(1)
-        expect(page.locator("#rows a").first).to_have_text("a=1", timeout=30_000)
-        page.goto(page.url.partition("index.html")[0] + "out/index.html")
-        sweep.let(2)
-        expect(page.locator("#summary")).to_contain_text("2 done", timeout=30_000)
-        begun = time.monotonic()
-        assert sweep.end(signal.SIGINT) == 0
-        assert time.monotonic() - begun < 10
-        expect(page.locator("#live-words")).to_contain_text("connection ended", timeout=30_000)
-    finally:
-        sweep.process = running
+    page = open_page(sweep.command("watch", str(sweep.folder)))
+    expect(page.locator("#live-words")).to_have_text("2 runs going on", timeout=30_000)
+    expect(page.locator("#live-runs pre").first).to_contain_text("trains", timeout=30_000)
+    expect(page.locator("#rows tr")).to_have_count(2)
+    sweep.let(1)
+    expect(page.get_by_role("link", name="a=1", exact=True)).to_be_visible(timeout=30_000)
+    page.goto(page.url.partition("index.html")[0] + "out/index.html")
+    sweep.let(2)
+    expect(page.locator("#summary")).to_contain_text("2 done", timeout=30_000)
+    begun = time.monotonic()
+    assert sweep.end(signal.SIGINT) == 0
+    assert time.monotonic() - begun < 10
+    expect(page.locator("#live-words")).to_contain_text("connection ended", timeout=30_000)

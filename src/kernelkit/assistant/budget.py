@@ -28,7 +28,7 @@ class Budget:
         """
         needed = {"hours": hours, "pushes": pushes, "submissions": submissions}
         for name, sum_needed in needed.items():
-            if sum_needed > getattr(self, name):
+            if not 0 <= sum_needed <= getattr(self, name):  # NaN is neither
                 raise CapacityError(
                     f"the budget has {getattr(self, name):g} {name} left and this takes "
                     f"{sum_needed:g}: ask the person who started the server (kernelkit mcp "

@@ -27,7 +27,7 @@ POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
 # "gpu" and "tpu-tensorflow". A number of devices may follow these two, as in "gpu:4".
 REHEARSAL = "KAGGLE_REHEARSAL"
 REHEARSALS = ("", "tpu", "tpu-tensorflow", "gpu")
-PATIENCE = 45.0  # seconds: the limit for all attempts at a TPU together
+PATIENCE = 60.0  # seconds: the limit for all attempts at a TPU together
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 MOST_MAPPED = 32 << 20  # bytes; glibc allows no higher threshold
 KEPT_FREE = 1 << 30  # bytes that may lie free at the end of a heap
@@ -84,7 +84,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     """Find the device, choose the Keras for it and set the dtype policy.
 
     `request`: "auto" takes the best device there is; "tpu", "gpu" and "cpu" accept no other. The
-    call returns or raises within a minute, also when a TPU does not answer. It joins the other
+    call returns or raises in about a minute, also when a TPU does not answer. It joins the other
     hosts that `petals.accelerators.cluster` finds. Raises `AcceleratorError` when the requested
     device is missing or another Keras was imported before, `HostsError` when a host is missing,
     and `SettingError` for an unknown request or dtype.

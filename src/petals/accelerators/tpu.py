@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from petals.accelerators.keras_backend import USE_LEGACY
 from petals.accelerators.timeouts import Answer, call_with_timeout
 
 NAME = "TPU_NAME"
+PAUSE = 5.0  # seconds between two attempts at a TPU that another process holds
 
 # This program runs in a process of its own: TensorFlow holds Python's interpreter lock while it
 # connects to other machines, so no thread of the same process could end the wait.
@@ -41,7 +43,11 @@ def signs() -> list[str]:
 
 
 def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
-    """JAX's devices. Raises `NoTPUError` when there are none or no answer within `seconds`."""
+    """JAX's devices. Raises `NoTPUError` when there are none or no answer within `seconds`.
+
+    The chips of a killed session stay claimed for 10 to 30 s, so a machine with signs of a TPU is
+    asked again. JAX remembers a failed start until it forgets its backends.
+    """
     if importlib.util.find_spec("jax") is None:
         raise NoTPUError("jax is not installed")
 
@@ -50,7 +56,21 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
 
         return jax.devices(platform)  # with a platform named, JAX reports why its TPU is missing
 
-    return _answer(devices, seconds)
+    deadline, reported = time.monotonic() + seconds, False
+    while True:
+        try:
+            return _answer(devices, deadline - time.monotonic())
+        except NoTPUError as error:
+            claimed = "initialize" in str(error) and signs()
+            if not claimed or time.monotonic() + PAUSE >= deadline:
+                raise
+            if not reported:
+                print(f"the TPU is not free, asking again for {seconds:.0f} s: {error}", flush=True)
+            reported = True
+        time.sleep(PAUSE)
+        from jax.extend.backend import clear_backends
+
+        clear_backends()
 
 
 def through_tensorflow(seconds: float) -> Any:

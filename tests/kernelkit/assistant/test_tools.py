@@ -70,6 +70,13 @@ def test_nothing_is_spent_without_a_budget_for_it(repository):
         asyncio.run(tools.submit("mine"))
 
 
+@pytest.mark.parametrize("minutes", [float("nan"), -600.0, float("inf")])
+def test_no_odd_number_of_minutes_widens_the_budget(call, minutes):
+    with pytest.raises(CapacityError, match="1 hours left"):
+        call("push", minutes=minutes)
+    assert call("budget") == {"hours": 1, "pushes": 1, "submissions": 1}
+
+
 def test_a_push_that_was_refused_costs_nothing(call, monkeypatch):
     answer = call("push", minutes=30)
     assert answer.exit_code == 4

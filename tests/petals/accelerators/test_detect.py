@@ -127,6 +127,39 @@ def test_jax_that_hangs_ends_the_run_and_the_process():
     assert "TPU through JAX: no answer within 2 s" in done.stderr
 
 
+BUSY = """\
+from jax._src import xla_bridge
+from petals.accelerators import tpu
+starts = []
+def start():
+    starts.append(1)
+    if len(starts) <= {failures}:
+        raise RuntimeError("ABORTED: libtpu multi-process lockfile")
+    return xla_bridge.make_cpu_client()
+xla_bridge.register_backend_factory("tpu", start, priority=300)
+tpu.PAUSE = 0.2
+devices = tpu.through_jax(2.0)
+"""
+
+
+def test_a_tpu_that_another_process_still_holds_is_asked_again():
+    code = BUSY.format(failures=3) + "print(len(devices), len(starts))"
+    done = run(code, TPU_WORKER_ID="0")
+    assert done.returncode == 0, done.stderr
+    first, *_, last = done.stdout.splitlines()
+    assert first.startswith("the TPU is not free, asking again for 2 s: RuntimeError: ")
+    assert done.stdout.count("asking again") == 1
+    assert last == "1 4"
+
+
+@pytest.mark.parametrize(("worker", "says"), [("0", "asking again"), ("", "")])
+def test_a_tpu_that_never_starts_is_given_up(worker, says):
+    done = run(BUSY.format(failures=1000), TPU_WORKER_ID=worker)
+    assert done.returncode == 1
+    assert "NoTPUError: RuntimeError: Backend 'tpu' failed to initialize" in done.stderr
+    assert ("asking again" in done.stdout) == bool(says)
+
+
 @pytest.mark.long
 def test_a_tpu_node_that_does_not_answer_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as silent:
