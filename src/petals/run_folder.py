@@ -192,21 +192,14 @@ class RunFolder:
     ) -> dict[str, Any]:
         """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
-        `counts`: (total, trainable) parameters. Seconds are wall time; those of a step include its
-        input. `scores` are null if nothing was validated.
+        `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
+        was validated.
         """
-        phase = [row for row in history if row["phase"] == history[-1]["phase"]]
-        later = [row["seconds"] for row in phase[1:]]
-        rate = phase[-1]["images_per_second"]
-        batch = parameters.get("batch_size", 0) * accelerator.replicas
         after = calibration.after if calibration else None
         metrics = {
             **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
             "seconds": round(self.seconds, 3),
-            "first_epoch_seconds": phase[0]["seconds"],
-            "later_epoch_seconds": sum(later) / len(later) if later else None,
-            "images_per_second": rate,
-            "step_seconds": batch / rate if rate and batch else None,
+            **_speed(history, parameters.get("batch_size", 0) * accelerator.replicas),
             "epochs": len(history),
             "total_params": counts[0],
             "trainable_params": counts[1],
@@ -228,3 +221,16 @@ class RunFolder:
         }
         storage.write_json(self.path / "metrics.json", metrics)
         return metrics
+
+
+def _speed(history: Sequence[Mapping[str, Any]], batch: int) -> dict[str, float | None]:
+    """The pace of the last phase; the seconds of a step include its input."""
+    phase = [row for row in history if row["phase"] == history[-1]["phase"]]
+    later = [row["seconds"] for row in phase[1:]]
+    rate = phase[-1]["images_per_second"]
+    return {
+        "first_epoch_seconds": phase[0]["seconds"],
+        "later_epoch_seconds": sum(later) / len(later) if later else None,
+        "images_per_second": rate,
+        "step_seconds": batch / rate if rate and batch else None,
+    }

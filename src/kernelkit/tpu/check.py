@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Unpack
 
 from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
-from kernelkit.terminal.events import Events
+from kernelkit.terminal.events import EventOptions, Events
 from kernelkit.tpu import cache, environment
 from kernelkit.tpu.cache import TpuCheck
 from kernelkit.tpu.chips import TpuMachine, machine_named
@@ -30,9 +30,7 @@ def check_tpu(
     machine: str = "v5e-8",
     largest_batch: bool = False,
     libtpu: str = "",
-    as_json: bool = False,
-    quiet: bool = False,
-    stream: TextIO | None = None,
+    **output: Unpack[EventOptions],
 ) -> TpuCheck:
     """Compile the programs of a notebook's run for a TPU, and tell what the compiler says.
 
@@ -40,7 +38,7 @@ def check_tpu(
     another compiler than the environment's. Raises `DoesNotFitError`
     where a program of the run does not fit, and `NoCompilerError` where there is no compiler.
     """
-    events = Events(stream, as_json=as_json, quiet=quiet)
+    events = Events(**output)
     try:
         project = find_project(notebook)
         values = values_of(project, notebook, parameters)
@@ -52,7 +50,7 @@ def check_tpu(
         stop_where_it_does_not_fit(check)
         return check
     except KernelkitError as error:
-        if as_json:
+        if events.as_json:
             events("error", str(error), exit_code=error.exit_code)
             error.announced = True
         raise
