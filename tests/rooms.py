@@ -82,7 +82,7 @@ ROOMS = {
             "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels workspace plans datasets "
             "run_folders",
             "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
-            "plans checks submissions",
+            "plans tpu checks submissions",
             "pulls": f"{_tools} notebooks kaggle_api bundle workspace plans",
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from petals import storage
-from petals.accelerators import cluster
+from petals.accelerators import cluster, compilation
 from petals.accelerators.detect import Accelerator
 from petals.data.shards import Split
 from petals.data.source import Source
@@ -195,19 +195,15 @@ class RunFolder:
         `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
         was validated.
         """
-        phase = [row for row in history if row["phase"] == history[-1]["phase"]]
-        later = [row["seconds"] for row in phase[1:]]
         after = calibration.after if calibration else None
         metrics = {
             **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
             "seconds": round(self.seconds, 3),
-            "first_epoch_seconds": phase[0]["seconds"],
-            "later_epoch_seconds": sum(later) / len(later) if later else None,
-            "images_per_second": phase[-1]["images_per_second"],
+            **_speed(history, parameters.get("batch_size", 0) * accelerator.replicas),
             "epochs": len(history),
             "total_params": counts[0],
             "trainable_params": counts[1],
-            "device": accelerator.as_dict(),
+            "device": accelerator.as_dict() | compilation.facts(),
             "parameters": dict(parameters),
             "data": {
                 "source": str(source),
@@ -225,3 +221,16 @@ class RunFolder:
         }
         storage.write_json(self.path / "metrics.json", metrics)
         return metrics
+
+
+def _speed(history: Sequence[Mapping[str, Any]], batch: int) -> dict[str, float | None]:
+    """The pace of the last phase; the seconds of a step include its input."""
+    phase = [row for row in history if row["phase"] == history[-1]["phase"]]
+    later = [row["seconds"] for row in phase[1:]]
+    rate = phase[-1]["images_per_second"]
+    return {
+        "first_epoch_seconds": phase[0]["seconds"],
+        "later_epoch_seconds": sum(later) / len(later) if later else None,
+        "images_per_second": rate,
+        "step_seconds": batch / rate if rate and batch else None,
+    }

@@ -15,13 +15,15 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+IMAGE = Path("/etc/git_commit")  # written when Kaggle's image is built
 DISTRIBUTION = "kernelkit"  # pyproject.toml gives both packages this name and version
 
 
 def versions() -> dict[str, str]:
     """The versions of the kit, of the libraries that compute, and of Python, by name.
 
-    JAX's, and its TPU compiler's (libtpu), where the run has imported JAX.
+    JAX's, and its TPU compiler's (libtpu), where the run has imported JAX; on Kaggle the commit of
+    its image.
     """
     keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
     return {
@@ -31,6 +33,7 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
         **(_installed("jax", "libtpu") if "jax" in sys.modules else {}),
+        **({"image": IMAGE.read_text().strip()} if IMAGE.is_file() else {}),
     }
 
 

@@ -47,12 +47,13 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
         source=Source("data", "folder"),
         splits={"train": train, "val": val, "test": test},
         counts=(100, 10),
-        parameters={"seed": 1},
+        parameters={"seed": 1, "batch_size": 8},
     )
     metrics = json.loads((run.path / "metrics.json").read_text())
     assert metrics["macro_f1"] == 0.9
     assert metrics["first_epoch_seconds"] == 5.0
     assert metrics["later_epoch_seconds"] == 2.5
+    assert metrics["step_seconds"] == 0.08  # 8 images at 100 a second
     assert metrics["device"]["kind"] == "cpu"
     assert metrics["data"] == {
         "source": "folder data",

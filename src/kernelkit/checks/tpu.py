@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.checks.preflight import stop_on_errors
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation
-from kernelkit.tpu import check, kept
+from kernelkit.tpu import cache, check
+from kernelkit.tpu.cache import TpuCheck
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.workspace.context import PushContext
 
@@ -38,6 +41,25 @@ def before_push(
         findings += _last_check(context, plan, machine)
 
 
+def estimate(plan: Plan) -> dict[str, Any]:
+    """What the compiler said of a push's training step, to compare with its run; empty if unknown.
+
+    `seconds` and `peak_bytes` of a chip, and the compiler's `versions`.
+    """
+    machine = _machine(plan)
+    result = machine and _cached(plan, machine)
+    for program in result.programs if result and result.current else ():
+        if program.name == check.TRAINING and program.estimate:
+            names = ("peak_bytes", "versions")
+            return {"seconds": program.estimate} | {n: program.facts.get(n) for n in names}
+    return {}
+
+
+def _cached(plan: Plan, machine: TpuMachine) -> TpuCheck | None:
+    path = cache.path_of(plan.project, plan.parameters, machine)
+    return cache.last(plan.project, path, machine)
+
+
 def _machine(plan: Plan) -> TpuMachine | None:
     try:
         shape = plan.metadata.machine.shape
@@ -47,7 +69,7 @@ def _machine(plan: Plan) -> TpuMachine | None:
 
 
 def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[Finding]:
-    result = kept.last(plan.project, plan.parameters, machine)
+    result = _cached(plan, machine)
     if result is None:
         context.events(
             "tpu",

@@ -32,6 +32,7 @@ from kernelkit.run_folders import log as logs
 from kernelkit.run_folders.claims import Claim
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal.events import from_here
+from kernelkit.tpu import figures
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
@@ -221,6 +222,8 @@ class Run:
         self._report()
         if metrics and kind and run_folder.names_device(metrics):
             run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+            for event, text in figures.beside(self.push.estimate, metrics):
+                events(event, text)
         elif kind not in ("", "cpu"):
             place = "names no device in" if metrics else "left no"
             events(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelkit.bundle import build
-from kernelkit.checks import account, preflight, wheels
+from kernelkit.checks import account, preflight, tpu, wheels
 from kernelkit.checks.wheels import AttachedWheels
 from kernelkit.errors import KernelkitError, PreflightError, RefusedError
 from kernelkit.kaggle_api import answers
@@ -36,18 +36,19 @@ def prepare(
 
 def draft(context: PushContext, plan: Plan, kaggle: Kaggle) -> Push:
     """The ledger's line for a push before it is sent; raises what `account.own_sources` raises."""
-    bundle = plan.bundle
+    bundle, kind = plan.bundle, plan.metadata.machine.kind
     return Push(
         kernel=str(plan.kernel),
         content=plan.content,
         git=str(bundle.commit),
-        accelerator=plan.metadata.machine.kind,
+        accelerator=kind,
         parameters=dict(bundle.parameters),
         timeout_minutes=plan.timeout_minutes,
         competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=context.events.rehearsal,
         bundle=bundle.content,
         inputs=account.own_sources(context, plan, kaggle),
+        estimate=tpu.estimate(plan) if kind == "tpu" else {},
     )
 
 

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypedDict
 
 from kernelkit.terminal import live_line, safe_text
 from kernelkit.terminal.live_line import LiveLine
@@ -45,6 +45,14 @@ RESULTS = frozenset(
 )
 # A terminal shows these in a box, when the command moves on or ends.
 IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
+
+
+class EventOptions(TypedDict, total=False):
+    """How a command shows its events; see `Events`."""
+
+    stream: TextIO | None
+    as_json: bool
+    quiet: bool
 
 
 class Events:

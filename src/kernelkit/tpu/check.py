@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Unpack
 
 from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
-from kernelkit.terminal.events import Events
-from kernelkit.tpu import environment, kept
+from kernelkit.terminal.events import EventOptions, Events
+from kernelkit.tpu import cache, environment
+from kernelkit.tpu.cache import TpuCheck
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.tpu.compiling import compile_programs
 from kernelkit.tpu.figures import CompiledProgram
-from kernelkit.tpu.kept import TpuCheck
 from kernelkit.tpu.largest_batch import largest
 
 TRAINING = "training step"  # the program whose batch is searched
@@ -29,28 +29,28 @@ def check_tpu(
     *,
     machine: str = "v5e-8",
     largest_batch: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    stream: TextIO | None = None,
+    libtpu: str = "",
+    **output: Unpack[EventOptions],
 ) -> TpuCheck:
     """Compile the programs of a notebook's run for a TPU, and tell what the compiler says.
 
-    `largest_batch` searches for the largest batch a replica as well. Raises `DoesNotFitError`
+    `largest_batch` searches for the largest batch a replica as well. `libtpu`: the version of
+    another compiler than the environment's. Raises `DoesNotFitError`
     where a program of the run does not fit, and `NoCompilerError` where there is no compiler.
     """
-    events = Events(stream, as_json=as_json, quiet=quiet)
+    events = Events(**output)
     try:
         project = find_project(notebook)
         values = values_of(project, notebook, parameters)
         tpu = machine_named(machine)
         if largest_batch:
-            return _search(project, values, tpu, events)
-        check = compiled(project, values, tpu, events)
+            return _search(project, values, tpu, events, libtpu)
+        check = compiled(project, values, tpu, events, libtpu=libtpu)
         tell(check, events)
         stop_where_it_does_not_fit(check)
         return check
     except KernelkitError as error:
-        if as_json:
+        if events.as_json:
             events("error", str(error), exit_code=error.exit_code)
             error.announced = True
         raise
@@ -64,6 +64,7 @@ def compiled(
     machine: TpuMachine,
     events: Events,
     programs: Sequence[str] = (),
+    libtpu: str = "",
 ) -> TpuCheck:
     """What the compiler says of a run: as it said before, where nothing changed since.
 
@@ -75,20 +76,22 @@ def compiled(
             "the project does not say how its programs are compiled: name the command in "
             f"[tool.kernelkit.tpu] of {project.root / 'pyproject.toml'}"
         )
-    last = kept.last(project, values, machine, programs)
+    path = cache.path_of(project, values, machine, programs, libtpu)
+    last = cache.last(project, path, machine)
     if last and last.current:
         events("checked", f"on {last.date}, and nothing changed since")
         return last
     python = environment.python_of(project, events)
+    other = [environment.libtpu_folder(python, libtpu, events)] if libtpu else []
     request = {
-        "parameters": kept.for_tpu(values),
+        "parameters": cache.for_tpu(values),
         "chips": machine.request(),
         "programs": list(programs),
-        "kept": str(kept.folder(project) / kept.PROGRAMS),
+        "kept": str(cache.folder(project) / cache.PROGRAMS),
     }
-    facts = compile_programs(project, python, request, events)
+    facts = compile_programs(project, python, request, events, other)
     check = TpuCheck(tuple(CompiledProgram(fact, machine) for fact in facts), time.time())
-    kept.keep(project, values, machine, programs, check)
+    cache.keep(project, path, check)
     return check
 
 
@@ -122,7 +125,7 @@ def stop_where_it_does_not_fit(check: TpuCheck) -> None:
 
 
 def _search(
-    project: Project, values: Mapping[str, Any], machine: TpuMachine, events: Events
+    project: Project, values: Mapping[str, Any], machine: TpuMachine, events: Events, libtpu: str
 ) -> TpuCheck:
     name = project.tpu.batch
     if name not in values:
@@ -135,7 +138,7 @@ def _search(
     def memory(batch: int) -> tuple[int, int] | None:
         events("progress", f"trying {name}={batch}")
         changed = {**values, name: batch}
-        check = results[batch] = compiled(project, changed, machine, events, [TRAINING])
+        check = results[batch] = compiled(project, changed, machine, events, [TRAINING], libtpu)
         if not check.programs:
             raise PreflightError("--largest-batch: this run has no training step")
         program = check.programs[0]

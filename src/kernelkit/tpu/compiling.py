@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -31,15 +31,20 @@ Tell = Callable[..., None]
 
 
 def compile_programs(
-    project: Project, python: Path, request: Mapping[str, Any], tell: Tell
+    project: Project,
+    python: Path,
+    request: Mapping[str, Any],
+    tell: Tell,
+    libtpu: Sequence[Path] = (),
 ) -> list[dict[str, Any]]:
     """The facts of each program, in the order in which the command compiled them.
 
-    `tell(event, text)` hears what goes on. Raises the error that the command names, or
+    `tell(event, text)` hears what goes on. `libtpu`: the folder of another libtpu than the
+    environment's. Raises the error that the command names, or
     `RunFailedError` with its last words.
     """
     programs: list[dict[str, Any]] = []
-    with tempfile.TemporaryFile() as errors, _started(project, python, errors) as process:
+    with tempfile.TemporaryFile() as errors, _started(project, python, errors, libtpu) as process:
         with suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as pipe:
             pipe.write(json.dumps(request).encode())  # a command that ended at once says why itself
         for event in _events(cast("IO[bytes]", process.stdout), tell):
@@ -67,12 +72,12 @@ def compile_programs(
 
 @contextmanager
 def _started(
-    project: Project, python: Path, errors: IO[bytes]
+    project: Project, python: Path, errors: IO[bytes], libtpu: Sequence[Path]
 ) -> Iterator[subprocess.Popen[bytes]]:
     words = shlex.split(project.tpu.command)
     if words[:1] == ["python"]:
         words[0] = str(python)
-    paths = os.pathsep.join(str(path) for path in project.import_paths())
+    paths = os.pathsep.join(map(str, [*libtpu, *project.import_paths()]))
     try:
         process = subprocess.Popen(
             words,

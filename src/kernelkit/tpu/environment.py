@@ -8,18 +8,22 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.errors import NoCompilerError, PreflightError, StorageError
+from kernelkit.errors import NoCompilerError, ParameterError, PreflightError, StorageError
 from kernelkit.project import RUNS, Project
 
 FOLDER = ".venv-tpu"
 MADE = "installed"  # in the folder, with the hash of the requirements it was made of
+VERSION = re.compile(r"\d+(\.\w+)*")
 KAGGLES_PYTHON = "python3.12"
 FREE = 5_000_000_000  # bytes that must be free, wheels and what they unpack to
 MINUTES = 60
@@ -62,6 +66,28 @@ def python_of(project: Project, tell: Tell) -> Path:
     return folder / "bin" / "python"
 
 
+def libtpu_folder(python: Path, version: str, tell: Tell) -> Path:
+    """The folder of another libtpu, in the environment of `python`; installed when first named.
+
+    Raises `ParameterError` for what is no version, and `NoCompilerError` if there is no such one.
+    """
+    if not VERSION.fullmatch(version):
+        raise ParameterError(f"--libtpu takes a version such as 0.0.17, not {version!r}")
+    folder = python.parents[1] / f"libtpu-{version}"
+    if not folder.is_dir():
+        tell("environment", f"installing libtpu {version}, once")
+        with tempfile.TemporaryDirectory(dir=folder.parent) as place:
+            options = ["--no-deps", "--target", f"{place}/packages", f"libtpu=={version}"]
+            _run([*_pip(python), *options], folder)
+            with suppress(OSError):  # another command was faster
+                Path(place, "packages").rename(folder)
+    return folder
+
+
+def _pip(python: Path) -> list[str]:
+    return [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+
+
 def _is_made(folder: Path, digest: str) -> bool:
     try:
         return (folder / MADE).read_text(encoding="utf-8").strip() == digest
@@ -80,20 +106,9 @@ def _make(folder: Path, requirements: Path, note: str, tell: Tell) -> None:
         "environment",
         f"making {folder.name} of {requirements.name}, once, in a few minutes: {note}",
     )
-    pip = [
-        str(folder / "bin" / "python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--require-hashes",
-        "--no-deps",
-        "-r",
-        str(requirements),
-    ]
     _run([_python(), "-m", "venv", "--clear", str(folder)], folder)
-    _run(pip, folder)
+    options = ["--require-hashes", "--no-deps", "-r", str(requirements)]
+    _run([*_pip(folder / "bin" / "python"), *options], folder)
 
 
 def _run(command: list[str], folder: Path) -> None:

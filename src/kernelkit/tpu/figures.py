@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.shown import duration
+from kernelkit.terminal import invocation
 from kernelkit.tpu.chips import TpuMachine
 
 GIB = 2**30
@@ -180,6 +181,40 @@ class CompiledProgram:
         ]
         if shown:
             yield "  " + ", ".join(shown)
+
+
+def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(event, text) for what a run's `metrics` say beside the compiler's estimate of its step.
+
+    `estimate` as in `checks.tpu.estimate`. Nothing for a run that recorded no `step_seconds`, or
+    for which CPU devices stood in.
+    """
+    device, measured = metrics.get("device"), metrics.get("step_seconds")
+    if not (estimate and isinstance(device, Mapping) and isinstance(measured, int | float)):
+        return
+    if device.get("rehearsal"):
+        return
+    text = (
+        f"{_time(measured)} per step with its input, {_time(estimate['seconds'])} by the "
+        f"compiler's estimate: {measured / estimate['seconds']:.1f} times"
+    )
+    if peak := device.get("peak_bytes"):
+        text += f"; {_size(peak)} a chip at peak, compiled for {_size(estimate['peak_bytes'])}"
+    if seconds := device.get("compile_seconds"):
+        text += f"; traced in {duration(device.get('trace_seconds', 0))}, compiled in "
+        text += duration(seconds)
+    yield "tpu", text
+    there, here = metrics.get("versions"), estimate.get("versions")
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        names = [n for n in ("jax", "libtpu") if n in there and n in here and there[n] != here[n]]
+        if names:
+            runs, own = (", ".join(f"{n} {v[n]}" for n in names) for v in (there, here))
+            command = f"{invocation.command('tpu')} NOTEBOOK --libtpu {there.get('libtpu')}"
+            yield (
+                "warning",
+                f"the session compiled with {runs}, and the estimate is by {own}: {command} "
+                "estimates with the session's",
+            )
 
 
 def _size(size: float) -> str:

@@ -62,6 +62,7 @@ class Push:
     resent_after: int | None = None  # if it was sent more than once: the kernel's version before
     inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
+    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.tpu`
 
     @property
     def name(self) -> Kernel:

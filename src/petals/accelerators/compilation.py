@@ -1,15 +1,43 @@
-"""Programs that JAX compiled, kept for later runs."""
+"""Programs that JAX compiles: how long that takes, and how they are kept for later runs."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from petals.accelerators import cluster
 from petals.kaggle import KEPT, find_folders, kept_folder
 
 FOLDER = "compiled"
+PHASES = {
+    "jaxpr_trace_duration": "trace_seconds",
+    "jaxpr_to_mlir_module_duration": "trace_seconds",
+    "backend_compile_duration": "compile_seconds",
+}
+_seconds: dict[str, float] = {}  # by phase, from `keep` on
+
+
+def facts() -> dict[str, Any]:
+    """What JAX needed so far: seconds of tracing and of compiling, and a device's bytes at peak.
+
+    The seconds count from `keep` on; reading a stored program counts as compiling. CPU devices do
+    not know their peak. Empty where `keep` was not called.
+    """
+    if not _seconds:
+        return {}
+    import jax
+
+    statistics = [device.memory_stats() or {} for device in jax.local_devices()]
+    peaks = [each["peak_bytes_in_use"] for each in statistics if "peak_bytes_in_use" in each]
+    rounded = {name: round(seconds, 3) for name, seconds in _seconds.items()}
+    return rounded | ({"peak_bytes": max(peaks)} if peaks else {})
+
+
+def _count(event: str, seconds: float, **_: Any) -> None:
+    if phase := PHASES.get(event.rpartition("/")[2]):
+        _seconds[phase] += seconds
 
 
 def keep(run: str | Path) -> int:
@@ -21,6 +49,9 @@ def keep(run: str | Path) -> int:
     """
     import jax
 
+    if not _seconds:
+        _seconds.update(dict.fromkeys(PHASES.values(), 0.0))
+        jax.monitoring.register_event_duration_secs_listener(_count)
     # With several hosts each host keeps its own programs: all hosts must find one, or none.
     alone = cluster.here().count == 1 and not os.environ.get(KEPT)
     folder = (Path(run) if alone else kept_folder()) / FOLDER

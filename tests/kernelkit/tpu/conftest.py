@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +33,7 @@ else:
               "bytes": 10**10, "collectives": [], "float32_convolutions": []}
     if request["parameters"]["recomputes"]:  # what the batch of 32 computes twice to fit
         facts["cycles"] = batch * (2e6 if batch < 32 else 3e6)
-tell(event="program", **facts)
+tell(event="program", **facts, versions={"jax": "1", "libtpu": "2"})
 """
 SETTINGS = """
 [tool.kernelkit.tpu]
@@ -56,7 +57,7 @@ def garden(repository, notebook_code, monkeypatch):
     (repository.root / "tpu.lock").write_text("jax==1\n")
     (repository.package / "compile.py").write_text(COMPILE)
     repository.cells(notebook_code(PARAMETERS, ["parameters"]), notebook_code("1 + 1"))
-    monkeypatch.setattr(environment, "python_of", lambda project, tell: sys.executable)
+    monkeypatch.setattr(environment, "python_of", lambda project, tell: Path(sys.executable))
 
     def asked():
         file = repository.root / "asked.jsonl"

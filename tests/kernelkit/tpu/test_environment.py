@@ -4,6 +4,7 @@ import platform
 import shutil
 import subprocess
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,8 @@ def commands(monkeypatch):
 
     def run(command, **options):
         found.run.append(command)
+        if "--target" in command and not found.ended["code"]:
+            Path(command[command.index("--target") + 1]).mkdir()
         pip = "pip" in command
         return subprocess.CompletedProcess(
             command, found.ended["code"] if pip else 0, "", found.ended["stderr"]
@@ -63,6 +66,21 @@ def test_it_is_made_once_of_pinned_and_hashed_requirements(garden, commands):
     (garden.root / "tpu.lock").write_text("jax==2\n")
     made(garden)
     assert len(commands.run) > before
+
+
+def test_another_libtpu_is_installed_beside_the_first_once(garden, commands):
+    python, told = made(garden)
+    python.parent.mkdir(parents=True, exist_ok=True)
+    folder = environment.libtpu_folder(python, "0.0.42.1", lambda *event: told.append(event))
+    assert folder == garden.root / ".venv-tpu" / "libtpu-0.0.42.1"
+    assert commands.run[-1][-1] == "libtpu==0.0.42.1"
+    assert environment.libtpu_folder(python, "0.0.42.1", commands.run.append) == folder
+    assert told[-1] == ("environment", "installing libtpu 0.0.42.1, once")
+    commands.ended.update({"code": 1, "stderr": "ERROR: No matching distribution for libtpu==9"})
+    with pytest.raises(errors.NoCompilerError, match="No matching distribution for libtpu==9"):
+        environment.libtpu_folder(python, "9", lambda *_: None)
+    with pytest.raises(errors.ParameterError, match="a version such as"):
+        environment.libtpu_folder(python, "--pre", lambda *_: None)
 
 
 def test_one_that_could_not_be_made_is_not_taken_for_one(garden, commands):

@@ -4,6 +4,9 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.tpu.check import check_tpu
+from local_kaggle.server import LocalKaggle
+
+from .conftest import PARAMETERS
 
 
 def pushed(garden, *parameters, **options):
@@ -13,13 +16,15 @@ def pushed(garden, *parameters, **options):
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch):
+def offline():
     from kernelkit.workspace import context
 
     def refuse(*_):
         raise errors.NetworkError("no network in this test")
 
-    monkeypatch.setattr(context, "open_connection", refuse)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context, "open_connection", refuse)
+        yield patch
 
 
 def test_a_program_that_does_not_fit_stops_the_push(garden):
@@ -55,6 +60,29 @@ def test_without_it_the_preflight_tells_of_the_last_check(garden):
     (garden.package / "petals.py").write_text("F1 = 0.76\n")
     assert "before the sources changed: it fits a v5e-8" in pushed(garden)
     assert "sources changed: training step: does not fit" in pushed(garden, "batch_size=48")
+
+
+@pytest.mark.usefixtures("quick_sessions")
+def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, offline, tmp_path):
+    offline.undo()
+    run = notebook_code(
+        "import json, pathlib\n"
+        "device = {'kind': 'tpu', 'name': 'TPU v5 lite', 'peak_bytes': 9 * 2**30,\n"
+        "          'trace_seconds': 95.0, 'compile_seconds': 300.0}\n"
+        "versions = {'jax': '1', 'libtpu': '3'}\n"
+        "facts = {'device': device, 'step_seconds': 0.04, 'versions': versions}\n"
+        "pathlib.Path('metrics.json').write_text(json.dumps(facts))"
+    )
+    garden.cells(notebook_code(PARAMETERS, ["parameters"]), run)
+    check_tpu(garden.notebook, ["recomputes=true"], quiet=True)
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        garden.push("recomputes=true")
+    assert (
+        "40 ms per step with its input, 21.3 ms by the compiler's estimate: 1.9 times; 9.00 GiB "
+        "a chip at peak, compiled for 8.00 GiB; traced in 95 s, compiled in 5 min 0 s"
+    ) in garden.message
+    assert "the session compiled with libtpu 3, and the estimate is by libtpu 2" in garden.message
+    assert "--libtpu 3" in garden.message
 
 
 def test_another_machine_has_nothing_to_check(garden):

@@ -17,6 +17,10 @@ hits = []
 jax.monitoring.register_event_listener(lambda name, **_: hits.append(name))
 jax.jit(lambda x: x @ x + 1)(jax.numpy.ones((8, 8))).block_until_ready()
 print(sum(name.endswith("cache_hits") for name in hits) > 0)
+facts = compilation.facts()
+assert facts["trace_seconds"] > 0 < facts["compile_seconds"] < 60, facts
+compilation.keep(sys.argv[1])
+assert compilation.facts() == facts
 """
 
 

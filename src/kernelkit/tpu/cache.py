@@ -53,36 +53,35 @@ def folder(project: Project) -> Path:
     return project.runs / FOLDER
 
 
-def last(
-    project: Project, values: Mapping[str, Any], machine: TpuMachine, programs: Sequence[str] = ()
-) -> TpuCheck | None:
-    """The last check of a run with these parameters; None where there is none that can be read."""
+def last(project: Project, path: Path, machine: TpuMachine) -> TpuCheck | None:
+    """The check in the file `path`; None if there is none that can be read."""
     try:
-        content = json.loads(_file(project, values, machine, programs).read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
         compiled = tuple(CompiledProgram(facts, machine) for facts in content["programs"])
         return TpuCheck(compiled, float(content["when"]), content["sources"] == _sources(project))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def keep(
+def keep(project: Project, path: Path, check: TpuCheck) -> None:
+    """Keep a check in the file `path`, as the last one of its run."""
+    facts = [dict(program.facts) for program in check.programs]
+    content = {"when": check.when, "sources": _sources(project), "programs": facts}
+    files.write_text(path, json.dumps(content, indent=1) + "\n")
+
+
+def path_of(
     project: Project,
     values: Mapping[str, Any],
     machine: TpuMachine,
-    programs: Sequence[str],
-    check: TpuCheck,
-) -> None:
-    """Keep a check as the last one of its run."""
-    facts = [dict(program.facts) for program in check.programs]
-    content = {"when": check.when, "sources": _sources(project), "programs": facts}
-    text = json.dumps(content, indent=1) + "\n"
-    files.write_text(_file(project, values, machine, programs), text)
-
-
-def _file(
-    project: Project, values: Mapping[str, Any], machine: TpuMachine, programs: Sequence[str]
+    programs: Sequence[str] = (),
+    libtpu: str = "",
 ) -> Path:
-    run = [for_tpu(values), machine.name, list(programs)]
+    """The file of the last check of a run with these parameters, whether or not there is one.
+
+    `programs`: all by default; `libtpu`: the version, by default the environment's.
+    """
+    run = [for_tpu(values), machine.name, list(programs), libtpu]
     text = json.dumps(run, sort_keys=True, default=str)
     return folder(project) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
