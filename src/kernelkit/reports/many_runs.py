@@ -84,6 +84,7 @@ class RunsPage:
         scores = [{row[0]: row[1] for row in rows if len(row) > 1} for rows in tables]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         photos, guesses = self._guesses()
+        notes, damage = self._notes()
         data = {
             "sweep": self.base is not None,
             "score": self.shown.score,
@@ -96,7 +97,8 @@ class RunsPage:
             "curve": self.curve,
             "classes": classes,
             "photos": photos,
-            "notes": self._notes(),
+            "notes": notes,
+            "damage": damage,
             "notebook": self.notebook,
             "live": self.live,
             "runs": [
@@ -139,13 +141,19 @@ class RunsPage:
         alike = {id: own[2] for id, own in read.items() if own and own[:2] == first[:2]}
         return {"ids": ids, "truths": labels, "names": names}, alike
 
-    def _notes(self) -> object:
-        """What `notes.yaml` beside the page holds, as JSON can say it; {} if it cannot be read."""
+    def _notes(self) -> tuple[object, str]:
+        """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""
         try:
             notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8"))
-            return json.loads(json.dumps(notes, default=str))
-        except (OSError, ValueError, TypeError, yaml.YAMLError):
-            return {}
+            notes = json.loads(json.dumps({} if notes is None else notes, default=str))
+        except FileNotFoundError:
+            return {}, ""
+        except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+            mark = getattr(error, "problem_mark", None)
+            return {}, "cannot be read" + (f": see line {mark.line + 1}" if mark else "")
+        entries = notes.values() if isinstance(notes, dict) else [notes]
+        whole = all(isinstance(entry, dict) for entry in entries)
+        return notes, "" if whole else "has entries that are not {tags: [...], note: ...} of a run"
 
 
 def _guesses(path: Path) -> tuple[list[Any], list[int], list[int]] | None:
