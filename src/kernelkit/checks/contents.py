@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import machines
-from kernelkit.bundle import imports, installs, secret_scan
+from kernelkit.bundle import imports, secret_scan
 from kernelkit.bundle.build import check_size
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, PreflightError
@@ -61,7 +61,7 @@ def needs(plan: Plan) -> Iterator[Finding]:
     usual = replace(plan, parameters=plan.defaults, starts=())
     needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
     modules = [] if plan.project.needs else _modules(plan)  # needs, if named, decide
-    if online and not needed and not installs.reaching([*plan.bundle.code, *modules]):
+    if online and not needed and not imports.reaching([*plan.bundle.code, *modules]):
         yield warning(
             "enable_internet is true, but no parameter needs it and no code downloads anything: "
             "set it to false"
@@ -84,7 +84,7 @@ def _modules(plan: Plan) -> list[tuple[str, str]]:
 def _downloads(plan: Plan) -> Iterator[Finding]:
     """Lines that use the network, in a session without internet."""
     installed = machines.modules(plan.kind) if plan.kind else frozenset()
-    for command in installs.commands(plan.bundle.code):
+    for command in imports.commands(plan.bundle.code):
         there = command.packages and all(
             package.replace("-", "_") in installed for package in command.packages
         )

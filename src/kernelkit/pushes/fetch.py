@@ -19,11 +19,11 @@ from pathlib import Path, PurePosixPath
 
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
-from kernelkit.kaggle_api.downloads import Expected
+from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.claims import session_of
@@ -239,8 +239,8 @@ class _Download:
     def _once(self, name: str, part: Path, expected: Expected) -> int:
         url = self.links.url(name)
         try:
-            return downloads.receive(self.kaggle, self.session, url, part, expected, self.until)
-        except downloads.LinkExpiredError:
+            return transfers.receive(self.kaggle, self.session, url, part, expected, self.until)
+        except transfers.LinkExpiredError:
             self.links.renew(name, url)
             raise
 
@@ -265,4 +265,4 @@ def _place(folder: Path, name: str) -> Path:
 
 
 def _refused(why: str) -> Failure:
-    return Failure(FailureKind.REFUSED, downloads.METHOD, why)
+    return Failure(FailureKind.REFUSED, transfers.DOWNLOAD, why)

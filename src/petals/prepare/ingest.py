@@ -20,8 +20,7 @@ from petals import storage
 from petals.data import classes, shards, tfrecords
 from petals.errors import SettingError
 from petals.prepare import ingest_files, photos
-from petals.prepare.ingest_files import Progress
-from petals.prepare.ingest_summary import Summary, advise
+from petals.prepare.ingest_files import Progress, Summary, advise
 from petals.prepare.photos import Photo
 
 SHARDS = 16  # files per split, as the competition has
