@@ -24,7 +24,6 @@ from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans import plan
 from kernelkit.plans.metadata import PLACEHOLDERS, json_object
 from kernelkit.project import find_project
 from kernelkit.terminal.events import size_of
@@ -120,8 +119,7 @@ def upload(
     # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
     # write would be uploaded too.
     own = find_project(folder)
-    project = own if (own.root / "pyproject.toml").is_file() else plan.here(None)
-    context = in_project(project, options)
+    context = in_project(options, own if (own.root / "pyproject.toml").is_file() else None)
     _refuse_leaks(folder)
     entries = _entries(folder)
     if dry_run:

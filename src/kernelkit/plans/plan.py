@@ -211,11 +211,6 @@ def locate(start: Path) -> Path:
     )
 
 
-def here(metadata_file: Path | None) -> Project:
-    """The project of a metadata file, or of the current folder."""
-    return project.find_project(metadata_file or Path.cwd())
-
-
 def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -> Metadata:
     """The kernel with this notebook instead of its code_file.
 

@@ -52,7 +52,7 @@ def pull_edits(
     Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
     where edits conflict: then the files hold both, between git's marks.
     """
-    context = in_project(plans.here(metadata), options)
+    context = in_project(options, metadata)
     with context.ending(), context.asking() as kaggle:
         planned = plans.make(None, (), metadata, None, None)
         planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)

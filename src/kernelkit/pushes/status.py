@@ -15,7 +15,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.answers import Failure, Kernel, Status, Stored
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans import plan
+from kernelkit.project import find_project
 from kernelkit.pushes.resuming import earlier, not_there, stored_version
 from kernelkit.terminal import safe_text
 from kernelkit.workspace import ledger as ledgers
@@ -33,7 +33,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     `reference`: `owner/slug/N`, or "last" for the ledger's last push. Raises `ParameterError` if
     there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     with context.asking(reference) as kaggle, answers.as_errors():
         push = earlier(context, kaggle, reference)
         status = kaggle.status(push.name, push.version)
@@ -56,7 +56,7 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
 
     `runs` defaults to the current project's folder.
     """
-    pushes = Ledger((runs or plan.here(None).runs) / LEDGER).pushes()
+    pushes = Ledger((runs or find_project(Path.cwd()).runs) / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
     if not pushes:
@@ -90,7 +90,7 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
 
     Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     with context.asking() as kaggle, answers.as_errors():
         quotas = {kind: kaggle.quota(kind) for kind in COUNTED}
     for kind, quota in quotas.items():
@@ -118,7 +118,7 @@ def stop(
     the kernel is another user's, what `confirm` raises, and `CredentialsError`, `NetworkError` or
     `RefusedError` if Kaggle did not delete it.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     with context.asking(reference) as kaggle, answers.as_errors():
         push = earlier(context, kaggle, reference)
         kernel = push.name

@@ -18,7 +18,7 @@ from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project
+from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
@@ -196,9 +196,15 @@ class CommandOptions(TypedDict, total=False):
 
 
 def in_project(
-    project: Project, options: CommandOptions, kind: type[CommandOptions] = CommandOptions
+    options: CommandOptions,
+    at: Project | Path | None = None,
+    kind: type[CommandOptions] = CommandOptions,
 ) -> PushContext:
-    """The context of a command in this project, whose options are of this `kind`."""
+    """The context of a command in a project, or that of a path or the current folder.
+
+    `kind`: what the command's options are.
+    """
+    project = at if isinstance(at, Project) else find_project(at or Path.cwd())
     if unknown := set(options) - set(get_type_hints(kind)):
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     local = options.get("local", False)

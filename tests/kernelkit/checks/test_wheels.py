@@ -11,7 +11,7 @@ from kernelkit.checks import contents, wheels
 from kernelkit.plans import plan
 from kernelkit.plans.metadata import Metadata
 from kernelkit.project import find_project
-from kernelkit.queue.edit import add
+from kernelkit.queue.items import add
 from kernelkit.queue.work import work_off
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
