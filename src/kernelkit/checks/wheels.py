@@ -103,10 +103,10 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
     """
-    dataset = Dataset(wheels.reference)
     paths = [wheel.path for wheel in wheels.found.wheels]
-    with context.alone_in_dataset(wheels.reference), answers.as_errors():
-        uploaded = None
+    reference = wheels.reference
+    with context.alone(f"dataset {reference}", f"uploads {reference}"), answers.as_errors():
+        uploaded, dataset = None, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
             notes = f"wheels for {wheels.found.words}"
             uploaded = versions.upload(context, kaggle, dataset, paths, notes)

@@ -62,7 +62,8 @@ def fetch(
     until = begun + context.timing.fetch_seconds
     expected = _expected(kaggle, push, manifest, until)
     listed = [file.name for file in outputs.files if file.name != MANIFEST]
-    shown = [name for name in expected if not _is_hidden(name)]  # Kaggle may omit hidden files
+    # Kaggle may omit hidden files.
+    shown = [name for name in expected if name != MANIFEST and "/." not in f"/{name}"]
     names = dict.fromkeys([*listed, *shown])
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
@@ -119,10 +120,6 @@ def _report_unverified(
         f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
         files=doubtful,
     )
-
-
-def _is_hidden(name: str) -> bool:
-    return name == MANIFEST or any(part.startswith(".") for part in PurePosixPath(name).parts)
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:

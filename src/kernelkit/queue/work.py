@@ -23,7 +23,7 @@ from kernelkit.errors import (
     RunFailedError,
     StillRunningError,
 )
-from kernelkit.kaggle_api.answers import Failure, Quota
+from kernelkit.kaggle_api.answers import Quota, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow
@@ -58,7 +58,7 @@ def work_off(
     context = in_project(options)
     tried: list[QueuedPush] = []
     failures: list[KernelkitError] = []
-    with context.alone_in_queue():
+    with context.alone("queue", "works on this queue"):
         while item := _next(context, tried):
             tried.append(item)
             try:
@@ -172,10 +172,8 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
 
 
 def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: Kaggle) -> None:
-    try:
+    with as_errors():
         status = kaggle.status(push.name, push.version)
-    except Failure as failure:
-        raise failure.error() from None
     if status and status.alive:
         raise StillRunningError(
             f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect with "

@@ -120,21 +120,14 @@ class PushContext:
 
     def alone_in(self, folder: Path) -> AbstractContextManager[None]:
         """Lock a folder during a block: one command at a time downloads files into it."""
-        return self._alone(str(folder.resolve()), f"downloads files into {folder}")
+        return self.alone(str(folder.resolve()), f"downloads files into {folder}")
 
     def alone_with(self, kernel: str) -> AbstractContextManager[None]:
         """Lock a kernel during a block: one command at a time checks and pushes it."""
-        return self._alone(f"kernel {kernel}", f"pushes {kernel}")
+        return self.alone(f"kernel {kernel}", f"pushes {kernel}")
 
-    def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
-        """Lock a dataset during a block: one command at a time checks and uploads it."""
-        return self._alone(f"dataset {reference}", f"uploads {reference}")
-
-    def alone_in_queue(self) -> AbstractContextManager[None]:
-        """Lock the queue during a block: one command at a time works on it."""
-        return self._alone("queue", "works on this queue")
-
-    def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
+    def alone(self, name: str, doing: str) -> AbstractContextManager[None]:
+        """Lock what has this name during a block; a command that waits says what another does."""
         key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
         def busy() -> None:

@@ -23,7 +23,6 @@ NO_GATEWAY = (
     "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
     "machine cannot do: rerun on Linux with bubblewrap or unshare"
 )
-STOPPED = "Your notebook was stopped"
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer

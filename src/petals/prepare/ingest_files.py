@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,12 +15,11 @@ from petals import storage
 from petals.data import shards
 from petals.errors import DataError
 from petals.prepare.photos import UNLABELLED, Photo, attempt, read
+from petals.progress import ShowProgress
 
 COLUMNS = ("file", "label")  # of a CSV of labels; it may have others besides
 TEST_IDS = "test_photos.csv"
 MOST_SHOWN = 20  # bad lines of a CSV
-
-Progress = Callable[[str, int, int], None]  # (what, done, of how many)
 Labelled = list[tuple[Path, int]]  # files, and the positions of their classes
 TPU_SHARD_BYTES = (10_000_000, 200_000_000)  # the organisers' advice: 10s to 100s of MB per file
 
@@ -95,7 +94,7 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
 
 
 def hash_all(
-    files: Labelled, pool: ThreadPoolExecutor, say: Progress, summary: Summary
+    files: Labelled, pool: ThreadPoolExecutor, say: ShowProgress, summary: Summary
 ) -> list[Photo]:
     """The photos of files that can be read; the summary notes why the others cannot be."""
     photos = []
