@@ -89,6 +89,7 @@ ROOMS = {
             "start": f"{_tools} notebooks kaggle_api",
             "doctor": f"{_tools} kaggle_api run_folders plans workspace",
             "sweep": f"{_tools} notebooks bundle run_folders reports",
+            "live": f"{_tools} run_folders reports",
             "sweep.workers": f"{_tools} run_folders running sweep",
             "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
             "sweep.workers",
@@ -99,11 +100,11 @@ ROOMS = {
             "commands.run": f"{_tools} commands.options running tpu",
             "commands.kaggle": f"{_tools} commands.options commands.completion pushes pulls "
             "submissions datasets queue",
-            "commands.compare": f"{_tools} commands.options reports sweep sweep.command",
+            "commands.compare": f"{_tools} commands.options reports sweep sweep.command live",
             "commands": f"{_tools} commands.completion commands.options commands.start "
             "commands.run commands.kaggle commands.compare",
             "__main__": "commands",
-            "sweep.command": f"{_tools} notebooks sweep sweep.workers sweep.backends",
+            "sweep.command": f"{_tools} notebooks live reports sweep sweep.workers sweep.backends",
         },
     ),
     **_below(

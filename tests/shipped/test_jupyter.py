@@ -87,6 +87,7 @@ def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None) 
     manager.save(model, name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["01_explore.ipynb", "02_train.ipynb"])
 def test_a_notebook_that_was_run_and_saved_is_unchanged_for_git(repository, name):
     save_as_jupyter_does(repository / "notebooks", name)
@@ -94,6 +95,7 @@ def test_a_notebook_that_was_run_and_saved_is_unchanged_for_git(repository, name
     assert git(repository, "status", "--porcelain") == ""
 
 
+@pytest.mark.long
 def test_an_edit_is_all_that_git_sees(repository):
     save_as_jupyter_does(repository / "notebooks", "01_explore.ipynb", "# Edited in Jupyter")
     changed = git(repository, "diff")

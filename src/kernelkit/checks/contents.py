@@ -106,12 +106,12 @@ def _wanted(plan: Plan, need: str) -> str:
 
 def paths(plan: Plan) -> Iterator[Finding]:
     """Paths of files and folders that exist only on this machine."""
-    given = {
+    values = {
         (name, value)
         for name, value in plan.values
         if isinstance(value, str) and "/" in value and name != OUTPUT
     }
-    for name, value in sorted(given):
+    for name, value in sorted(values):
         if _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach its contents "
@@ -258,7 +258,7 @@ def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
 
 def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
     """The Python version of the last session on this kind of machine that reported it."""
-    for python, _ in _told(runs, kind):
+    for python, _ in _reported(runs, kind):
         if parts := re.match(r"(\d+)\.(\d+)", str(python or "")):
             return int(parts[1]), int(parts[2])
     return None
@@ -266,13 +266,13 @@ def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
 
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
-    for _, modules in _told(runs, kind):
+    for _, modules in _reported(runs, kind):
         if isinstance(modules, list) and modules:
             return [n for n in names if n not in modules and n not in sys.stdlib_module_names]
     return machines.lacking(names, kind)
 
 
-def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
+def _reported(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
     """The Python version and modules of each session on such a machine, latest first."""
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:

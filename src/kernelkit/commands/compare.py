@@ -1,4 +1,4 @@
-"""Commands for many runs: `sweep` starts them, `report` shows them."""
+"""Commands for many runs: `sweep` starts them, `report` and `watch` show them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from kernelkit.commands import options
 @click.option("--force", is_flag=True, help="Repeat all runs.")
 @click.option("--yes", is_flag=True, help="Allow a grid of more than 1,000 runs.")
 @options.report
+@click.option("--open", is_flag=True, help="Open a page in a browser that follows the runs.")
 @click.option(
     "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
 )
@@ -98,3 +99,20 @@ def report(
             click.echo(json.dumps({"event": "report", "path": str(page)}))
         elif not quiet:
             click.echo(page)
+
+
+@options.command("watch", ("", "runs"))
+@click.argument("folder", required=False, type=options.FILE)
+def watch(folder: Path | None, as_json: bool, quiet: bool) -> None:
+    """Open a page over all runs here that follows them, until Ctrl-C.
+
+    FOLDER is the folder of the runs (default: the project's runs/). The page is served to this
+    machine alone, at an address with a token; without a browser, open the address that is printed.
+    """
+    from kernelkit.live import watch
+
+    def tell(address: str) -> None:
+        text = address if quiet else f"live, on this machine alone: {address}\nCtrl-C ends it"
+        click.echo(json.dumps({"event": "live", "address": address}) if as_json else text)
+
+    watch(folder, tell)

@@ -19,7 +19,7 @@ GROUPS = {
         "pull": "kaggle.pushed",
         **dict.fromkeys(("dataset", "model"), "kaggle.dataset"),
     },
-    "Compare": dict.fromkeys(("sweep", "report"), "compare"),
+    "Compare": dict.fromkeys(("sweep", "report", "watch"), "compare"),
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 

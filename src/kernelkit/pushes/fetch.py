@@ -63,8 +63,8 @@ def fetch(
     expected = _expected(kaggle, push, manifest, until)
     listed = [file.name for file in outputs.files if file.name != MANIFEST]
     # Kaggle may omit hidden files.
-    shown = [name for name in expected if name != MANIFEST and "/." not in f"/{name}"]
-    names = dict.fromkeys([*listed, *shown])
+    listed += [name for name in expected if name != MANIFEST and "/." not in f"/{name}"]
+    names = dict.fromkeys(listed)
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
         raise OutputsError(
@@ -79,12 +79,8 @@ def fetch(
         fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
-    context.events(
-        "fetched",
-        f"{count} file{'s' * (len(names) != 1)}, {size}: {from_here(folder)}",
-        files=fetched,
-        folder=str(folder),
-    )
+    text = f"{count} file{'s' * (len(names) != 1)}, {size}: {from_here(folder)}"
+    context.events("fetched", text, files=fetched, folder=str(folder))
     if not only:
         stays = {n: expected.get(n, Expected()).size or 0 for n in names if n not in fetched}
         _report_stays(context, push, stays)

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nbformat
-from nbformat.v4 import new_notebook
 
 from kernelkit import files, project
 from kernelkit.notebooks.document import PARAMETERS_TAG
 from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
-from kernelkit.run_folders import history, run_folder
+from kernelkit.run_folders import active, history, run_folder
 from kernelkit.shown import Shown
 
 DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
 
 
-def runs_under(paths: Sequence[Path]) -> list[Path]:
+def runs_under(
+    paths: Sequence[Path], is_run: Callable[[Path], bool] = run_folder.is_run
+) -> list[Path]:
     """The run folders among the paths and up to two levels below them, sorted."""
     runs: set[Path] = set()
     for path in paths:
         level = [path]
         for _ in range(DEPTH + 1):
-            runs.update(folder for folder in level if run_folder.is_run(folder))
+            runs.update(filter(is_run, level))
             below = (path for folder in level for path in folder.iterdir() if path.is_dir())
             level = [path for path in below if not path.name.startswith(".")]
     return sorted(runs)
@@ -50,6 +53,16 @@ def write(folders: Sequence[Path], page: Path) -> Path:
     return page
 
 
+def live(folder: Path, over: bool) -> str:
+    """The page over all runs below a folder as they are now, for a server that ends with `over`."""
+    shown = project.shown(folder)
+    folders = runs_under([folder], lambda f: run_folder.is_run(f) or active.is_active(f))
+    names = _names(folders, shown.parameters)
+    count = sum(map(active.is_active, names))
+    text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
+    return render(names, folder, shown, {"text": text, "until": None, "over": over})
+
+
 def _names(folders: Sequence[Path], first: Sequence[str]) -> dict[Path, tuple[str, str]]:
     planned = {sweep: trail.planned(sweep) for sweep in set(map(trail.sweep_of, folders)) if sweep}
     return {
@@ -62,19 +75,33 @@ def _names(folders: Sequence[Path], first: Sequence[str]) -> dict[Path, tuple[st
 
 def _parameters(folder: Path) -> tuple[naming.Values, naming.Values]:
     """Of the executed notebook the values of all parameters, and their defaults."""
-    notebook = _executed(folder) or new_notebook()
-    return notebook_html.parameters_of(notebook), notebook_html.declared(notebook, PARAMETERS_TAG)
+    values, defaults, _ = _executed(folder)
+    return values, defaults
 
 
-def _executed(folder: Path) -> nbformat.NotebookNode | None:
-    path = run_folder.executed(folder)
+def _executed(folder: Path) -> tuple[naming.Values, naming.Values, bool]:
+    path = run_folder.executed(folder) or folder / active.PART
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else ({}, {}, False)
+
+
+@functools.lru_cache(4096)  # a page that is watched is made again and again
+def _read(path: Path, _written: int) -> tuple[naming.Values, naming.Values, bool]:
+    """Of an executed notebook the parameters, their defaults, and whether it reached its end."""
     try:
-        return nbformat.read(path, as_version=4) if path else None
+        notebook = nbformat.read(path, as_version=4)
     except Exception:  # nbformat raises a dozen kinds
-        return None
+        return {}, {}, False
+    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
+    reached = notebook_html.reached_end(notebook)
+    return notebook_html.parameters_of(notebook), defaults, reached
 
 
-def render(names: Mapping[Path, tuple[str, str]], base: Path, shown: Shown) -> str:
+def render(
+    names: Mapping[Path, tuple[str, str]],
+    base: Path,
+    shown: Shown,
+    live: Mapping[str, Any] | None = None,
+) -> str:
     """The page's HTML; `names`: {run folder: its name, its setting}; links start from `base`."""
     runs, curve = [], ""
     for folder, names_of_run in names.items():
@@ -82,14 +109,17 @@ def render(names: Mapping[Path, tuple[str, str]], base: Path, shown: Shown) -> s
         curve = curve or column
         runs.append(replace(_run(folder, base, names_of_run), curve=points))
     columns = shown.parameters
-    return RunsPage("Runs", runs, shown, columns, curve=curve, folder=base).html()
+    return RunsPage("Runs", runs, shown, columns, curve=curve, folder=base, live=live or {}).html()
 
 
 def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
-    note, metrics = "", run_folder.metrics(folder)
-    if metrics is None:
+    note, metrics, now = "", run_folder.metrics(folder), active.Activity()
+    running = active.is_active(folder)
+    if running:
+        now = active.activity(folder)
+    elif metrics is None:
         damaged = (folder / run_folder.METRICS).is_file()
-        reached = "" if notebook_html.reached_end(_executed(folder)) else "did not reach its end"
+        reached = "" if _executed(folder)[2] else "did not reach its end"
         note = "metrics.json cannot be read" if damaged else reached
     metrics = metrics or {}
     sweep = trail.sweep_of(folder)
@@ -105,7 +135,8 @@ def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
         setting=names[1],
         parameters={name: value for name, value in given if name not in naming.IGNORED},
         metrics=run_folder.numbers(metrics),
-        when=run_folder.ended(metrics, written),
+        state="running" if running else "",
+        when=now.began if running else run_folder.ended(metrics, written),
         note=note,
         report=trail.link(run_folder.report_place(folder), base),
         folder=folder.resolve().name if where == "." else where,
@@ -113,4 +144,5 @@ def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
         data=f"{source} ({images:,} val)" if isinstance(images, int) else source,
+        log=now.log,
     )

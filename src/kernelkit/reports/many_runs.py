@@ -20,7 +20,7 @@ from kernelkit.shown import Shown
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
 PREDICTIONS = "val_predictions.npz"
-PARTS = "data table effects parallel importance curves compare notes export page"
+PARTS = "data table effects parallel importance curves compare notes export live page"
 SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
 
@@ -29,7 +29,7 @@ class ShownRun:
     """A run as the page has it; addresses are relative to the page, times in seconds.
 
     `setting` is its name without the seed, `data` says what its score is measured on, `group` the
-    sweep it belongs to, with `sweep` for that sweep's page.
+    sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
     """
 
     id: str
@@ -49,6 +49,7 @@ class ShownRun:
     device: str = ""
     data: str = ""
     curve: Sequence[float] = ()
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class RunsPage:
     curve     the column of the history that the runs' curves are of
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
+    live      of a page that is served: {"text": how far it is, "until": when it should end, in
+              seconds since 1970 or None, "over": whether nothing more comes}
     """
 
     title: str
@@ -73,6 +76,7 @@ class RunsPage:
     curve: str = ""
     folder: Path = Path()
     notebook: str = ""
+    live: Mapping[str, Any] = field(default_factory=dict)
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
@@ -80,6 +84,7 @@ class RunsPage:
         scores = [{row[0]: row[1] for row in rows if len(row) > 1} for rows in tables]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         photos, guesses = self._guesses()
+        notes, damage = self._notes()
         data = {
             "sweep": self.base is not None,
             "score": self.shown.score,
@@ -92,8 +97,10 @@ class RunsPage:
             "curve": self.curve,
             "classes": classes,
             "photos": photos,
-            "notes": self._notes(),
+            "notes": notes,
+            "damage": damage,
             "notebook": self.notebook,
+            "live": self.live,
             "runs": [
                 vars(run)
                 | {
@@ -134,13 +141,19 @@ class RunsPage:
         alike = {id: own[2] for id, own in read.items() if own and own[:2] == first[:2]}
         return {"ids": ids, "truths": labels, "names": names}, alike
 
-    def _notes(self) -> object:
-        """What `notes.yaml` beside the page holds, as JSON can say it; {} if it cannot be read."""
+    def _notes(self) -> tuple[object, str]:
+        """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""
         try:
             notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8"))
-            return json.loads(json.dumps(notes, default=str))
-        except (OSError, ValueError, TypeError, yaml.YAMLError):
-            return {}
+            notes = json.loads(json.dumps({} if notes is None else notes, default=str))
+        except FileNotFoundError:
+            return {}, ""
+        except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+            mark = getattr(error, "problem_mark", None)
+            return {}, "cannot be read" + (f": see line {mark.line + 1}" if mark else "")
+        entries = notes.values() if isinstance(notes, dict) else [notes]
+        whole = all(isinstance(entry, dict) for entry in entries)
+        return notes, "" if whole else "has entries that are not {tags: [...], note: ...} of a run"
 
 
 def _guesses(path: Path) -> tuple[list[Any], list[int], list[int]] | None:

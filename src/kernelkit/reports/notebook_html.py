@@ -125,9 +125,9 @@ def declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
     return values
 
 
-def reached_end(notebook: nbformat.NotebookNode | None) -> bool:
+def reached_end(notebook: nbformat.NotebookNode) -> bool:
     """Whether every cell ran and none failed; cells of which none ran only show what was pushed."""
-    if notebook is None or failure(notebook):
+    if failure(notebook):
         return False
     counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source]
     return all(counts) or not any(counts)

@@ -19,7 +19,7 @@ from kernelkit import files, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebooks import document, parameters
 from kernelkit.reports import report_page
-from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders import active, kit_folder, run_folder
 from kernelkit.run_folders.kit_folder import REPORT
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
@@ -148,7 +148,7 @@ def _execute(
 
     # Names and types are already checked, and papermill parses comments differently.
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    part = folder / f".{EXECUTED}.part.ipynb"
+    part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout)
     try:
         papermill.execute_notebook(
@@ -157,6 +157,7 @@ def _execute(
             parameters=dict(values),
             kernel_name=document.KERNELSPEC["name"],
             progress_bar=False,
+            autosave_cell_every=active.SAVE_SECONDS,
             stdout_file=shown,
             cwd=str(Path.cwd()),
             extra_arguments=_silence(document.KERNELSPEC["name"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import click
 
 from kernelkit import project
 from kernelkit.errors import ParameterError
+from kernelkit.live import NO_PORT, served
+from kernelkit.reports import trail
 from kernelkit.sweep import records
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
@@ -58,7 +61,13 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         for run in remaining if options.force else ():
             folder.forget(run)
         progress = SweepProgress(specification, folder, options, len(remaining))
-        with progress:
+        with ExitStack() as stack:
+            if options.open:
+                page = folder.path / trail.INDEX
+                address = stack.enter_context(served(page, progress.live_page))
+                live = f"live, on this machine alone: {address}" if address else NO_PORT
+                click.echo(live, file=options.stream)
+            stack.enter_context(progress)
             _run(progress, remaining, workers)
         progress.conclude()
     return folder.path

@@ -20,6 +20,7 @@ class SweepOptions:
     force         run everything again
     yes           allow a grid of more than 1,000 runs
     report        a report.html for every run
+    open          serve a page that follows the runs, and open it in a browser
     time_limit    minutes that a run may take, instead of the file's
     dask          the address of a Dask scheduler whose workers run them
     kaggle        run in a Kaggle session, with the file's `kaggle:` block over the rest of it, on
@@ -36,6 +37,7 @@ class SweepOptions:
     force: bool = False
     yes: bool = False
     report: bool = True
+    open: bool = False
     time_limit: float | None = None
     dask: str | None = None
     kaggle: bool = False

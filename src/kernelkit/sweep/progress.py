@@ -46,7 +46,7 @@ class SweepProgress:
         self.stream = options.stream or sys.stdout
         self.total = len(self.runs)
         self.ended = self.ended_before = self.total - remaining
-        self._begun = time.monotonic()
+        self._begun, self._until = time.monotonic(), 0.0
         self._running: dict[str, tuple[PlannedRun, float]] = {}
         self._live: Any = None
 
@@ -85,6 +85,8 @@ class SweepProgress:
         metrics = next(row.metrics for row in table.rows if row.run.id == run.id)
         score = f"{table.score} {metrics[table.score]:.4f}" if table.score in metrics else ""
         self.ended += 1
+        each = (time.monotonic() - self._begun) / (self.ended - self.ended_before)
+        self._until = time.time() + each * (self.total - self.ended)
         count = f"{self.ended}/{self.total}"
         took = "" if record.seconds is None else duration(record.seconds)
         parts = [count, record.state, took, score, self.label(run), record.reason]
@@ -112,6 +114,16 @@ class SweepProgress:
         results.keep_best(self.folder, table, self.specification)
         results.write(self.folder, table)
         return table
+
+    def live_page(self, over: bool) -> str:
+        """The page as it is now, for a server that ends with `over`."""
+        text = f"{self.ended} of {self.total} runs ended, {len(self._running)} running"
+        if over:
+            text = "The sweep is over."
+            if self.ended < self.total:
+                text = "The sweep was stopped; the same command continues it."
+        live = {"text": text, "until": self._until or None, "over": over}
+        return results.page(self.folder.path, self.table(), live).html()
 
     def conclude(self) -> None:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""
@@ -157,10 +169,8 @@ class SweepProgress:
         table = Table(box=None, pad_edge=False, show_header=False)
         for run, since in self._running.values():
             table.add_row("running", duration(time.monotonic() - since), self.label(run))
-        remaining, ended = "", self.ended - self.ended_before
-        if ended:
-            seconds = (time.monotonic() - self._begun) / ended * (self.total - self.ended)
-            remaining = f"{duration(seconds)} left"
+        seconds = max(0.0, self._until - time.time())
+        remaining = f"{duration(seconds)} left" if self._until else ""
         table.add_row(f"{self.ended}/{self.total}", remaining, "")
         return table
 

@@ -15,7 +15,7 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.reports import naming, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
-from kernelkit.run_folders import history, run_folder
+from kernelkit.run_folders import active, history, run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
@@ -103,28 +103,41 @@ def write(folder: SweepFolder, table: ResultTable) -> None:
 
 def write_page(path: Path, table: ResultTable) -> Path:
     """Write a page that opens from disk, with table, filters, curves and pictures, to `path`."""
-    shown = project.shown(path.parent)
     above = path.resolve().parent.parent / trail.INDEX
     back = {trail.ALL_RUNS: trail.address(above, path.parent)} if above.is_file() else {}
+    return files.write_text(path, page(path.parent, table).html(back))
+
+
+def page(folder: Path, table: ResultTable, live: Mapping[str, Any] | None = None) -> RunsPage:
+    """The page of a sweep in this folder; a `live` one has the last lines of what runs print."""
+    shown = project.shown(folder)
     shared, overrides = {}, {}
     if table.rows:
         run = table.rows[0].run
         shared = {n: value for n, value in run.values.items() if n not in table.varying}
         overrides = {name: shared.pop(name) for name in run.overrides if name in shared}
     labels = shown.measures or {name: name for row in table.rows for name in row.metrics}
-    page = RunsPage(
+    runs = [_shown_run(row, table.values(row)) for row in table.rows]
+    if live:
+        runs = [
+            replace(run, log=active.activity(folder / run.id).log)
+            if run.state == records.RUNNING
+            else run
+            for run in runs
+        ]
+    return RunsPage(
         table.name,
-        [_shown_run(row, table.values(row)) for row in table.rows],
+        runs,
         replace(shown, score=table.score, measures=labels, minimize=table.minimize),
         columns=table.varying,
         axes=table.varying,
         base=overrides,
         defaults=shared,
         curve=next((row.curve_of for row in table.rows if row.curve), ""),
-        folder=path.parent,
+        folder=folder,
         notebook=table.notebook,
+        live=live or {},
     )
-    return files.write_text(path, page.html(back))
 
 
 def _shown_run(row: Row, values: Mapping[str, Any]) -> ShownRun:

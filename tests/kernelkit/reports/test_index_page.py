@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from kernelkit import project
 from kernelkit.reports import index_page, many_runs, report, shell, trail
+from kernelkit.run_folders import active
 from kernelkit.shown import duration
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -52,6 +53,31 @@ def page(runs):
 def data_of(page):
     """The data that the page's script reads."""
     return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+
+
+def test_a_watched_page_has_the_runs_that_go_on_and_the_page_on_disk_has_not(runs):
+    part = new_notebook(cells=[new_code_cell("x", outputs=[new_output("stream", text="epoch 2")])])
+    part.metadata["papermill"] = {"start_time": "2026-11-01T12:00:00+00:00"}
+    (runs / "now").mkdir()
+    nbformat.write(part, runs / "now" / active.PART)
+
+    def listed():
+        text = index_page.live(runs, False)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+        return data["live"]["text"], {run["id"]: (run["state"], run["log"]) for run in data["runs"]}
+
+    words, listing = listed()
+    assert words == "1 run going on"
+    assert listing == {
+        "a": ("", ""),
+        "b%20%3Codd%3E%20%26%20new": ("", ""),
+        "c": ("", ""),
+        "now": ("running", "epoch 2"),
+    }
+    assert runs / "now" not in index_page.runs_under([runs])
+    os.utime(runs / "now" / active.PART, (1e9, 1e9))  # as a kill leaves it
+    words, listing = listed()
+    assert (words, "now" in listing) == ("no runs going on", False)
 
 
 def test_runs_are_listed_with_links_and_no_network(page):

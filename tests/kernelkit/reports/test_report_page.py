@@ -194,3 +194,13 @@ def test_links_back_are_put_into_a_page_once():
     assert "../up.html" not in moved
     assert '<a href="../../index.html">← all runs</a></nav>' in moved
     assert shell.with_way_back("<p>another page</p>", {"a": "b"}) == "<p>another page</p>"
+
+
+def test_every_size_of_type_is_one_of_the_scale():
+    style = shell.source("style.css")
+    sizes = re.findall(r"font(?:-size)?: *([^;}]+)", style)
+    assert len(sizes) > 25
+    scale = set(re.findall(r"--(title|head|text|dense|small|chart|fine):", style))
+    used = {re.match(r"var\(--(\w+)\)|(inherit)", size) for size in sizes}
+    assert None not in used
+    assert {match[1] or "text" for match in used} == scale

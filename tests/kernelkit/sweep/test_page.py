@@ -213,19 +213,27 @@ def test_the_page_has_what_the_runs_left_of_classes_photos_and_time(sweeps, tmp_
 
 
 @pytest.mark.parametrize(
-    ("text", "notes"),
+    ("text", "notes", "damage"),
     [
-        ("x: {tags: [a], note: b}", {"x": {"tags": ["a"], "note": "b"}}),
-        ("x: {note: 2026-11-23}", {"x": {"note": "2026-11-23"}}),
-        ("x: [", {}),
+        ("x: {tags: [a], note: b}", {"x": {"tags": ["a"], "note": "b"}}, ""),
+        ("x: {note: 2026-11-23}", {"x": {"note": "2026-11-23"}}, ""),
+        ("", {}, ""),
+        ("x: {note: a}\ny: [", {}, "cannot be read: see line 2"),
+        ("\xff: {note: a}", {}, "cannot be read"),
+        ("x: {note: a}\ny: b", {"x": {"note": "a"}, "y": "b"}, "has entries that are not {tags"),
+        ("[a]", ["a"], "has entries that are not {tags"),
     ],
 )
-def test_notes_beside_the_page_are_on_it(sweeps, tmp_path, text, notes):
-    (tmp_path / "notes.yaml").write_text(text)
+def test_notes_beside_the_page_are_on_it_and_damage_is_said(sweeps, tmp_path, text, notes, damage):
+    (tmp_path / "notes.yaml").write_bytes(text.encode("latin-1"))
     page = page_of(tmp_path, specification.read(sweeps.write("grid: {a: [1, 2]}")).runs)
 
     assert data_of(page)["notes"] == notes
-    assert "<tbody" in seen(page, tmp_path)
+    document = seen(page, tmp_path)
+    assert "<tbody" in document
+    words = part(document, "notes-words")
+    assert damage in words if damage else words == ">"
+    assert ('id="notes-bar" hidden=""' in document) == (not damage)
 
 
 def test_another_address_shows_its_own_curves(written, tmp_path):

@@ -98,17 +98,16 @@ def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_ha
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("by_hand", [False, True])
-def test_it_goes_on_in_float16_as_on_a_gpu(splits, tmp_path, cut_at, by_hand):
+def test_it_goes_on_in_float16_as_on_a_gpu(splits, tmp_path, cut_at):
     keras.mixed_precision.set_global_policy("mixed_float16")
     try:
         cut_at(None)
-        alone = tune(splits, tmp_path / "alone", by_hand=by_hand)
+        alone = tune(splits, tmp_path / "alone")
         cut_at(7)
         with pytest.raises(CutOff):
-            tune(splits, tmp_path / "cut", by_hand=by_hand)
+            tune(splits, tmp_path / "cut")
         cut_at(None)
-        assert_same(tune(splits, tmp_path / "cut", by_hand=by_hand), alone)
+        assert_same(tune(splits, tmp_path / "cut"), alone)
     finally:
         keras.mixed_precision.set_global_policy("float32")
 

@@ -150,6 +150,7 @@ def test_a_store_that_cannot_be_written_stops_nothing(splits, monkeypatch, tmp_p
     assert not list(tmp_path.glob("features/*.npy"))
 
 
+@pytest.mark.long
 def test_views_are_the_image_its_mirror_image_and_augmented_images(splits):
     model = classifier()
     extractor = FeatureExtractor.of(model, detect("cpu"), "small")
@@ -300,6 +301,7 @@ def test_fine_tuning_learns_and_keeps_the_best(splits):
     assert np.isclose(now.macro_f1, watch.best_f1)
 
 
+@pytest.mark.long
 def test_the_model_ends_with_the_weights_of_its_best_epoch(splits):
     model = classifier()
     rates = np.concatenate([np.full(4 * 5, 3e-3), np.full(5, 10.0)]).astype(np.float32)

@@ -31,6 +31,7 @@ def run_cell(holding, names):
     exec(compile(source, "cell", "exec"), names)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("head", ["logistic", "gradient"])
 def test_the_notebook_trains_what_build_and_compile_model_make(head):
     names = {**GIVEN, "head": head}

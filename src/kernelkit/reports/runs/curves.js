@@ -164,7 +164,7 @@ function crosshair(picture, { series, x, box, width, spread }) {
 function curveControls() {
   const names = axesOfCurves();
   if (!names.includes(view.x)) view.x = "epoch";
-  byId("curve-x").append(...names.map((name) => make("option", { value: name, textContent: AXES_OF_CURVES[name], selected: name === view.x })));
+  byId("curve-x").replaceChildren(...names.map((name) => make("option", { value: name, textContent: AXES_OF_CURVES[name], selected: name === view.x })));
   byId("curve-x").parentElement.hidden = names.length < 2;
   byId("curve-x").onchange = () => { view.x = byId("curve-x").value; keep(); curves(); };
   for (const name of ["logx", "logy"]) {

@@ -9,8 +9,7 @@ const axes = data.axes.filter((name) => name !== SEED);
 const measures = Object.keys(data.labels).slice(0, COLUMNS).filter((name) => name && name !== data.score && name !== "seconds");
 const curved = data.curve.replace(/^val_/, ""); // the column of the history that the curves are of
 const curveName = (data.labels[curved] ?? inWords(curved)) + (curved === data.curve ? "" : " on validation");
-for (const run of data.runs) run.classes = run.classes.map((text) => (text ? Number(text) : NaN)); // as the run's CSV has them
-const runs = new Map(data.runs.map((run) => [run.id, run]));
+const runs = new Map();
 const byId = (id) => document.getElementById(id);
 const scoreName = data.labels[data.score] ?? data.score;
 
@@ -95,24 +94,34 @@ function settings() {
   return [...groups.values()].map(rowOf);
 }
 
-const made = { settings: settings(), runs: data.runs.map((run) => rowOf([run])) };
+const made = {}; // the rows, by their kind
 const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
   row.text = [row.name, ...values, row.state, row.device, row.data, ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
-for (const row of [...made.settings, ...made.runs]) indexed(row);
 
-// Scores are only compared where they are of the same data: the best is that of the data which most were validated on,
-// and of runs that are all alike none is.
+// What follows from the runs; a page that is served is told of new ones.
 const ranked = {};
-for (const [name, rows] of Object.entries(made)) {
-  const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.data);
-  const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
-  group.sort((a, b) => better(a.score, b.score));
-  for (const row of group) row.best = row.score === group[0].score && row.score !== group.at(-1).score;
-  ranked[name] = group;
+function gather() {
+  runs.clear();
+  for (const run of data.runs) {
+    run.classes = run.classes.map((text) => (text ? Number(text) : NaN)); // as the run's CSV has them
+    runs.set(run.id, run);
+  }
+  Object.assign(made, { settings: settings(), runs: data.runs.map((run) => rowOf([run])) });
+  // Scores are only compared where they are of the same data: the best is that of the data which most were validated on,
+  // and of runs that are all alike none is.
+  for (const [name, rows] of Object.entries(made)) {
+    rows.forEach(indexed);
+    const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.data);
+    const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
+    group.sort((a, b) => better(a.score, b.score));
+    for (const row of group) row.best = row.score === group[0].score && row.score !== group.at(-1).score;
+    ranked[name] = group;
+  }
 }
+gather();
 
 // ---- the filter: words, each name=value, name=one|other, name>number, name<number, or any text in the row ----
 

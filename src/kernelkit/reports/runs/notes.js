@@ -21,7 +21,7 @@ function asNotes(file) {
 function beginNotes() {
   const same = (a, b) => JSON.stringify([a?.tags ?? [], a?.note ?? ""]) === JSON.stringify([b?.tags ?? [], b?.note ?? ""]);
   data.notes = asNotes(data.notes);
-  unsaved = Object.fromEntries(Object.entries(keptNotes()).filter(([id, note]) => runs.has(id) && !same(note, data.notes[id])));
+  unsaved = Object.fromEntries(Object.entries({ ...keptNotes(), ...unsaved }).filter(([id, note]) => runs.has(id) && !same(note, data.notes[id])));
   Object.assign(data.notes, unsaved);
   for (const rows of Object.values(made)) for (const row of rows) indexed(row);
   byId("save-notes").onclick = () => save("notes.yaml", notesFile(), "text/yaml");
@@ -49,6 +49,8 @@ function notesFile() {
 
 function sayNotes() {
   const count = Object.keys(unsaved).length;
-  byId("notes-bar").hidden = !count;
-  byId("notes-words").textContent = `Notes on ${count} run${count === 1 ? "" : "s"} are in no file yet. Save notes.yaml beside this page: the next time the page is written, they are in it. `;
+  byId("notes-bar").hidden = !count && !data.damage;
+  byId("save-notes").hidden = !count;
+  const damage = data.damage ? `notes.yaml beside this page ${data.damage}. What it says is missing here, and would be missing from a file that is saved in its place. ` : "";
+  byId("notes-words").textContent = damage + (!count ? "" : `Notes on ${count} run${count === 1 ? "" : "s"} are in no file yet. Save notes.yaml beside this page: the next time the page is written, they are in it. `);
 }

@@ -13,11 +13,11 @@ function summary() {
     if (axes.length) texts.push(" with ", make("b", { textContent: best.runs[0].setting }));
   }
   byId("better").textContent = data.minimize ? "Down" : "Up";
-  byId("summary").append(...texts);
-  byId("sweeps").append(...[...groupBy(data.runs.filter((run) => run.group), (run) => run.sweep)].map(([href, own]) => make("li", {}, href ? make("a", { href, textContent: own[0].group }) : own[0].group, ` ${own.length} run${own.length === 1 ? "" : "s"}`)));
+  byId("summary").replaceChildren(...texts);
+  byId("sweeps").replaceChildren(...[...groupBy(data.runs.filter((run) => run.group), (run) => run.sweep)].map(([href, own]) => make("li", {}, href ? make("a", { href, textContent: own[0].group }) : own[0].group, ` ${own.length} run${own.length === 1 ? "" : "s"}`)));
   const same = Object.fromEntries(alike.map(({ name, values }) => [name, values[0]]));
   for (const [id, values] of [["base", { ...data.base, ...same }], ["defaults", data.defaults]]) {
-    byId(id).append(...Object.entries(values).map(([name, value]) => make("li", { textContent: `${name}=${show(value)}` })));
+    byId(id).replaceChildren(...Object.entries(values).map(([name, value]) => make("li", { textContent: `${name}=${show(value)}` })));
     byId(id + "-part").hidden = !Object.keys(values).length;
   }
 }
@@ -113,26 +113,31 @@ function refresh() {
 // The setting that explains most, of those with few values, tells most when it is the colour.
 const telling = () => importances().find(({ name }) => !continuous(name))?.name ?? axes.find((name) => !continuous(name) && new Set(finished().map((run) => show(run.parameters[name]))).size > 1) ?? "";
 
+// What depends on the runs besides the parts that `refresh` paints.
+function arrange() {
+  document.querySelector(".switch").hidden = made.settings.length === data.runs.length;
+  if (made.settings.length === data.runs.length) view.rows = "runs";
+  byId("colour").value = view.colour ||= telling();
+  beginNotes();
+  summary();
+  addChoices();
+  curveControls();
+}
+
 function begin() {
   read();
   view.ticked ??= ticked.first = ticked();
-  document.querySelector(".switch").hidden = made.settings.length === data.runs.length;
-  if (made.settings.length === data.runs.length) view.rows = "runs";
-  view.colour ||= telling();
-  beginNotes();
-  summary();
   const filter = byId("filter");
   filter.value = view.filter;
   filter.oninput = () => { view.filter = filter.value; refresh(); };
   for (const button of document.querySelectorAll("[data-view]")) button.onclick = () => { view.rows = button.dataset.view; refresh(); };
   const colour = byId("colour");
-  colour.append(...axes.filter((name) => !continuous(name)).map((name) => make("option", { value: name, textContent: name, selected: name === view.colour })));
+  colour.append(...axes.filter((name) => !continuous(name)).map((name) => make("option", { value: name, textContent: name })));
   colour.onchange = () => { view.colour = colour.value; keep(); cost(); };
   byId("colour-part").hidden = !colour.options.length;
   byId("pair").onchange = () => { view.pair = byId("pair").value; keep(); importance(); };
   byId("compare-ticked").onclick = () => choose(made[view.rows].filter((row) => row.runs.some((run) => view.ticked.has(run.id))).sort((a, b) => (a.score === null) - (b.score === null) || better(a.score, b.score)));
-  addChoices();
-  curveControls();
+  arrange();
   const scroll = document.querySelector(".scroll");
   scroll.onscroll = () => { if (scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) more(); };
   addEventListener("beforeprint", () => { lay(Infinity); while (waiting.length) waiting.shift()(); });
@@ -146,6 +151,7 @@ function begin() {
   for (const paint of [table, parallel, ...LATER]) paint();
   begun = true;
   addExports();
+  if (served) ask();
 }
 
 begin();

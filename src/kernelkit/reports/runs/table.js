@@ -6,7 +6,14 @@ const EMPTY = ["", null, undefined];
 
 // What every run has alike is said once and needs no column.
 const columnsOfText = [...(data.sweep ? [] : data.columns).map((name) => ["p:" + name, name, (run) => run.parameters[name]]), ["device", "device", (run) => run.device], ["data", "validated on", (run) => run.data]];
-const alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).filter((value) => !EMPTY.includes(value)).map(show))] })).filter(({ values }) => values.length === 1);
+let [alike, low, high, seedCounts] = [];
+function tally() {
+  alike = data.runs.length < 2 ? [] : columnsOfText.map(([key, name, of]) => ({ key, name, values: [...new Set(data.runs.map(of).filter((value) => !EMPTY.includes(value)).map(show))] })).filter(({ values }) => values.length === 1);
+  const scores = finite(data.runs.map(score));
+  [low, high] = [Math.min(...scores), Math.max(...scores)];
+  seedCounts = new Set(made.settings.filter((row) => row.score !== null).map((row) => row.scores.length));
+}
+tally();
 
 let laidOut = {}; // the columns, by the kind of rows: they do not follow from the filter
 function columns() {
@@ -165,9 +172,6 @@ function reports(row) {
   ])));
 }
 
-const scores = finite(data.runs.map(score));
-const [low, high] = [Math.min(...scores), Math.max(...scores)];
-const seedCounts = new Set(made.settings.filter((row) => row.score !== null).map((row) => row.scores.length));
 const scored = (row) => fixed(row.score) + (row.deviation === null ? "" : ` ± ${row.deviation.toFixed(4)}${seedCounts.size > 1 ? ` (${row.scores.length} seeds)` : ""}`);
 
 function scoreCell(row) {
@@ -200,6 +204,8 @@ function choice(name, values) {
 }
 
 function addChoices() {
+  if (byId("choices").contains(document.activeElement)) return;
+  byId("choices").replaceChildren();
   for (const name of (axes.length ? axes : data.columns).slice(0, 6)) {
     const values = [...new Set(valuesOf(name).map(show))].filter(Boolean);
     if (values.length > 1 && values.length <= MOST_CHOICES && !(axes.length && continuous(name))) byId("choices").append(choice(name, values));

@@ -1,0 +1,66 @@
+"""A run that goes on: whether it does, since when, and what it printed last.
+
+Papermill saves the notebook beside `run.ipynb` while it runs, and `resources.csv` grows; a run
+that was killed leaves both as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.terminal import live_line, safe_text
+
+PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
+SAVE_SECONDS = 2  # between two saves while a cell prints
+FRESH_SECONDS = 10.0  # since the last sign of a run that goes on
+LINES, LARGEST = 5, 50_000_000  # printed lines to show, bytes of a notebook to read them from
+
+
+@dataclass(frozen=True)
+class Activity:
+    """When a run began, in seconds since 1970, and the last lines it printed."""
+
+    began: float = 0.0
+    log: str = ""
+
+
+def is_active(folder: Path) -> bool:
+    """Whether the folder's run goes on, by the age of its files."""
+    if (folder / run_folder.EXECUTED[0]).is_file():
+        return False
+    signs = (folder / PART, kit_folder.path(folder, kit_folder.RESOURCES))
+    times = [path.stat().st_mtime for path in signs if path.is_file()]
+    return bool(times) and time.time() - max(times) < FRESH_SECONDS
+
+
+def activity(folder: Path) -> Activity:
+    """What the notebook of a run that goes on shows; empty if it cannot be read."""
+    for _ in range(3):  # papermill does not write it atomically
+        try:
+            if (folder / PART).stat().st_size > LARGEST:
+                break
+            notebook = json.loads((folder / PART).read_text(encoding="utf-8"))
+            began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
+            return Activity(began.timestamp(), _last_lines(notebook["cells"]))
+        except ValueError:
+            time.sleep(0.05)
+        except (OSError, KeyError, TypeError, AttributeError):
+            break
+    return Activity()
+
+
+def _last_lines(cells: list[dict[str, Any]]) -> str:
+    texts = [
+        "".join(output["text"])
+        for cell in cells
+        for output in cell.get("outputs", ())
+        if output["output_type"] == "stream"
+    ]
+    lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
+    return "\n".join([line for line in lines if not live_line.is_note(line)][-LINES:])

@@ -1,0 +1,57 @@
+"""A run that goes on, told from its files: papermill's notebook and the record of resources."""
+
+import json
+import os
+import time
+
+import pytest
+
+from kernelkit.run_folders import active, kit_folder
+
+
+def part(folder, *texts, name=active.PART):
+    """What papermill has saved of a notebook whose cells printed these texts."""
+    outputs = [{"output_type": "stream", "name": "stdout", "text": [text]} for text in texts]
+    outputs.append({"output_type": "display_data", "data": {}})
+    cells = [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": outputs}]
+    metadata = {"papermill": {"start_time": "2026-11-01T12:00:00+00:00"}}
+    (folder / name).write_text(json.dumps({"cells": cells, "metadata": metadata}))
+
+
+def test_a_run_goes_on_while_its_files_are_fresh_and_it_has_no_executed_notebook(tmp_path):
+    assert not active.is_active(tmp_path)
+    part(tmp_path)
+    assert active.is_active(tmp_path)
+    old = time.time() - 60
+    os.utime(tmp_path / active.PART, (old, old))
+    assert not active.is_active(tmp_path)  # killed, or silent for long
+    resources = kit_folder.path(tmp_path, kit_folder.RESOURCES)
+    resources.parent.mkdir()
+    resources.touch()
+    assert active.is_active(tmp_path)
+    part(tmp_path, name="run.ipynb")
+    assert not active.is_active(tmp_path)
+
+
+def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path):
+    bar = "".join(f"\r{n}%|" for n in range(101)) + "\n"
+    note = "I0000 00:00:1 7 tpu.cc:9] made\n"
+    part(
+        tmp_path, "one\n", *(f"line {n}\n" for n in range(9)), bar, note, "\x1b[1mloss\x1b[0m 0.4\n"
+    )
+    activity = active.activity(tmp_path)
+    assert activity.began == 1793534400
+    assert activity.log.splitlines() == ["line 6", "line 7", "line 8", "100%|", "loss 0.4"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": [{"outputs": [{}]}], "metadata": {}}'])
+def test_a_notebook_that_cannot_be_read_shows_nothing(tmp_path, text):
+    assert active.activity(tmp_path) == active.Activity()
+    (tmp_path / active.PART).write_text(text)
+    assert active.activity(tmp_path) == active.Activity()
+
+
+def test_a_notebook_is_read_again_if_papermill_was_writing_it(tmp_path, monkeypatch):
+    (tmp_path / active.PART).write_text("{")
+    monkeypatch.setattr(active.time, "sleep", lambda seconds: part(tmp_path, "now\n"))
+    assert active.activity(tmp_path).log == "now"

@@ -1,0 +1,242 @@
+"""The server of a page that follows a command: whom it admits, what it serves, how it ends."""
+
+import http.client
+import re
+import signal
+import socket
+import threading
+import webbrowser
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+from kernelkit import live
+from kernelkit.commands.console import main
+
+PAGE = "<meta content=\"default-src 'none'; script-src 'x'\"><h1>{}</h1>"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("index.html", "run/report.html", "sweep/index.html", "run/metrics.json"):
+        (tmp_path / "runs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "runs" / name).write_text(PAGE.format(name))
+    (tmp_path / "secret.html").write_text("secret")
+    (tmp_path / "runs/link.html").symlink_to(tmp_path / "secret.html")
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def texts():
+    """The page is made of the last of these."""
+    return ["first"]
+
+
+@pytest.fixture
+def address(folder, texts, monkeypatch):
+    monkeypatch.setattr(live, "PAUSE", 0)
+    monkeypatch.setattr(live, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    with live.served(folder / "index.html", lambda over: PAGE.format(texts[-1])) as address:
+        yield address
+
+
+def get(address, place=None, method="GET", **headers):
+    """(status, headers, text) of the page, or of another place below it."""
+    parts = urlsplit(address)
+    path = parts.path if place is None else parts.path.rpartition("/")[0] + "/" + place
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=10)
+    connection.request(method, path, headers={n.replace("_", "-"): v for n, v in headers.items()})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, answer.headers, text
+
+
+def test_a_page_is_served_as_it_is_now_and_may_ask_its_own_server(address, folder, texts):
+    status, headers, text = get(address)
+    assert status == 200
+    assert text == PAGE.format("first").replace("'none';", "'none'; connect-src 'self';")
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+    assert get(address, If_None_Match=headers["ETag"])[::2] == (304, "")
+    texts.append("second")
+    threading.Event().wait(0.05)
+    assert "<h1>second</h1>" in get(address, If_None_Match=headers["ETag"])[2]
+    assert (folder / "index.html").read_text() == PAGE.format("index.html")
+
+
+def test_pages_below_are_served_from_disk_and_only_tables_of_runs_may_ask(address):
+    assert get(address, "run/report.html")[::2] == (200, PAGE.format("run/report.html"))
+    assert "connect-src 'self'" in get(address, "sweep/index.html?x=1")[2]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "run/metrics.json",
+        "missing.html",
+        "link.html",
+        "../secret.html",
+        "%2e%2e/secret.html",
+        "run",
+        "",
+        "%00.html",
+        "x" * 5000 + ".html",
+    ],
+)
+def test_nothing_but_pages_below_the_folder_is_served(address, place):
+    status, _, text = get(address, place)
+    assert (status, "secret" in text) == (404, False)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:1", 200),
+        ("localhost:8000", 200),  # a port that ssh forwards
+        ("evil.example:80", 404),
+        ("127.0.0.1.evil.example:80", 404),
+        ("", 404),
+    ],
+)
+def test_a_name_that_was_bound_again_to_this_machine_is_refused(address, host, status):
+    assert get(address, Host=host)[0] == status
+
+
+def test_nobody_comes_in_without_the_token_and_no_answer_or_line_has_it(address, capfd):
+    parts = urlsplit(address)
+    token = parts.path.split("/")[1]
+    assert len(token) >= 22
+    for path in ("/", "/index.html", f"/{token[:-1]}/index.html", f"/{token}x/index.html", "/é/i"):
+        with socket.create_connection(("127.0.0.1", parts.port), timeout=10) as connection:
+            connection.sendall(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:1\r\n\r\n".encode())
+            answer = connection.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.0 404")
+        assert token.encode() not in answer
+    assert get(address, method="POST")[0] == 501
+    assert token not in "".join(capfd.readouterr())
+
+
+def test_it_listens_on_this_machine_alone_and_closes_with_the_block(folder):
+    with live.served(folder / "index.html", lambda over: "page") as address:
+        assert urlsplit(address).hostname == "127.0.0.1"
+        server = live.LiveServer(folder / "index.html", lambda over: "page")
+        assert server.server_address[0] == "127.0.0.1"
+        server.server_close()
+    with pytest.raises(ConnectionRefusedError):
+        get(address)
+
+
+def test_who_watches_is_shown_the_end(folder, monkeypatch):
+    monkeypatch.setattr(live, "POLL_SECONDS", 0.3)
+    ends, statuses = [], []
+
+    def watch():
+        while not ends or ends[-1] != "True":
+            status, _, text = get(address)
+            statuses.append(status)
+            ends.append(text)
+
+    with live.served(folder / "index.html", str) as address:
+        viewers = [threading.Thread(target=watch) for _ in range(3)]
+        for viewer in viewers:
+            viewer.start()
+        while not ends:
+            threading.Event().wait(0.01)
+    for viewer in viewers:
+        viewer.join(timeout=10)
+    assert (ends[0], ends[-1], set(statuses)) == ("False", "True", {200})
+
+
+def test_making_the_page_takes_a_share_of_the_time_however_many_watch(folder):
+    made = []
+
+    def render(over):
+        made.append(over)
+        threading.Event().wait(0.05)
+        return "page"
+
+    server = live.LiveServer(folder / "index.html", render)
+    pages = {server.page("index.html") for _ in range(20)}
+    server.server_close()
+    assert (pages, made) == ({b"page"}, [False])
+
+
+def test_a_run_that_vanishes_leaves_the_page_as_it_was(folder, monkeypatch):
+    monkeypatch.setattr(live, "PAUSE", 0)
+    monkeypatch.setattr(live, "POLL_SECONDS", 0)
+    pages = iter(["page"])
+
+    def render(over):
+        if page := next(pages, None):
+            return page
+        raise FileNotFoundError("metrics.json")
+
+    server = live.LiveServer(folder / "index.html", render)
+    assert [server.page("index.html") for _ in range(3)] == [b"page"] * 3
+    server.server_close()
+
+
+def test_slow_and_too_many_requests_are_turned_away(folder, monkeypatch):
+    monkeypatch.setattr(live.Request, "timeout", 0.3)
+    monkeypatch.setattr(live, "MOST_REQUESTS", 2)
+    with live.served(folder / "index.html", lambda over: "page") as address:
+        port = urlsplit(address).port
+        slow = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(2)]
+        for connection in slow:
+            connection.sendall(b"GET /")
+        threading.Event().wait(0.1)
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+            get(address)
+        assert [connection.recv(10) for connection in slow] == [b"", b""]
+        assert get(address)[0] == 200
+        for connection in slow:
+            connection.close()
+
+
+def test_without_a_port_a_block_runs_and_watching_is_an_error(folder, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(98, "Address already in use")
+
+    monkeypatch.setattr(live.LiveServer, "server_bind", refuse)
+    with live.served(folder / "index.html", lambda over: "page") as address:
+        assert address == ""
+    with pytest.raises(live.ParameterError, match="no free port"):
+        live.watch(folder, print)
+
+
+@pytest.mark.parametrize("display", ["", ":0"])
+def test_a_browser_is_opened_where_there_is_a_display(folder, monkeypatch, display):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    if display:
+        monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.setattr(live.sys, "platform", "linux")
+    opened, done = [], threading.Event()
+    monkeypatch.setattr(webbrowser, "open", lambda address: (opened.append(address), done.set()))
+    with live.served(folder / "index.html", lambda over: "page") as address:
+        done.wait(5 if display else 0.1)
+    assert opened == ([address] if display else [])
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(live.ParameterError, match="run a notebook first"):
+        live.watch(tmp_path / "missing", print)
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--quiet"]])
+def test_watch_prints_the_address_and_ends_with_ctrl_c(folder, monkeypatch, words):
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    monkeypatch.setattr(live.time, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
+    shown = CliRunner().invoke(main, ["watch", str(folder), *words])
+    assert shown.exit_code == 0
+    address = r"http://127\.0\.0\.1:\d+/[\w-]{22}/index\.html"
+    text = {
+        "": f"live, on this machine alone: {address}\nCtrl-C ends it",
+        "--json": f'{{"event": "live", "address": "{address}"}}',
+        "--quiet": address,
+    }["".join(words)]
+    assert re.fullmatch(text + "\n", shown.output)
