@@ -143,7 +143,7 @@ lab-filter:
 	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
-	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python docs/cli_reference.py
 
 # An environment of its own: the site needs nothing of the kit but its docstrings, read as text.
 .venv-docs/installed: requirements-docs.lock

@@ -26,8 +26,9 @@ NAMES = (
     "kernelkit",
     "page",
     "tpu",
+    "tracing",
 )
-ON_REQUEST = ("tpu",)  # takes hours
+ON_REQUEST = ("tpu", "tracing")  # take hours, and minutes that interest few
 
 
 @click.command(help=__doc__)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def tool(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    return runpy.run_path(str(ROOT / "tools/cli_reference.py"))
+    return runpy.run_path(str(ROOT / "docs/cli_reference.py"))
 
 
 def test_the_page_is_as_the_commands_are_today(tool, tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from petals.accelerators.initial_values import draw_on_host
 from petals.errors import AcceleratorError
 
 JAX, TENSORFLOW, LEGACY = "jax", "tensorflow", "tf_keras"
@@ -41,6 +42,8 @@ def choose(flavour: str) -> str:
     legacy = is_legacy(keras)
     if legacy != (flavour == LEGACY) and flavour != TENSORFLOW:
         raise _too_early(f"tf.keras was used as {'tf_keras' if legacy else 'Keras 3'}", flavour)
+    if flavour == JAX:
+        draw_on_host(keras)
     return version(keras)
 
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from petals.ahead_of_time.programs import Program
 
 OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+_SIZE = r"([\d.]+)([KMGT]?)"
+TOO_LARGE = (  # how versions of libtpu put it; the last names a single array
+    rf"\({_SIZE}\) exceeds available HBM \({_SIZE}\)",
+    rf"Used {_SIZE} of {_SIZE} hbm",
+    rf"\(size={_SIZE}\) would exceed memory \(size={_SIZE}\)",
+)
 # What would change the program and is no part of the run: a rehearsal's, then JAX's efforts, which
 # a push does not take along.
 FOREIGN = (
@@ -182,17 +188,13 @@ def figures(program: Program, lowered: Any) -> dict[str, Any]:
 def refusal(message: str) -> dict[str, Any]:
     """Why a program was refused: the compiler's first lines, and the memory it names in bytes."""
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
-    sizes_match = re.search(
-        r"\(([\d.]+)([KMGT])\) exceeds available HBM \(([\d.]+)([KMGT])\)", message
-    )
-    if sizes_match is None:
-        sizes_match = re.search(r"Used ([\d.]+)([KMGT]) of ([\d.]+)([KMGT]) hbm", message)
     sizes = {}
-    if sizes_match:
-        unit = {letter: 1024 ** (power + 1) for power, letter in enumerate("KMGT")}
+    if match := next(filter(None, (re.search(pattern, message) for pattern in TOO_LARGE)), None):
+        unit = {letter: 1024**power for power, letter in enumerate(("", *"KMGT"))}
+        needed, needed_unit, available, available_unit = match.groups()
         sizes = {
-            "needed_bytes": round(float(sizes_match[1]) * unit[sizes_match[2]]),
-            "available_bytes": round(float(sizes_match[3]) * unit[sizes_match[4]]),
+            "needed_bytes": round(float(needed) * unit[needed_unit]),
+            "available_bytes": round(float(available) * unit[available_unit]),
         }
     reason = "memory" if OUT_OF_MEMORY in message else "compiler"
     return {"message": "\n".join(lines[:2])[:600], "reason": reason, **sizes}

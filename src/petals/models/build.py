@@ -22,7 +22,7 @@ from petals.models.backbones import (
     Backbone,
     load_backbone,
 )
-from petals.models.depths import feature_maps
+from petals.models.depths import feature_maps, parts
 
 HEAD = "head"
 POOLED = "pooled"
@@ -86,8 +86,8 @@ def build_features(
     """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
 
     `weights` as in `petals.models.backbones.load_backbone`. The features are the mean of each
-    channel of the backbone's last maps, with `depths` also of up to four maps before them. A preset
-    of keras_hub gives only its last layer: its maps, its class token, or the mean of its tokens.
+    channel of the backbone's last maps, with `depths` also of up to four maps before them. A
+    transformer of keras_hub gives only its last layer: its class token, or the mean of its tokens.
     `hub_config`: the network of a preset, if it was saved. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
@@ -102,7 +102,7 @@ def build_features(
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
     pixels = preprocess(entry, images)
-    if depths and not entry.preset:
+    if depths and len(network.output.shape) == 4:
         maps = keras.Model(network.input, feature_maps(network), name=network.name)(pixels)
         means = [keras.layers.GlobalAveragePooling2D()(each) for each in maps]
         pooled = keras.layers.Concatenate(name=POOLED)(means)
@@ -190,15 +190,10 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
     one competition estimate them badly. Raises a `SettingError` that lists the blocks.
     """
-    parts: list[keras.layers.Layer] = []
-    for layer in classifier.backbone.layers:
-        of_preset = type(layer).__module__.startswith("keras_hub.")
-        compound = of_preset and not layer._trainable_variables  # only its layers have variables
-        inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
-        parts += list(inner) or [layer]
-    chosen = _chosen([layer for layer in parts if layer.weights], what)
+    layers = [part for layer in classifier.backbone.layers for part in parts(layer)]
+    chosen = _chosen([layer for layer in layers if layer.weights], what)
     classifier.backbone.trainable = True
-    for layer in parts:
+    for layer in layers:
         norm = isinstance(layer, keras.layers.BatchNormalization) and freeze_batch_norm
         layer.trainable = layer in chosen and not norm
     if not chosen:

@@ -31,10 +31,19 @@ def feature_maps(network: keras.Model) -> list[Any]:
     return [*maps, network.output]
 
 
+def parts(layer: Any) -> list[Any]:
+    """The layers of a block that keras_hub makes one layer of; another layer is its only part."""
+    of_preset = type(layer).__module__.startswith("keras_hub.")
+    compound = of_preset and not layer._trainable_variables  # only its layers have variables
+    inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
+    return list(inner) or [layer]
+
+
 def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
     """(convolutions before it, tensor) for each tensor that all paths go through.
 
-    Only outputs of activations, sums and poolings count; tensors before those are intermediate.
+    Only outputs of activations, sums, poolings and whole blocks count; tensors before those are
+    intermediate.
     """
     steps = getattr(network, "operations", network.layers)  # including sums that are not layers
     layers = [step for step in steps if not isinstance(step, keras.layers.InputLayer)]
@@ -43,9 +52,11 @@ def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
     for layer in layers:
         outputs = _list(layer.output)
         open_uses += sum(uses[id(t)] for t in outputs) - len(_list(layer.input))
-        convolutions += "Conv" in type(layer).__name__
+        inner = parts(layer)
+        convolutions += sum("Conv" in type(part).__name__ for part in inner)
         own = uses[id(outputs[0])]
-        finished = not getattr(layer, "weights", ()) and "Padding" not in type(layer).__name__
+        simple = not getattr(layer, "weights", ()) and "Padding" not in type(layer).__name__
+        finished = simple or inner != [layer]  # a block of keras_hub is one layer
         shape = outputs[0].shape
         is_map = len(shape) == 4 and (shape[1] or 2) > 1
         if len(outputs) == 1 and open_uses == own and finished and is_map:

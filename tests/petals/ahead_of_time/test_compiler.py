@@ -35,12 +35,25 @@ def test_a_refusal_for_memory_has_its_figures():
     assert found["message"].startswith("RESOURCE_EXHAUSTED: Ran out of memory on HBM")
 
 
-def test_the_older_wording_is_read_too():
-    found = compiler.refusal(
-        "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of "
-        "memory in memory space hbm. Used 17.02G of 15.75G hbm."
-    )
-    assert found["needed_bytes"] == round(17.02 * 2**30)
+@pytest.mark.parametrize(
+    ("message", "needed", "available"),
+    [
+        (
+            "XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 17.02G "
+            "of 15.75G hbm.",
+            round(17.02 * 2**30),
+            round(15.75 * 2**30),
+        ),
+        (
+            "Allocation (size=19327352832) would exceed memory (size=17179869184) :: #alloc",
+            19327352832,
+            2**34,
+        ),
+    ],
+)
+def test_the_wordings_of_other_versions_are_read_too(message, needed, available):
+    refusal = compiler.refusal(f"RESOURCE_EXHAUSTED: {message}")
+    assert (refusal["needed_bytes"], refusal["available_bytes"]) == (needed, available)
 
 
 def test_another_refusal_is_the_compilers():

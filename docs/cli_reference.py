@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import _python  # noqa: F401 - before what a wrong Python lacks
-
-# isort: split
 import inspect
 import runpy
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import click
 from kernelkit.commands.console import main as kernelkit
 from kernelkit.terminal.cli import exits_with_code
 
-TOOLS = Path(__file__).resolve().parent
+TOOLS = Path(__file__).resolve().parents[1] / "tools"
 HEAD = """\
 # All commands and options
 
@@ -28,7 +26,7 @@ def commands() -> dict[str, click.Command]:
     """`kernelkit` and each tool that is no command of it, by the words that start it."""
     shared = same()
     own = {words: main for words, main in _tools().items() if words not in shared}
-    return {"kernelkit": kernelkit, **own, "python tools/cli_reference.py": main}
+    return {"kernelkit": kernelkit, **own}
 
 
 def same() -> dict[str, str]:
@@ -40,10 +38,10 @@ def same() -> dict[str, str]:
 
 
 def _tools() -> dict[str, click.Command]:
+    sys.path.insert(0, str(TOOLS))  # for the module that each tool imports first
     return {
         f"python tools/{path.name}": runpy.run_path(str(path))["main"]
         for path in sorted(TOOLS.glob("[!_]*.py"))
-        if path.name != Path(__file__).name
     }
 
 
