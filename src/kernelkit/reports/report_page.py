@@ -114,11 +114,13 @@ def _with_last_run(folder: Path) -> list[Path]:
 
 def _compared(run: Path, shown: Shown, folder: Path) -> dict[str, Any]:
     """What a run is compared by, for a page in `folder`: measures, parameters, bars."""
+    parameters = _kept(run, kit_folder.STATE).get("parameters")
+    name, _ = naming.run_name(run, lambda: (parameters or {}, {}), shown.parameters)
     return {
-        "name": run.name,
+        "name": name,
         "link": trail.link(run_folder.report_place(run), folder),
         "metrics": run_folder.metrics(run) or {},
-        "parameters": _kept(run, kit_folder.STATE).get("parameters"),
+        "parameters": parameters,
         "bars": [sections.filled(s, run) for s in shown.sections if s.kind == "bars"],
     }
 

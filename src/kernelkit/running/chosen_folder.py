@@ -27,6 +27,7 @@ HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
 Run = Mapping[str, Any]  # {"notebook": its path, "parameters": {name: value}}, as JSON holds them
+CHOSEN = {"chosen": True}  # of a folder that somebody named: no other command continues in it
 
 
 @contextmanager
@@ -54,8 +55,11 @@ def chosen_folder(
         option = "--output" if output else "--name"
         raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
     runs = project.runs_here()
+    run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
+    run = json.loads(json.dumps(run))
     if output:
-        yield output
+        with _noted(output, run | CHOSEN):
+            yield output
     elif own_folder(runs) != runs:
         # The first of several hosts has the folder and sends the checkpoint to the others.
         yield runs / (name or _stamped(notebook))
@@ -66,10 +70,10 @@ def chosen_folder(
                     f"another command runs in {runs / name}: wait for its end, or choose another "
                     "--name"
                 )
-            yield runs / name
+            with _noted(runs / name, run | CHOSEN):
+                yield runs / name
     else:
-        run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
-        with _cut_off_or_new(runs, json.loads(json.dumps(run)), fresh=fresh) as folder:
+        with _cut_off_or_new(runs, run, fresh=fresh) as folder:
             yield folder
 
 
@@ -84,10 +88,18 @@ def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
                 flush=True,
             )
         folder = folder or _new(runs / _stamped(run["notebook"]), locks)
-        _write(folder, run, over=False)
-        yield folder
-        metrics = run_folder.metrics(folder) or {}
-        _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+        with _noted(folder, run):
+            yield folder
+
+
+@contextmanager
+def _noted(folder: Path, run: Run) -> Iterator[None]:
+    """Note in the folder which run it has, and at the end of the block that it is over."""
+    files.make_folder(folder)
+    _write(folder, run, over=False)
+    yield
+    metrics = run_folder.metrics(folder) or {}
+    _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
 
 
 def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:

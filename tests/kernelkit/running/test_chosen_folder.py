@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.run_folders import kit_folder
 from kernelkit.running.chosen_folder import chosen_folder
 from kernelkit.running.run_notebook import run_notebook
 
@@ -106,6 +107,26 @@ def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
     assert f"continuing in {folder}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
+def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chosen):
+    with pytest.raises(KeyboardInterrupt), chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
+        raise KeyboardInterrupt
+    state = kit_folder.path(mine, kit_folder.STATE)
+    run = {"notebook": str(STUDY.resolve()), "parameters": {"n": 1}, "chosen": True}
+    assert json.loads(state.read_text()) == run | {"over": False}
+    with chosen_folder(STUDY, {"n": 1}) as other:
+        assert other != mine
+    with chosen_folder(STUDY, {"n": 1}, **chosen) as again:
+        assert again == mine
+    assert json.loads(state.read_text()) == run | {"over": True}
+
+
+def test_reports_of_named_folders_compare_with_the_run_before():
+    for name in ("a", "b"):
+        run = run_notebook(STUDY, {"scale": 0}, output=Path("runs", name))
+    assert '"compared": [{"name": "a"' in run.report.read_text()
+
+
 def test_a_run_that_ran_out_of_time_goes_on():
     with chosen_folder(STUDY, {"n": 1}) as first:
         (first / "metrics.json").write_text(json.dumps({"stopped": "time limit"}))
@@ -132,6 +153,7 @@ def test_two_at_once_share_no_folder():
     held = """
 import sys
 from pathlib import Path
+from kernelkit.run_folders import kit_folder
 from kernelkit.running.chosen_folder import chosen_folder
 with chosen_folder(Path("study.py"), {"n": 1}) as folder:
     print(folder, flush=True)
