@@ -46,10 +46,9 @@ def _tools() -> dict[str, click.Command]:
 
 
 def _of_kernelkit(command: click.Command) -> str:
-    """`kernelkit NAME` of a command that stands in a room of `kernelkit.commands`, or nothing."""
+    """`kernelkit NAME` of a command that stands in `kernelkit.commands`, or nothing."""
     module = getattr(command.callback, "__module__", "")
-    package, _, name = module.rpartition(".")
-    return f"kernelkit {name}" if package.startswith("kernelkit.commands.") else ""
+    return f"kernelkit {command.name}" if module.startswith("kernelkit.commands.") else ""
 
 
 def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> str:

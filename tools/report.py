@@ -5,7 +5,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.compare.report import report as main
+from kernelkit.commands.compare import report as main
 
 if __name__ == "__main__":
     main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.run.run import run as main
+from kernelkit.commands.run import run as main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.compare.sweep import sweep as main
+from kernelkit.commands.compare import sweep as main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.run.tpu import tpu as main
+from kernelkit.commands.run import tpu as main
 
 if __name__ == "__main__":
     main()

@@ -18,15 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local_kaggle.api import accounts
 from local_kaggle.api.wire import METHODS, Method, decode, encode, key
-from local_kaggle.competitions import competitions, leaderboards, submissions
-from local_kaggle.datasets import datasets, versions
+from local_kaggle.competitions import competitions, submissions
+from local_kaggle.datasets import datasets
 from local_kaggle.faults.responses import answered, as_json
-from local_kaggle.files import storage, uploads
+from local_kaggle.files import storage
 from local_kaggle.forums import topics
 from local_kaggle.kernels import kernels, outputs, quota, saving
-from local_kaggle.kernels.log_stream import log_stream
 from local_kaggle.models import models
-from local_kaggle.models import versions as model_versions
 from local_kaggle.state import ServerState
 
 SERVICES = (
@@ -34,16 +32,13 @@ SERVICES = (
     competitions,
     datasets,
     kernels,
-    leaderboards,
-    model_versions,
     models,
     outputs,
     quota,
     saving,
+    storage,
     submissions,
     topics,
-    uploads,
-    versions,
 )
 """The modules whose functions are in `METHODS` once they are imported."""
 
@@ -56,12 +51,16 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
-    uploads.remove_expired(state)
+    storage.remove_expired(state)
     routes = [
         Route(path, functools.partial(endpoint, state), methods=[method])
         for method, path, endpoint in (
-            ("GET", "/api/v1/kernels/logs/stream/{owner}/{slug}", log_stream),
-            ("POST", "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream", log_stream),
+            ("GET", "/api/v1/kernels/logs/stream/{owner}/{slug}", outputs.log_stream),
+            (
+                "POST",
+                "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream",
+                outputs.log_stream,
+            ),
             ("POST", "/api/v1/{service}/{method}", call),
             ("GET", "/storage/{area}/{name:path}", storage.download),
             ("PUT", "/upload/{token}", storage.upload),

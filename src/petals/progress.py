@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
+
+ShowProgress = Callable[[str, int, int], None]  # what is done, units done, units in all
 
 
 class ProgressLine:

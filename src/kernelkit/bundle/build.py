@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.bundle import cells as bundle_cells
-from kernelkit.bundle import imports, installs, packages, secret_scan
+from kernelkit.bundle import imports, packages, secret_scan
 from kernelkit.bundle.cells import Cell
 from kernelkit.bundle.packages import Commit, File
 from kernelkit.errors import NotebookError, PreflightError
 from kernelkit.notebooks.document import (
+    INJECTED_TAG,
     KERNELSPEC,
     SCRIPT_BEGINS,
     cell_source,
@@ -40,7 +41,6 @@ WARN_SHARE = 0.8
 TRACES = frozenset(("kaggle", "papermill", "widgets"))  # metadata that is not sent
 SENT = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
-INJECTED_TAG = "injected-parameters"  # papermill's tag, which its tools recognise
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def build(
         texts=(*((file.path, file.text) for file in files), *secret_scan.texts_of(cells)),
         imports=(needed := imports.needed([*code, *modules])),
         code=tuple(code),
-        brought=frozenset(installs.brought([*code, *modules], needed)),
+        brought=frozenset(imports.brought([*code, *modules], needed)),
         broken=tuple(filter(None, broken)),
         traces=tuple(sorted(TRACES.intersection(source.get("metadata") or ()))),
         stays=stays,
@@ -176,7 +176,7 @@ def _files(
     folders = [project.package_folder(package) for package in project.packages]
     for folder in folders:
         files = packages.files(folder, project.leave_out)
-        riding = imports.reached(sources, files, folder.name)
+        riding = packages.reached(sources, files, folder.name)
         carried += riding
         data = {file.path for file in files if not file.path.endswith((".py", "/py.typed"))}
         unnamed += sorted(data - {file.path for file in riding})
@@ -185,7 +185,7 @@ def _files(
         cells = read_json(project.beside)["cells"]
         sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
     origin = (project.beside or notebook).parent
-    near, stays = imports.beside(origin, [*sources, *texts], project.packages)
+    near, stays = packages.beside(origin, [*sources, *texts], project.packages)
     paths = [*folders, *(origin / file.path for file in near)]
     return [*carried, *near], unnamed, paths, stays
 

@@ -1,15 +1,21 @@
-"""The cells that come before a bundled notebook's own: facts, wheels, files and their check."""
+"""The cells that come before a bundled notebook's own: facts, wheels, files and their check.
+
+A pushed bundle is read back from its text, without running any of it: the files that it carries,
+and the notebook's own cells.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
 import pprint
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernelkit.bundle import manifest, packages
-from kernelkit.errors import PreflightError
+from kernelkit.errors import NotebookError, PreflightError
+from kernelkit.notebooks.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
 from kernelkit.terminal import safe_text
 from kernelkit.wheels import session
 
@@ -21,7 +27,9 @@ VERSION = "KERNELKIT_PROJECT_VERSION"  # the version of the pushed repository
 BEGAN = "KERNELKIT_SESSION_BEGAN"  # time.monotonic(), which all processes of a machine share
 GIT_SHA, GIT_DIRTY = "KERNELKIT_GIT_SHA", "KERNELKIT_GIT_DIRTY"  # a commit; true or false
 
-FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": ["bundle"]}
+FOLDED_TAG = "bundle"  # of the cells that a push adds
+FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
+FIRST = "# Pushed by kernelkit."
 
 
 def head(facts: Mapping[str, Any]) -> Cell:
@@ -38,7 +46,12 @@ def head(facts: Mapping[str, Any]) -> Cell:
     environment = {name: str(value) for name, value in environment.items() if value}
     if GIT_SHA in environment:
         environment[GIT_DIRTY] = str(facts["git"]["dirty"]).lower()
-    message = {"facts": _literal(facts), "environment": _literal(environment), "began": BEGAN}
+    message = {
+        "facts": _literal(facts),
+        "environment": _literal(environment),
+        "began": BEGAN,
+        "first": FIRST,
+    }
     return code(_HEAD.format(**message), {})
 
 
@@ -102,7 +115,7 @@ def _literal(values: Mapping[str, Any]) -> str:
 
 
 _HEAD = """\
-# Pushed by kernelkit. The folded cells below contain the packages that this notebook
+{first} The folded cells below contain the packages that this notebook
 # imports, as text; they are written to a temporary folder and imported from there.
 BUNDLE = {facts}
 
@@ -144,3 +157,76 @@ for _name in {names}:
     _module = importlib.import_module(_name)
     if not str(pathlib.Path(_module.__file__).resolve()).startswith(str(_carried.resolve())):
         raise RuntimeError(f"{{_name}} came from {{_module.__file__}}, not from this notebook")"""
+
+
+class OwnCell(NamedTuple):
+    """A cell that the notebook had before it was pushed."""
+
+    kind: str
+    source: str
+    tags: tuple[str, ...]
+
+
+def carried(text: str) -> dict[str, str]:
+    """{path: text} of the files that a bundle's cells write.
+
+    Raises `NotebookError` for a text that no push made, or a folded cell that is not Python.
+    """
+    files: dict[str, str] = {}
+    for source in _folded(text):
+        try:
+            files |= dict(_files(ast.parse(source)))
+        except (SyntaxError, ValueError):
+            raise NotebookError(
+                "a folded cell of that version is not Python: see it there"
+            ) from None
+    return files
+
+
+def own_cells(text: str) -> list[OwnCell]:
+    """The notebook's own cells, without the one that holds a push's parameters."""
+    own = []
+    for cell in _notebook(text):
+        source, labels = cell_source(cell), tags(cell)
+        if not {FOLDED_TAG, INJECTED_TAG} & {*labels} and not source.startswith(FIRST):
+            own.append(OwnCell(str(cell["cell_type"]), source, tuple(labels)))
+    return own
+
+
+def own_script(text: str) -> str:
+    """What stands after the part of a script that the push carried."""
+    _, mark, own = text.partition(f"{SCRIPT_BEGINS}\n")
+    if not mark:
+        raise NotebookError("that version was not pushed by kernelkit, or its mark was removed")
+    return own
+
+
+def _folded(text: str) -> list[str]:
+    if not text.startswith("{"):
+        return [text.partition(SCRIPT_BEGINS)[0]]
+    cells = _notebook(text)
+    return [cell_source(cell) for cell in cells if FOLDED_TAG in tags(cell)]
+
+
+def _notebook(text: str) -> list[dict[str, Any]]:
+    try:
+        cells = json.loads(text)["cells"]
+        for cell in cells:
+            str(cell["cell_type"]), cell_source(cell)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise NotebookError("that version is not a notebook of Jupyter's fourth format") from None
+    return list(cells)
+
+
+def _files(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The arguments of the calls that write files: the path, and the text after its first line."""
+    for node in tree.body:
+        call = node.value if isinstance(node, ast.Expr) else None
+        if (
+            isinstance(call, ast.Call)
+            and ast.unparse(call.func) == "_carry"
+            and len(call.args) == 3
+        ):
+            path, _, text = call.args
+            inner = text.value if isinstance(text, ast.Subscript) else text
+            yield ast.literal_eval(path), str(ast.literal_eval(inner)).removeprefix("\n")

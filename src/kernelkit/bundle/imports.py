@@ -1,4 +1,4 @@
-"""Read code without running it: its imports, and the lines that are not Python.
+"""Read code without running it: its imports, what it installs and downloads, what is not Python.
 
 Cells with magics and shell lines count as code.
 """
@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import fnmatch
 import platform
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
-
-from kernelkit.bundle import installs, packages
-from kernelkit.bundle.packages import File
-from kernelkit.errors import PreflightError
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -27,6 +22,41 @@ _F_STRING = re.compile(r"""\b(?:[rR]?[fF]|[fF][rR])["']""")
 _SINCE_3_12 = re.compile(r"^\s*type\s+\w+\s*[\[=]|^\s*(?:(?:async )?def|class)\s+\w+\[")
 _CUT_STRING = ("unterminated string", "unexpected character after line continuation")
 NEWER = "which Kaggle's newer Python may accept"
+Sources = Iterable[tuple[str, str]]  # the name and the source of cells or modules
+# The line magics and shell aliases that IPython accepts without % in a one-line cell.
+AUTOMAGIC = re.compile(
+    r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
+    r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
+)
+_SHELL = re.compile(r"^(\s*)[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+_CALL = re.compile(r"(?:os\.(?:system|popen)|subprocess\.\w+|\.system)\(([^)]*)")
+_SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
+_INSTALL = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+(.*)")
+_ENDS = re.compile(r"\s\d?>+\s*[/&\w]|[;&|]|\s#")  # what ends a shell command
+_FETCH = re.compile(
+    r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:wget|curl|gdown|aria2c|huggingface-cli|hf|git\s+(?:lfs\s+)?"
+    r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
+)
+_TAKES_VALUE = re.compile(
+    r"-[cfirt]|--(?:constraint|(?:extra-)?index-url|find-links|requirement|target|progress-bar"
+    r"|root-user-action|channel)"
+)
+_REACHES = re.compile(
+    r"^\s*(?:import|from)\s+(?:aiohttp|boto3|bs4|datasets|gdown|google\.cloud|httpx|huggingface_hub"
+    r"|kaggle_datasets|kaggle_secrets|kagglehub|openai|requests|socket|urllib3?|wandb|yfinance)\b"
+    r"|\b(?:from_preset|from_pretrained|get_file|hf_hub_download|load_data|load_dataset"
+    r"|SentenceTransformer|snapshot_download|urlopen|urlretrieve|fetch_\w+)\("
+    r"|\b(?:hub\.(?:load|KerasLayer)|nltk\.download|tfds\.load|applications)\b"
+    r"|\b(?:download|pretrained)\s*=\s*True|\bweights\s*=\s*(?!None)"
+    r"|[\"']pip[\"'],\s*[\"']install|\(\s*f?[\"'][^\"'\n]*pip[\d.]*\s+install"
+    r"|[\"'](?:ftp|git|gs|hf|https?|s3)(?:\+\w+)?://",
+    re.MULTILINE,
+)
+_BRINGS = re.compile(
+    r"[\"']pip[\"'],\s*[\"']install|\(\s*f?[\"'][^\"'\n]*pip[\d.]*\s+install"
+    r"|\bsys\.path\b|\baddsitedir\(|PYTHONPATH|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s"
+    r"|\bextractall\(|\bunpack_archive\(|\bcopytree\("
+)
 
 
 def imported(source: str, home: str = "") -> Iterator[str]:
@@ -103,91 +133,10 @@ def _mentioned(expression: ast.expr) -> set[str]:
     return names | {n.attr for n in ast.walk(expression) if isinstance(n, ast.Attribute)}
 
 
-def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
-    """The files of `package` that code with these `sources` imports, directly or indirectly.
-
-    A data file is included if the code names it, its folder, or a pattern (`*.txt`) that it
-    matches. If no source imports the package by name, everything is included, because the use
-    cannot be determined. Keeps the order of `files`.
-    """
-    by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
-    sources = list(sources)
-    waiting = [name for source in sources for name in imported(source)]
-    if not any(name.split(".")[0] == package for name in waiting):
-        return list(files)
-    modules: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        parts = name.split(".")
-        # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
-        for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
-            file = by_module.get(module)
-            if file is not None and module not in modules:
-                modules.add(module)
-                waiting += imported(file.text, file.path.rpartition("/")[0].replace("/", "."))
-    texts = [*sources, *(by_module[module].text for module in modules)]
-    named = {
-        part
-        for text in texts
-        for node in ast.walk(parsed(text))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for part in node.value.split("/")
-    }
-    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
-    return [
-        file
-        for file in files
-        if _module(file.path) in modules or _is_named(file.path, named, patterns)
-    ]
-
-
-def beside(
-    folder: Path, sources: Iterable[str], carried: Collection[str]
-) -> tuple[list[File], dict[str, str]]:
-    """The modules in `folder` that code with these `sources` imports, directly or indirectly.
-
-    A module is `name.py` or the package `name/`; names that are already `carried` and those of the
-    standard library are left out. The second result says why each other module cannot be bundled.
-    """
-    files: list[File] = []
-    stays: dict[str, str] = {}
-    waiting = list(sources)
-    seen = {*carried, *sys.stdlib_module_names}
-    while waiting:
-        for name in {name.partition(".")[0] for name in imported(waiting.pop())} - seen:
-            seen.add(name)
-            new: list[File] = []
-            try:
-                if (folder / name / "__init__.py").is_file():
-                    new = packages.files(folder / name)
-                elif (folder / f"{name}.py").is_file():
-                    new = [packages.file(folder / f"{name}.py")]
-            except (
-                PreflightError
-            ) as refusal:  # a partial package would hide a complete one in the session
-                stays[name] = str(refusal)
-            files += new
-            waiting += [file.text for file in new if file.path.endswith(".py")]
-    return sorted(files, key=lambda file: file.path), stays
-
-
-def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
-    """Whether a name or pattern matches the data file, or one of its folders inside the package."""
-    parts = path.split("/")[1:]
-    return not path.endswith(".py") and (
-        not named.isdisjoint(parts)
-        or any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in patterns)
-    )
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
 def broken_cell(name: str, source: str) -> str:
     """Like `broken`, for a notebook's cell, which may await, call magics and run shell lines."""
     message = broken(name, source, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    if not message or installs.AUTOMAGIC.fullmatch(source):
+    if not message or AUTOMAGIC.fullmatch(source):
         return ""
     # Importing IPython takes a third of a second, and most cells are plain Python.
     from IPython.core.inputtransformer2 import TransformerManager
@@ -223,3 +172,85 @@ def broken(name: str, source: str, flags: int = 0) -> str:
     else:
         return ""
     return message
+
+
+@dataclass(frozen=True)
+class Command:
+    """A shell line of a cell; `certain` if it runs unconditionally."""
+
+    place: str
+    text: str
+    certain: bool
+
+    @property
+    def packages(self) -> list[str] | None:
+        """What pip or conda installs, as written; None for any other command."""
+        match = _INSTALL.search(self.text)
+        if match is None:
+            return None
+        words = iter(_ENDS.split(match[1])[0].split())
+        named = []
+        for word in words:
+            if _TAKES_VALUE.fullmatch(word):
+                value = next(words, "")
+                named += [f"-r {value}"] if word in ("-r", "--requirement") else []
+            elif not word.startswith("-"):
+                named.append(word.strip("'\""))
+        return named
+
+    @property
+    def downloads(self) -> bool:
+        """Whether it needs a network; existing files and a folder of wheels need none."""
+        packages = self.packages
+        if packages is None:
+            return bool(_FETCH.search(self.text))
+        local = re.search(r"--no-index|--find-links|(?:^|\s)-f\s|\s-r\s|requirements", self.text)
+        return not local and not all(map(_is_path, packages))
+
+
+def commands(sources: Sources) -> Iterator[Command]:
+    """Every shell line of these cells: after `!` or `%`, in a shell cell or called from Python."""
+    for place, source in sources:
+        if _SHELL_CELL.match(source):
+            lines = source.splitlines()[1:]
+            yield from (Command(place, line.strip(), True) for line in lines)
+            continue
+        if AUTOMAGIC.fullmatch(source):
+            yield Command(place, source.strip(), True)
+        for indent, text in _SHELL.findall(source):
+            yield Command(place, re.sub(r"\\\n", " ", text), not indent.strip("\n"))
+        for arguments in _CALL.findall(source):
+            yield Command(place, re.sub(r"[\"',\[\]\s]+", " ", arguments).strip(), False)
+
+
+def reaching(sources: Sources) -> str:
+    """The first place that seems to need the internet; empty if there is none."""
+    for place, source in sources:
+        code = re.sub(r"^\s*#.*$", "", source, flags=re.MULTILINE)
+        if _REACHES.search(code) or any(c.downloads for c in commands([(place, code)])):
+            return place
+    return ""
+
+
+def brought(sources: Sources, modules: Iterable[str]) -> set[str]:
+    """The `modules` that the code installs or writes itself, or may install.
+
+    A package whose name differs from its module, a requirements file and a folder on `sys.path`
+    may provide any of them.
+    """
+    sources, modules = list(sources), set(modules)
+    written = {name for _, text in sources for name in re.findall(r"%%writefile\s+(\w+)\.py", text)}
+    installed: set[str] = set()
+    for command in commands(sources):
+        for package in command.packages or ():
+            name = re.split(r"[\[=<>~!;]", package)[0].rpartition("/")[2].removesuffix(".git")
+            installed.add(re.sub(r"-\d.*|\.(?:whl|zip|tar|gz)", "", name).replace("-", "_").lower())
+    by_name = {module for module in modules if module.lower() in installed}
+    others = installed - {module.lower() for module in modules} - {"pip", "setuptools", "wheel"}
+    if others or any(_BRINGS.search(text) for _, text in sources):
+        return modules
+    return by_name | (written & modules)
+
+
+def _is_path(package: str) -> bool:
+    return package.startswith((".", "/", "$", "{", "file:", "-r ")) or package.endswith(".whl")

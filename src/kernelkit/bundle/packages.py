@@ -11,10 +11,12 @@ import fnmatch
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelkit.bundle.imports import imported, parsed
 from kernelkit.errors import PreflightError
 from kernelkit.files import git
 from kernelkit.terminal import invocation
@@ -160,3 +162,84 @@ def commit_of(root: Path, paths: Sequence[Path]) -> Commit:
         return Commit("", dirty=True)
     changed = git(root, "status", "--porcelain", "--", *map(str, paths))
     return Commit(sha.strip(), dirty=changed is None or bool(changed.strip()))
+
+
+def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
+    """The files of `package` that code with these `sources` imports, directly or indirectly.
+
+    A data file is included if the code names it, its folder, or a pattern (`*.txt`) that it
+    matches. If no source imports the package by name, everything is included, because the use
+    cannot be determined. Keeps the order of `files`.
+    """
+    by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
+    sources = list(sources)
+    waiting = [name for source in sources for name in imported(source)]
+    if not any(name.split(".")[0] == package for name in waiting):
+        return list(files)
+    modules: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        parts = name.split(".")
+        # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
+        for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
+            file = by_module.get(module)
+            if file is not None and module not in modules:
+                modules.add(module)
+                waiting += imported(file.text, file.path.rpartition("/")[0].replace("/", "."))
+    texts = [*sources, *(by_module[module].text for module in modules)]
+    named = {
+        part
+        for text in texts
+        for node in ast.walk(parsed(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for part in node.value.split("/")
+    }
+    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
+    return [
+        file
+        for file in files
+        if _module(file.path) in modules or _is_named(file.path, named, patterns)
+    ]
+
+
+def beside(
+    folder: Path, sources: Iterable[str], carried: Collection[str]
+) -> tuple[list[File], dict[str, str]]:
+    """The modules in `folder` that code with these `sources` imports, directly or indirectly.
+
+    A module is `name.py` or the package `name/`; names that are already `carried` and those of the
+    standard library are left out. The second result says why each other module cannot be bundled.
+    """
+    modules: list[File] = []
+    stays: dict[str, str] = {}
+    waiting = list(sources)
+    seen = {*carried, *sys.stdlib_module_names}
+    while waiting:
+        for name in {name.partition(".")[0] for name in imported(waiting.pop())} - seen:
+            seen.add(name)
+            new: list[File] = []
+            try:
+                if (folder / name / "__init__.py").is_file():
+                    new = files(folder / name)
+                elif (folder / f"{name}.py").is_file():
+                    new = [file(folder / f"{name}.py")]
+            except (
+                PreflightError
+            ) as refusal:  # a partial package would hide a complete one in the session
+                stays[name] = str(refusal)
+            modules += new
+            waiting += [file.text for file in new if file.path.endswith(".py")]
+    return sorted(modules, key=lambda file: file.path), stays
+
+
+def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
+    """Whether a name or pattern matches the data file, or one of its folders inside the package."""
+    parts = path.split("/")[1:]
+    return not path.endswith(".py") and (
+        not named.isdisjoint(parts)
+        or any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in patterns)
+    )
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

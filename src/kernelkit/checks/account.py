@@ -11,7 +11,7 @@ from kernelkit import machines
 from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle_api.answers import Failure, Kernel, Quota, accept_rules, as_errors
+from kernelkit.kaggle_api.answers import Kernel, Quota, accept_rules, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
@@ -62,13 +62,11 @@ def check_account(
         )
     # Without a version, Kaggle may still report the one before the ledger's last.
     last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
-    try:
+    with as_errors():
         findings = _active(kaggle, kernel, last.version if last else None, force)
         findings += _competition(kaggle, plan) if submits else []
         findings += _sessions(kaggle, kernel, machine, force)
         quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
-    except Failure as failure:
-        raise failure.error() from None
     return AccountStatus((*findings, *(_quota(quota, plan) if quota else ())), quota)
 
 
@@ -86,10 +84,8 @@ def tell(context: PushContext, plan: Plan, status: AccountStatus) -> None:
 def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
     """The plan with the last version's outputs; raises `PreflightError` if there is no version."""
     kernel = plan.kernel
-    try:
+    with as_errors():
         last = kaggle.stored(kernel)
-    except Failure as failure:
-        raise failure.error() from None
     if last is None:
         raise PreflightError(f"{kernel} has no version to continue from: push without --continue")
     context.events("continues", f"with the outputs of the last complete version of {kernel}")

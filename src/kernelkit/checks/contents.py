@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import machines
-from kernelkit.bundle import imports, installs, secret_scan
+from kernelkit.bundle import imports, secret_scan
 from kernelkit.bundle.build import check_size
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, PreflightError
@@ -61,7 +61,7 @@ def needs(plan: Plan) -> Iterator[Finding]:
     usual = replace(plan, parameters=plan.defaults, starts=())
     needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
     modules = [] if plan.project.needs else _modules(plan)  # needs, if named, decide
-    if online and not needed and not installs.reaching([*plan.bundle.code, *modules]):
+    if online and not needed and not imports.reaching([*plan.bundle.code, *modules]):
         yield warning(
             "enable_internet is true, but no parameter needs it and no code downloads anything: "
             "set it to false"
@@ -84,7 +84,7 @@ def _modules(plan: Plan) -> list[tuple[str, str]]:
 def _downloads(plan: Plan) -> Iterator[Finding]:
     """Lines that use the network, in a session without internet."""
     installed = machines.modules(plan.kind) if plan.kind else frozenset()
-    for command in installs.commands(plan.bundle.code):
+    for command in imports.commands(plan.bundle.code):
         there = command.packages and all(
             package.replace("-", "_") in installed for package in command.packages
         )
@@ -106,12 +106,12 @@ def _wanted(plan: Plan, need: str) -> str:
 
 def paths(plan: Plan) -> Iterator[Finding]:
     """Paths of files and folders that exist only on this machine."""
-    given = {
+    values = {
         (name, value)
         for name, value in plan.values
         if isinstance(value, str) and "/" in value and name != OUTPUT
     }
-    for name, value in sorted(given):
+    for name, value in sorted(values):
         if _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach its contents "
@@ -258,7 +258,7 @@ def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
 
 def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
     """The Python version of the last session on this kind of machine that reported it."""
-    for python, _ in _told(runs, kind):
+    for python, _ in _reported(runs, kind):
         if parts := re.match(r"(\d+)\.(\d+)", str(python or "")):
             return int(parts[1]), int(parts[2])
     return None
@@ -266,13 +266,13 @@ def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
 
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
-    for _, modules in _told(runs, kind):
+    for _, modules in _reported(runs, kind):
         if isinstance(modules, list) and modules:
             return [n for n in names if n not in modules and n not in sys.stdlib_module_names]
     return machines.lacking(names, kind)
 
 
-def _told(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
+def _reported(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
     """The Python version and modules of each session on such a machine, latest first."""
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:

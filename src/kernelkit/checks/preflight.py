@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from kernelkit import machines
 from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import ParameterError, PreflightError, choice_of
 from kernelkit.notebooks import pairs
+from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import KEYS, SHAPES, Metadata, bare_source
 from kernelkit.plans.plan import Plan
+from kernelkit.workspace.context import CommandOptions
 
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
@@ -26,6 +30,31 @@ NOT_READ = {
     "priority": "Kaggle's client does not send it",
     "accelerator": "it is called machine_shape",
 }
+
+
+class PlanOptions(CommandOptions, total=False):
+    """The keyword arguments that define a push, in addition to those of every command.
+
+    metadata     the kernel-metadata.json to use, instead of the notebook's own or the nearest
+    accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
+    timeout      minutes that the session may take
+    output       the folder for the outputs; default runs/SLUG-vN
+    continues    attach the outputs of the kernel's last version, so that the notebook can resume
+    force        push even if nothing changed or a run is active
+    once         resume an identical earlier push instead of pushing again
+    ignore       the names of checks whose errors become warnings: see `CHECKS`
+    submit       a message: submit the result to the competition and wait for its score
+    """
+
+    metadata: Path | None
+    accelerator: str | None
+    timeout: float | None
+    output: Path | None
+    continues: bool
+    force: bool
+    once: bool
+    ignore: Sequence[str]
+    submit: str | None
 
 
 def keys(plan: Plan) -> Iterator[Finding]:
@@ -204,6 +233,31 @@ def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
         for finding in check(plan)
     ]
     return sorted(findings, key=lambda finding: finding.level)
+
+
+def plan_and_check(
+    notebook: Path | None,
+    parameters: Sequence[str] | Mapping[str, Any],
+    options: PlanOptions,
+    **more: Any,
+) -> tuple[Plan, list[Finding]]:
+    """The plan of a push, and what the checks without a network find.
+
+    `more`: other arguments of `plan.make`. Raises what that does.
+    """
+    plan = plans.make(
+        notebook,
+        parameters,
+        options.get("metadata"),
+        accelerator=options.get("accelerator"),
+        timeout_minutes=options.get("timeout"),
+        **more,
+    )
+    ignored = options.get("ignore", ())
+    findings = run_checks(plan, ignored)
+    if "machine" in ignored:
+        plan = replace(plan, metadata=replace(plan.metadata, any_machine=True))
+    return plan, findings
 
 
 def stop_on_errors(findings: Sequence[Finding]) -> None:

@@ -38,7 +38,7 @@ REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its imag
 class AttachedWheels:
     """The wheels of one push, and the dataset ("owner/slug") that contains them."""
 
-    found: WheelSet
+    chosen: WheelSet
     reference: str
 
 
@@ -103,12 +103,12 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
     """
-    dataset = Dataset(wheels.reference)
-    paths = [wheel.path for wheel in wheels.found.wheels]
-    with context.alone_in_dataset(wheels.reference), answers.as_errors():
-        uploaded = None
+    paths = [wheel.path for wheel in wheels.chosen.wheels]
+    reference = wheels.reference
+    with context.alone(f"dataset {reference}", f"uploads {reference}"), answers.as_errors():
+        uploaded, dataset = None, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
-            notes = f"wheels for {wheels.found.words}"
+            notes = f"wheels for {wheels.chosen.words}"
             uploaded = versions.upload(context, kaggle, dataset, paths, notes)
         versions.await_ready(context, kaggle, dataset, uploaded)
 

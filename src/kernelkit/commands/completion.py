@@ -46,11 +46,11 @@ def checks(_: click.Context) -> Iterable[str]:
 @_offering
 def pushes(_: click.Context) -> Iterable[str]:
     """The last pushes of the project."""
-    from kernelkit.plans import plan
+    from kernelkit.project import find_project
     from kernelkit.workspace.context import LAST, LEDGER
     from kernelkit.workspace.ledger import Ledger
 
-    made = Ledger(plan.here(None).runs / LEDGER).pushes()
+    made = Ledger(find_project(Path.cwd()).runs / LEDGER).pushes()
     return [LAST, *dict.fromkeys(push.reference for push in reversed(made[-MOST:]))]
 
 

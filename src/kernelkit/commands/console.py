@@ -10,33 +10,16 @@ from kernelkit.commands import options
 
 # The module of each command, in the groups and the order of the help.
 GROUPS = {
-    "Start": {
-        "init": "start.init",
-        "local": "start.local",
-        "doctor": "start.doctor",
-        "mcp": "start.mcp",
-    },
-    "Run": {
-        "run": "run.run",
-        "tpu": "run.tpu",
-        "rehearse": "kaggle.push",
-        "rerun": "kaggle.rerun",
-    },
+    "Start": dict.fromkeys(("init", "local", "doctor", "mcp"), "start"),
+    "Run": {"run": "run", "tpu": "run", "rehearse": "kaggle.push", "rerun": "kaggle.push"},
     "Kaggle": {
-        "check": "kaggle.push",
-        "push": "kaggle.push",
-        "resume": "kaggle.pushed",
-        "fetch": "kaggle.pushed",
-        "submit": "kaggle.pushed",
-        "status": "kaggle.pushed",
-        "quota": "kaggle.pushed",
-        "stop": "kaggle.pushed",
+        **dict.fromkeys(("check", "push"), "kaggle.push"),
+        **dict.fromkeys(("resume", "fetch", "submit", "status", "quota", "stop"), "kaggle.pushed"),
         "queue": "kaggle.queue",
-        "pull": "kaggle.pull",
-        "dataset": "kaggle.dataset",
-        "model": "kaggle.dataset",
+        "pull": "kaggle.pushed",
+        **dict.fromkeys(("dataset", "model"), "kaggle.dataset"),
     },
-    "Compare": {"sweep": "compare.sweep", "report": "compare.report", "watch": "compare.watch"},
+    "Compare": dict.fromkeys(("sweep", "report", "watch"), "compare"),
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 

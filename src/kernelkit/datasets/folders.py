@@ -1,32 +1,104 @@
-"""A folder on its way to Kaggle: what of it is sent, and what keeps it at the desk.
+"""Upload a folder as a private dataset, or as a version of a model's variation.
 
-A folder inside it travels as one archive, which Kaggle unpacks to a folder of that name.
+A folder inside it travels as one archive, which Kaggle unpacks to a folder of that name. What the
+pages of a model and its variation say is written when they are made, and never changed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, Unpack
+
+from slugify import slugify
 
 from kernelkit.bundle import secret_scan
 from kernelkit.bundle.packages import files_below
 from kernelkit.datasets import versions
-from kernelkit.datasets.targets import Target
-from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.datasets.targets import Dataset, Target, Variation, body_of
+from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.kaggle_api import answers
+from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans import plan
+from kernelkit.plans.metadata import PLACEHOLDERS, json_object
 from kernelkit.project import find_project
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import CommandOptions, in_project
 
-SKIPPED = (
-    "dataset-metadata.json",
-    "model-metadata.json",
-    "model-instance-metadata.json",
-    ".DS_Store",
-)
+VARIATION, MODEL = "model-instance-metadata.json", "model-metadata.json"
+EXAMPLE = {
+    "ownerSlug": PLACEHOLDERS[0],
+    "modelSlug": "",
+    "instanceSlug": "default",
+    "framework": "tensorFlow2",
+    "licenseName": "Apache 2.0",
+}
+SKIPPED = ("dataset-metadata.json", MODEL, VARIATION, ".DS_Store")
+DATASET_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
+MODEL_SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 LARGEST_TEXT = 1_000_000  # bytes: credentials are looked for in files up to this size
+
+
+def push_dataset(
+    folder: Path,
+    name: str | None = None,
+    *,
+    notes: str = "updated by kernelkit",
+    dry_run: bool = False,
+    **options: Unpack[CommandOptions],
+) -> str:
+    """Upload a folder as the private dataset `name` and wait until kernels can use it.
+
+    `name` defaults to the folder's, as a slug. Returns "owner/slug", which goes into
+    `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take, and what
+    `upload` raises.
+    """
+    if not folder.is_dir():
+        raise ParameterError(f"no folder {folder}")
+    slug = name or re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
+    if not DATASET_SLUG.fullmatch(slug):
+        raise ParameterError(
+            f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 small letters, digits "
+            "and hyphens): give another with --name"
+        )
+    return upload(
+        folder,
+        lambda kaggle: Dataset(f"{kaggle.username}/{slug}"),
+        notes,
+        options,
+        dry_run=dry_run,
+    )
+
+
+def push_model(
+    folder: Path,
+    *,
+    notes: str = "updated by kernelkit",
+    dry_run: bool = False,
+    **options: Unpack[CommandOptions],
+) -> str:
+    """Upload a folder as a version of a variation, and wait until kernels can use it.
+
+    The model and the variation are made if Kaggle has none of these names. Returns
+    "owner/model/framework/variation/version", which goes into `model_sources`. Raises
+    `PreflightError` for metadata that Kaggle would not take, and what `upload` raises.
+    """
+    settings = _settings(folder)
+
+    def prepare(kaggle: Kaggle) -> Variation:
+        # A rehearsal's Kaggle knows no owner but its own.
+        owner = settings["ownerSlug"]
+        if kaggle.connection.rehearses or owner in PLACEHOLDERS:
+            owner = kaggle.username
+        _see_to_model(kaggle, folder, owner, settings["modelSlug"])
+        parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
+        return Variation("/".join(parts), settings)
+
+    return upload(folder, prepare, notes, options, dry_run=dry_run)
 
 
 def upload(
@@ -47,10 +119,9 @@ def upload(
     # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
     # write would be uploaded too.
     own = find_project(folder)
-    project = own if (own.root / "pyproject.toml").is_file() else plan.here(None)
-    context = in_project(project, options)
-    entries = _entries(folder)
+    context = in_project(options, own if (own.root / "pyproject.toml").is_file() else None)
     _refuse_leaks(folder)
+    entries = _entries(folder)
     if dry_run:
         sizes = versions.sizes_of(entries)
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
@@ -71,12 +142,10 @@ def upload(
 
 def _entries(folder: Path) -> list[Path]:
     paths = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
-    for path in (p for p in paths if p.is_symlink() and not p.exists()):
-        raise PreflightError(f"{path} is a link to nothing: mend it or take it out")
-    kept = [p for p in paths if p.is_file() or (p.is_dir() and files_below(p))]
-    if not kept:
+    entries = [p for p in paths if p.is_file() or (p.is_dir() and files_below(p))]
+    if not entries:
         raise ParameterError(f"{folder} holds no file to upload")
-    return kept
+    return entries
 
 
 def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
@@ -88,3 +157,59 @@ def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
     if leaks := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
         listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"refusing to upload credentials:\n{listed}")
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / VARIATION
+    slug = slugify(folder.resolve().name) or "my-model"
+    example = json.dumps(EXAMPLE | {"modelSlug": slug})
+    settings = json_object(path, f"no {VARIATION} in {folder}: write it, for example {example}")
+    for key in EXAMPLE:
+        value = settings.get(key)
+        if key == "ownerSlug" and value in PLACEHOLDERS:
+            continue
+        if not isinstance(value, str) or not value or value.startswith("INSERT_"):
+            raise PreflightError(f"{path} has no {key}: fill it in")
+        if key.endswith("Slug") and not MODEL_SLUG.fullmatch(value):
+            raise PreflightError(f"{path}: {key} {value!r} must be small letters, digits, hyphens")
+    with _known_values(path):
+        body_of("", settings)
+    return settings
+
+
+def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
+    """Make the model if it is not there, as `MODEL` beside it describes its page.
+
+    Raises `RefusedError` or `PreflightError`.
+    """
+    from kagglesdk.models.types.model_api_service import ApiCreateModelRequest
+
+    get = partial(kaggle.if_there, "GetModel", "models", owner_slug=owner, model_slug=slug)
+    if get():
+        return
+    path = folder / MODEL
+    page: dict[str, Any] = {"slug": slug, "title": slug.replace("-", " ").capitalize()}
+    if path.is_file():
+        page = json_object(path, "")
+    if page.get("slug") != slug or not page.get("title"):
+        raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
+    page = {"isPrivate": True, **{key: value for key, value in page.items() if value != ""}}
+    with _known_values(path):
+        request = ApiCreateModelRequest.from_dict({**page, "ownerSlug": owner})
+    fields = {field.field_name: getattr(request, field.field_name) for field in request._fields}
+    try:
+        answer = kaggle.once("CreateModel", "models", **fields)
+    except Failure as failure:
+        if not failure.is_transient or not get():
+            raise
+    else:
+        if answer.error:
+            raise RefusedError(f"Kaggle did not take the model: {answer.error}")
+
+
+@contextmanager
+def _known_values(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PreflightError(f"{path} has a value that Kaggle does not know: {error}") from None

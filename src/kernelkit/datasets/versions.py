@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from kernelkit.bundle.packages import files_below
 from kernelkit.datasets.targets import Target
 from kernelkit.errors import NetworkError, RefusedError
-from kernelkit.kaggle_api import uploads
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.terminal.events import size_of
@@ -121,7 +121,7 @@ def _send(context: PushContext, kaggle: Kaggle, entry: Path, blob: str, scratch:
 
     with _as_file(entry, scratch) as file:
         size = size_of(file.stat().st_size)
-        token = uploads.upload(
+        token = transfers.upload(
             kaggle, file, "StartBlobUpload", "blobs", type=ApiBlobType[blob], name=file.name
         )
         context.events("sent", f"{file.name}, {size}")

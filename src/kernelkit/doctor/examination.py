@@ -54,7 +54,7 @@ def examine(
     runs/doctor/doctor.json, which later checks read. Raises `CredentialsError` without a valid
     token, `NetworkError` if Kaggle does not answer.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     run = run or submit is not None
     facts: dict[str, str] = {}
     with context.ending(), context.asking() as kaggle:

@@ -162,8 +162,8 @@ class Kaggle:
         used = _hours(hours.time_used) + _hours(hours.time_reserved)
         return Quota(used, _hours(hours.total_time_allowed))
 
-    def recent(self, count: int = 10) -> list[Recent]:
-        """The account's most recently run kernels, latest first."""
+    def recent(self) -> list[Recent]:
+        """The ten kernels that the account ran most recently, latest first."""
         from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
         answer = self.repeated(
@@ -172,7 +172,7 @@ class Kaggle:
             user=self.username,
             sort_by=KernelsListSortType.DATE_RUN,
             page=1,
-            page_size=count,
+            page_size=10,
         )
         return [
             Recent(Kernel(*kernel.ref.split("/", 1)), _accelerator(kernel))

@@ -193,10 +193,15 @@ def _answered(method: str, response: requests.Response | None) -> Failure:
     """The failure for an answer with a status of 400 or above."""
     if response is None:
         return Failure(FailureKind.NETWORK, method, "no answer")
-    after = answers.retry_after(response.headers.get("Retry-After"))
     message = answers.message_in(response.text)
-    failure = answers.of_status(method, response.status_code, message, after)
+    failure = of_answer(method, response, message)
     return failure or Failure(FailureKind.REFUSED, method, message or "refused")
+
+
+def of_answer(method: str, response: requests.Response, message: str = "") -> Failure | None:
+    """The failure that a response's status means; None below 400."""
+    after = answers.retry_after(response.headers.get("Retry-After"))
+    return answers.of_status(method, response.status_code, message, after)
 
 
 def of_network(method: str, error: Exception) -> Failure:

@@ -30,7 +30,7 @@ def before(file: Path) -> list[Metadata]:
     def visit(kernel: Metadata, needed_by: tuple[Metadata, ...]) -> None:
         if kernel in needed_by:
             circle = (*needed_by[needed_by.index(kernel) :], kernel)
-            words = " needs ".join(each.slug for each in circle)
+            words = " needs ".join(link.slug for link in circle)
             raise PreflightError(f"{words}: take one out of kernel_sources")
         for source in kernel.sources("kernel"):
             matches = _matches(here, source)

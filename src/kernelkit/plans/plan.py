@@ -47,8 +47,8 @@ class Plan:
     @property
     def values(self) -> Iterator[tuple[str, Any]]:
         """Each parameter's name and value, for the notebook and every run that it starts."""
-        for each in (self.parameters, *self.starts):
-            yield from each.items()
+        for run in (self.parameters, *self.starts):
+            yield from run.items()
 
     @property
     def kind(self) -> machines.Kind | None:
@@ -153,10 +153,10 @@ def make(
     declared = parameters.declared(source, here) if source else {}
     values = parameters.resolve(declared, overrides)
     defaults = {name: parameter.default for name, parameter in declared.items()}
-    for each in (defaults | values, *starts):
-        parameters.check_offers(each, here.offers)
+    for run in (defaults | values, *starts):
+        parameters.check_offers(run, here.offers)
     if ACCELERATOR in declared:
-        values = _told_machine(values, kernel)
+        values = _with_machine(values, kernel)
     minutes = _session_minutes(kernel, timeout_minutes)
     return Plan(
         metadata=kernel,
@@ -211,11 +211,6 @@ def locate(start: Path) -> Path:
     )
 
 
-def here(metadata_file: Path | None) -> Project:
-    """The project of a metadata file, or of the current folder."""
-    return project.find_project(metadata_file or Path.cwd())
-
-
 def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -> Metadata:
     """The kernel with this notebook instead of its code_file.
 
@@ -244,7 +239,7 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
     return replace(kernel, values={**kernel.values, "code_file": str(notebook)})
 
 
-def _told_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
+def _with_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
     """The parameters plus the requested machine, so that the run itself checks it."""
     try:
         kind = kernel.machine.kind

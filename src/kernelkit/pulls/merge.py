@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit.bundle.unpack import OwnCell
+from kernelkit.bundle.cells import OwnCell
 from kernelkit.errors import PreflightError
 
 PERCENT = "py:percent"

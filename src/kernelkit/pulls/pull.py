@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import files
-from kernelkit.bundle import unpack
+from kernelkit.bundle import cells
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.answers import Kernel, as_errors
 from kernelkit.kaggle_api.client import Kaggle
@@ -52,7 +52,7 @@ def pull_edits(
     Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
     where edits conflict: then the files hold both, between git's marks.
     """
-    context = in_project(plans.here(metadata), options)
+    context = in_project(options, metadata)
     with context.ending(), context.asking() as kaggle:
         planned = plans.make(None, (), metadata, None, None)
         planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
@@ -93,7 +93,7 @@ def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
 
 
 def _edits(plan: Plan, pushed: str, edited: str, labels: list[str]) -> Iterator[Edit]:
-    before, after = unpack.carried(pushed), unpack.carried(edited)
+    before, after = cells.carried(pushed), cells.carried(edited)
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)
@@ -101,16 +101,16 @@ def _edits(plan: Plan, pushed: str, edited: str, labels: list[str]) -> Iterator[
             yield from _edit(path, here, before.get(name, ""), text, labels)
     code_file = plan.metadata.code_file
     if plan.metadata.is_script:
-        own = unpack.own_script(pushed), unpack.own_script(edited)
+        own = cells.own_script(pushed), cells.own_script(edited)
         if own[0] != own[1]:
             yield from _edit(code_file, code_file.read_text("utf-8"), *own, labels)
         return
-    cells = unpack.own_cells(pushed), unpack.own_cells(edited)
-    if cells[0] != cells[1]:
+    sources = cells.own_cells(pushed), cells.own_cells(edited)
+    if sources[0] != sources[1]:
         half = pairs.text_half(code_file) or code_file
         notebook = document.read(half)
         text = half.read_text("utf-8") if half.suffix == ".py" else merge.as_text((), notebook)
-        before_text, after_text = (merge.as_text(each, notebook) for each in cells)
+        before_text, after_text = (merge.as_text(each, notebook) for each in sources)
         yield from _edit(half, text, before_text, after_text, labels)
 
 

@@ -39,25 +39,16 @@ from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import COMPLETE
 
 
-class PushOptions(CommandOptions, total=False):
-    """The keyword arguments of `push_kernel`, in addition to those of every command.
+class PushOptions(preflight.PlanOptions, total=False):
+    """The keyword arguments of `push_kernel`, in addition to those of its plan.
 
-    metadata     the kernel-metadata.json to use, instead of the notebook's own or the nearest
-    accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
-    timeout      minutes that the session may take
-    output       the folder for the outputs; default runs/SLUG-vN
     dry_run      run the checks and show what would be sent, without sending it
     offline      with dry_run: skip the checks that need Kaggle
     wait         False: return once the run is pushed
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
-    continues    attach the outputs of the kernel's last version, so that the notebook can resume
-    force        push even if nothing changed or a run is active
-    once         resume an identical earlier push instead of pushing again
-    ignore       the names of checks whose errors become warnings: see `checks.preflight`
     check_tpu    compile the run's programs for the TPU first, and stop if one does not fit;
                  `before_push` in [tool.kernelkit.tpu] does so at every push
-    submit       a message: submit the result to the competition and wait for its score
     project      the packages and settings, instead of those in pyproject.toml
     starts       the parameters of each run that the notebook starts, for the checks
     packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
@@ -65,20 +56,11 @@ class PushOptions(CommandOptions, total=False):
     stays        glob patterns of outputs to leave on Kaggle, until `fetch --only` requests them
     """
 
-    metadata: Path | None
-    accelerator: str | None
-    timeout: float | None
-    output: Path | None
     dry_run: bool
     offline: bool
     wait: bool
     chain: bool
-    continues: bool
-    force: bool
-    once: bool
-    ignore: Sequence[str]
     check_tpu: bool
-    submit: str | None
     project: Project | None
     starts: Sequence[Mapping[str, Any]]
     packages: str | None
@@ -113,7 +95,7 @@ def _push_needed(
 ) -> None:
     """Push the kernels of this repository that a kernel needs, in order, and wait for each."""
     file = options.get("metadata") or plans.locate(notebook or Path.cwd())
-    context = in_project(plans.here(file), options, PushOptions)
+    context = in_project(options, file, PushOptions)
     machine, minutes = options.get("accelerator"), options.get("timeout")
     with context.ending():
         needed = chain.before(file)
@@ -144,9 +126,8 @@ def _plan_and_push(
     last: bool = True,
 ) -> Path | None:
     """Push one notebook, as `push_kernel` does; `last`: it is the last one of its chain."""
-    project = options.get("project")
-    here = project or plans.here(options.get("metadata") or notebook)
-    context = in_project(here, options, PushOptions)
+    at = options.get("project") or options.get("metadata") or notebook
+    context = in_project(options, at, PushOptions)
     if context.local and not options.get("wait", True):
         raise ParameterError(
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
@@ -155,18 +136,8 @@ def _plan_and_push(
     with context.ending():
         if output := options.get("output"):
             claims.check_free(output)
-        plan = plans.make(
-            notebook,
-            parameters,
-            options.get("metadata"),
-            accelerator=options.get("accelerator"),
-            timeout_minutes=options.get("timeout"),
-            project_here=project,
-            starts=options.get("starts", ()),
-        )
-        findings = preflight.run_checks(plan, options.get("ignore", ()))
-        if "machine" in options.get("ignore", ()):
-            plan = replace(plan, metadata=replace(plan.metadata, any_machine=True))
+        own = {"project_here": options.get("project"), "starts": options.get("starts", ())}
+        plan, findings = preflight.plan_and_check(notebook, parameters, options, **own)
         compile_now = options.get("check_tpu", False)
         if compile_now or plan.kind == "tpu":
             tpu.before_push(context, plan, findings, compile_now=compile_now)
@@ -191,9 +162,7 @@ def _send_and_follow(
     force, submit = options.get("force", False), options.get("submit")
     push = quota = None
     with context.connect() as kaggle:
-        plan, attached = prepare(context, plan, kaggle, continues=options.get("continues", False))
-        if attached:
-            wheels.upload(context, kaggle, attached)
+        plan = prepare(context, plan, kaggle, continues=options.get("continues", False))
         with context.alone_with(str(plan.kernel)):  # so that the checks still hold when it is sent
             look_after_cut_off(context, kaggle, plan.kernel)
             if (once or chained) and not force:

@@ -19,11 +19,11 @@ from pathlib import Path, PurePosixPath
 
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
-from kernelkit.kaggle_api.downloads import Expected
+from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.claims import session_of
@@ -62,8 +62,9 @@ def fetch(
     until = begun + context.timing.fetch_seconds
     expected = _expected(kaggle, push, manifest, until)
     listed = [file.name for file in outputs.files if file.name != MANIFEST]
-    shown = [name for name in expected if not _is_hidden(name)]  # Kaggle may omit hidden files
-    names = dict.fromkeys([*listed, *shown])
+    # Kaggle may omit hidden files.
+    listed += [name for name in expected if name != MANIFEST and "/." not in f"/{name}"]
+    names = dict.fromkeys(listed)
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
         raise OutputsError(
@@ -78,12 +79,8 @@ def fetch(
         fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
-    context.events(
-        "fetched",
-        f"{count} file{'s' * (len(names) != 1)}, {size}: {from_here(folder)}",
-        files=fetched,
-        folder=str(folder),
-    )
+    text = f"{count} file{'s' * (len(names) != 1)}, {size}: {from_here(folder)}"
+    context.events("fetched", text, files=fetched, folder=str(folder))
     if not only:
         stays = {n: expected.get(n, Expected()).size or 0 for n in names if n not in fetched}
         _report_stays(context, push, stays)
@@ -119,10 +116,6 @@ def _report_unverified(
         f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
         files=doubtful,
     )
-
-
-def _is_hidden(name: str) -> bool:
-    return name == MANIFEST or any(part.startswith(".") for part in PurePosixPath(name).parts)
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:
@@ -239,8 +232,8 @@ class _Download:
     def _once(self, name: str, part: Path, expected: Expected) -> int:
         url = self.links.url(name)
         try:
-            return downloads.receive(self.kaggle, self.session, url, part, expected, self.until)
-        except downloads.LinkExpiredError:
+            return transfers.receive(self.kaggle, self.session, url, part, expected, self.until)
+        except transfers.LinkExpiredError:
             self.links.renew(name, url)
             raise
 
@@ -265,4 +258,4 @@ def _place(folder: Path, name: str) -> Path:
 
 
 def _refused(why: str) -> Failure:
-    return Failure(FailureKind.REFUSED, downloads.METHOD, why)
+    return Failure(FailureKind.REFUSED, transfers.DOWNLOAD, why)

@@ -27,7 +27,7 @@ END = "END_OF_LOG"
 CHUNK = 1 << 16
 TOO_LONG = "… the log continues; the rest is not shown here, but downloaded with the outputs …\n"
 TOO_LONG_LINE = b"data: one entry is too long to be shown live; it is in the downloaded log"
-LONGEST_ENTRY, LONGEST_TOLD = 10_000, 2_000_000  # characters of one live entry, and of all
+LONGEST_ENTRY, LONGEST_SHOWN = 10_000, 2_000_000  # characters of one live entry, and of all
 MOST_HELD = 1000  # entries to hold back before the push's number appears
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
@@ -40,8 +40,8 @@ class WithoutReport:
     until the line that decides it.
     """
 
-    def __init__(self, tell: Callable[[Entry], None]) -> None:
-        self._tell = tell
+    def __init__(self, show: Callable[[Entry], None]) -> None:
+        self._show = show
         self._held: list[Entry] = []
         self._reports = False
 
@@ -49,7 +49,7 @@ class WithoutReport:
         """Pass an entry on, hold it back, or drop it."""
         begins = entry.text.startswith(TRACEBACK)
         if entry.stream != "stderr" or not (self._reports or self._held or begins):
-            self._tell(entry)
+            self._show(entry)
             return
         for text in entry.text.splitlines(keepends=True):
             if text.startswith(REPORT):
@@ -66,7 +66,7 @@ class WithoutReport:
         """Pass on the entries held back, since no report followed."""
         held, self._held = self._held, []
         for entry in held:
-            self._tell(entry)
+            self._show(entry)
 
 
 class LiveLog:
@@ -78,10 +78,10 @@ class LiveLog:
     run is over.
     """
 
-    def __init__(self, kaggle: Kaggle, push: Push, tell: Callable[[Entry], None]) -> None:
+    def __init__(self, kaggle: Kaggle, push: Push, show: Callable[[Entry], None]) -> None:
         self._kaggle = kaggle
         self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
-        self._tell = WithoutReport(tell)
+        self._show = WithoutReport(show)
         self._number = push.number
         self._held: list[Entry] = []  # until they are proved to be this push's
         self._proven = not push.number
@@ -109,7 +109,7 @@ class LiveLog:
             if self._cut:
                 break
             self._hand_on(place, entry)
-        self._tell.flush()
+        self._show.flush()
 
     def _follow(self) -> None:
         pause = 2.0
@@ -155,11 +155,11 @@ class LiveLog:
                     return False
                 self._proven = evidence is Evidence.OURS
                 ready, self._held = (self._held, []) if self._proven else ([], self._held)
-            for each in ready:
-                self._characters += min(len(each.text), LONGEST_ENTRY)
-                self._cut = self._cut or self._characters > LONGEST_TOLD
-                text = TOO_LONG if self._cut else each.text
-                self._tell(replace(each, text=excerpt(text, LONGEST_ENTRY, "the log has them")))
+            for piece in ready:
+                self._characters += min(len(piece.text), LONGEST_ENTRY)
+                self._cut = self._cut or self._characters > LONGEST_SHOWN
+                text = TOO_LONG if self._cut else piece.text
+                self._show(replace(piece, text=excerpt(text, LONGEST_ENTRY, "the log has them")))
                 if self._cut:
                     break
         return True

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.bundle.manifest import MANIFEST
-from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
-from kernelkit.kaggle_api.downloads import Expected
+from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
 
@@ -100,7 +100,7 @@ def _received(kaggle: Kaggle, link: str, until: float | None) -> Manifest:
     with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
         part = Path(folder) / MANIFEST
         most = Expected(most=LARGEST_MANIFEST)
-        downloads.receive(kaggle, session, link, part, most, until)
+        transfers.receive(kaggle, session, link, part, most, until)
         return read(part.read_text(encoding="utf-8", errors="replace"))
 
 

@@ -76,7 +76,7 @@ def rerun(
     """
     options["local"] = True
     file = metadata_file or plan.locate(notebook or Path.cwd())
-    context = in_project(plan.here(file), options)
+    context = in_project(options, file)
     sources = metadata.load(file).sources("competition")
     if len(sources) != 1:
         raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")

@@ -48,7 +48,7 @@ def resume_push(
 
     Raises `ParameterError` for a reference that names no push, and the errors of `follow`.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     with context.ending(), context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference, accelerator)
         return _follow(context, kaggle, push, output=output, submit=submit, unverified=unverified)
@@ -75,7 +75,7 @@ def fetch_push(
     Raises `StillRunningError` while the run is active, `OutputsError` if no file matches or some
     cannot be downloaded, and without `only` everything that `resume_push` raises.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     title = reference
     try:
         with context.ending(), context.asking(reference) as kaggle:
@@ -130,7 +130,7 @@ def submit_result(
                 "kernel-metadata.json names no competition: give --competition SLUG"
             )
         competition = sources[0]
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     file = submission.output_of(path) if path.is_dir() else path
     if claims.was_pushed(file.parent) and not unverified:
         check_verified(file)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, tpu, wheels
-from kernelkit.checks.wheels import AttachedWheels
 from kernelkit.errors import KernelkitError, PreflightError, RefusedError
 from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.answers import SOURCES, Failure, FailureKind, Kernel, Saved, Stored
@@ -23,15 +22,19 @@ from kernelkit.workspace.ledger import Push
 LOOK_BACK = 5  # latest versions to search for an interrupted push
 
 
-def prepare(
-    context: PushContext, plan: Plan, kaggle: Kaggle, *, continues: bool
-) -> tuple[Plan, AttachedWheels | None]:
-    """The plan under the account's name, with everything attached, checked for secrets."""
+def prepare(context: PushContext, plan: Plan, kaggle: Kaggle, *, continues: bool) -> Plan:
+    """The plan under the account's name, checked for secrets, with everything uploaded and
+    attached."""
     plan, leaks = account.with_account(context, plan, kaggle)
     preflight.stop_on_errors(leaks)
     if continues:
         plan = account.continuing(context, plan, kaggle)
-    return wheels.attach(context, plan, kaggle.username) if plan.project.wheels else (plan, None)
+    if not plan.project.wheels:
+        return plan
+    plan, attached = wheels.attach(context, plan, kaggle.username)
+    if attached:
+        wheels.upload(context, kaggle, attached)
+    return plan
 
 
 def draft(context: PushContext, plan: Plan, kaggle: Kaggle) -> Push:

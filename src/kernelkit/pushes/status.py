@@ -1,21 +1,30 @@
-"""The state of a push, the list of all pushes, and this week's quota."""
+"""The state of a push, the list of all pushes, this week's quota; the end of a push.
+
+Kaggle's API can stop a queued or running push only by deleting the kernel.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
+from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api import answers
-from kernelkit.plans import plan
-from kernelkit.pushes.resuming import earlier, not_there
+from kernelkit.kaggle_api.answers import Failure, Kernel, Status, Stored
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.project import find_project
+from kernelkit.pushes.resuming import earlier, not_there, stored_version
 from kernelkit.terminal import safe_text
+from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
 from kernelkit.workspace.ledger import Ledger, Push
 
 COUNTED = ("tpu", "gpu")  # the machines with a weekly quota
 HEADS = ("pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters")
+OPEN = (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
 
 
 def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
@@ -24,7 +33,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     `reference`: `owner/slug/N`, or "last" for the ledger's last push. Raises `ParameterError` if
     there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     with context.asking(reference) as kaggle, answers.as_errors():
         push = earlier(context, kaggle, reference)
         status = kaggle.status(push.name, push.version)
@@ -47,7 +56,7 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
 
     `runs` defaults to the current project's folder.
     """
-    pushes = Ledger((runs or plan.here(None).runs) / LEDGER).pushes()
+    pushes = Ledger((runs or find_project(Path.cwd()).runs) / LEDGER).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
     if not pushes:
@@ -81,7 +90,7 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
 
     Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     with context.asking() as kaggle, answers.as_errors():
         quotas = {kind: kaggle.quota(kind) for kind in COUNTED}
     for kind, quota in quotas.items():
@@ -95,3 +104,68 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
                 left=quota.left,
             )
     return {kind: quota.left for kind, quota in quotas.items() if quota}
+
+
+def stop(
+    reference: str = LAST, *, confirm: Callable[[str], bool], **options: Unpack[CommandOptions]
+) -> bool:
+    """End the session of a push by deleting its kernel; returns whether that was done.
+
+    reference  `owner/slug/N`, or "last" for the ledger's last push
+    confirm    gets a text about what would be lost, and returns whether to continue
+
+    Nothing is deleted if the session is over. Raises `ParameterError` if there is no such push or
+    the kernel is another user's, what `confirm` raises, and `CredentialsError`, `NetworkError` or
+    `RefusedError` if Kaggle did not delete it.
+    """
+    context = in_project(options)
+    with context.asking(reference) as kaggle, answers.as_errors():
+        push = earlier(context, kaggle, reference)
+        kernel = push.name
+        if kernel.owner.lower() != kaggle.username.lower():
+            raise ParameterError(
+                f"{kernel} is {kernel.owner}'s, but the credentials are {kaggle.username}'s: only "
+                "its owner can stop it"
+            )
+        stored, status = stored_version(kaggle, push), kaggle.status(kernel, push.version)
+        facts = {"kernel": push.kernel, "version": push.version}
+        if status is None or not status.alive:
+            state = status.state if status else "without a session"
+            over = f"its session is over ({state})" if status else "it has no session"
+            text = f"{push.reference}: {over}, and nothing was deleted"
+            context.events("status", text, **facts, state=state, alive=False)
+            return False
+        if not confirm(_warning(push, stored, status)):
+            context.events("left", f"{push.reference} continues, and nothing was deleted")
+            return False
+        _delete(kaggle, kernel)
+        for other in context.ledger.of(push.kernel, rehearsal=context.events.rehearsal):
+            if other.state in OPEN:
+                context.ledger.update(other, state=ledgers.STOPPED)
+        if kaggle.stored(kernel) is not None:
+            context.events(
+                "warning",
+                f"Kaggle still shows {kernel}: check on "
+                f"https://www.kaggle.com/code/{kernel} whether its session has ended",
+            )
+        context.events("stopped", f"{kernel} is deleted, and its session ends with it", **facts)
+        return True
+
+
+def _warning(push: Push, stored: Stored, status: Status) -> str:
+    page = f"https://www.kaggle.com/code/{push.kernel}"
+    versions = "its only version" if stored.version == 1 else f"its {stored.version} versions"
+    return (
+        f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only delete the "
+        f"whole kernel {push.kernel}: {versions}, with all comments, and all outputs that are not "
+        f"downloaded. To stop the run and keep the rest, cancel it on {page}"
+    )
+
+
+def _delete(kaggle: Kaggle, kernel: Kernel) -> None:
+    try:
+        kaggle.delete(kernel)
+    except Failure as failure:
+        # If an answer was lost, the repeated request finds nothing left to delete.
+        if failure.is_transient or kaggle.stored(kernel) is not None:
+            raise

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kernelkit import machines
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
-from kernelkit.kaggle_api import downloads
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs, Quota, Status
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.pushes import proof
@@ -162,7 +162,7 @@ class Wait:
                 raise self._refused(failure) from None
             self._list_failures += 1
             if self._list_failures >= self._patience.confirmations:
-                if failure.method == downloads.METHOD:
+                if failure.method == transfers.DOWNLOAD:
                     return self._over(status, None, doubt=f"{MANIFEST}: {failure.message}")
                 return self._over(status, None, str(failure.error()))
             self._emit("retrying", f"no list of outputs ({failure.kind.value}): asking again later")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
-from kernelkit.checks import account, wheels
+from kernelkit.checks import account
 from kernelkit.errors import (
     CapacityError,
     KernelBusyError,
@@ -23,9 +23,8 @@ from kernelkit.errors import (
     RunFailedError,
     StillRunningError,
 )
-from kernelkit.kaggle_api.answers import Failure, Quota
+from kernelkit.kaggle_api.answers import Quota, as_errors
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans import plan
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow
 from kernelkit.pushes.send import look_after_cut_off, prepare, send
@@ -56,10 +55,10 @@ def work_off(
     """
     if options.get("local") and not wait:
         raise ParameterError("a rehearsal's Kaggle stops when the command ends: drop --no-wait")
-    context = in_project(plan.here(None), options)
+    context = in_project(options)
     tried: list[QueuedPush] = []
     failures: list[KernelkitError] = []
-    with context.alone_in_queue():
+    with context.alone("queue", "works on this queue"):
         while item := _next(context, tried):
             tried.append(item)
             try:
@@ -114,9 +113,7 @@ def _send(
 
     None if it was removed from the queue while it waited.
     """
-    planned, attached = prepare(context, item.plan, kaggle, continues=item.continues)
-    if attached:
-        wheels.upload(context, kaggle, attached)
+    planned = prepare(context, item.plan, kaggle, continues=item.continues)
     clock, patience = context.timing.clock, context.timing.patience
     if item.state_in(context) == ledgers.SENDING:
         clock.sleep(sum(context.timing.saving.settle))  # by then, a request in flight has arrived
@@ -175,10 +172,8 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
 
 
 def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: Kaggle) -> None:
-    try:
+    with as_errors():
         status = kaggle.status(push.name, push.version)
-    except Failure as failure:
-        raise failure.error() from None
     if status and status.alive:
         raise StillRunningError(
             f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect with "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle_api import answers, uploads
+from kernelkit.kaggle_api import answers, transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.project import find_project
@@ -115,7 +115,7 @@ def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> i
     note(submissions_before=sorted(before), submission=None, message=result.message, score=None)
     fields = {"competition_name": result.competition, "file_name": result.file.name}
     try:
-        token = uploads.upload(kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields)
+        token = transfers.upload(kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields)
         return _create(kaggle, result, before, "CreateSubmission", blob_file_tokens=token)
     except Failure as failure:
         refusal = failure.message.lower()

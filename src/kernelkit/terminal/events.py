@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO, TypedDict
 
 from kernelkit.terminal import live_line, safe_text
 from kernelkit.terminal.live_line import LiveLine
-
-Emit = Callable[..., None]  # emit("event", text, **facts)
 
 SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
 # The events that `--quiet` shows: those that need attention, and the results.

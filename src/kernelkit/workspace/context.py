@@ -18,7 +18,7 @@ from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project
+from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
 from kernelkit.terminal import invocation, live_line
 from kernelkit.terminal.cli import unwinding
@@ -120,21 +120,14 @@ class PushContext:
 
     def alone_in(self, folder: Path) -> AbstractContextManager[None]:
         """Lock a folder during a block: one command at a time downloads files into it."""
-        return self._alone(str(folder.resolve()), f"downloads files into {folder}")
+        return self.alone(str(folder.resolve()), f"downloads files into {folder}")
 
     def alone_with(self, kernel: str) -> AbstractContextManager[None]:
         """Lock a kernel during a block: one command at a time checks and pushes it."""
-        return self._alone(f"kernel {kernel}", f"pushes {kernel}")
+        return self.alone(f"kernel {kernel}", f"pushes {kernel}")
 
-    def alone_in_dataset(self, reference: str) -> AbstractContextManager[None]:
-        """Lock a dataset during a block: one command at a time checks and uploads it."""
-        return self._alone(f"dataset {reference}", f"uploads {reference}")
-
-    def alone_in_queue(self) -> AbstractContextManager[None]:
-        """Lock the queue during a block: one command at a time works on it."""
-        return self._alone("queue", "works on this queue")
-
-    def _alone(self, name: str, doing: str) -> AbstractContextManager[None]:
+    def alone(self, name: str, doing: str) -> AbstractContextManager[None]:
+        """Lock what has this name during a block; a command that waits says what another does."""
         key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
         def busy() -> None:
@@ -196,9 +189,15 @@ class CommandOptions(TypedDict, total=False):
 
 
 def in_project(
-    project: Project, options: CommandOptions, kind: type[CommandOptions] = CommandOptions
+    options: CommandOptions,
+    at: Project | Path | None = None,
+    kind: type[CommandOptions] = CommandOptions,
 ) -> PushContext:
-    """The context of a command in this project, whose options are of this `kind`."""
+    """The context of a command in a project, or that of a path or the current folder.
+
+    `kind`: what the command's options are.
+    """
+    project = at if isinstance(at, Project) else find_project(at or Path.cwd())
     if unknown := set(options) - set(get_type_hints(kind)):
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     local = options.get("local", False)

@@ -103,11 +103,11 @@ class Ledger:
         changed = replace(push, **changes)
         with self._locked():
             lines = self._lines()
-            same = [(read := _read(line)) and read.pushed == push.pushed for line in lines]
-            kept = [
-                _line(changed) if mine else line for mine, line in zip(same, lines, strict=True)
-            ]
-            self._write(kept if any(same) else [*kept, _line(changed)])
+            pushes = map(_read, lines)
+            places = [n for n, old in enumerate(pushes) if old and old.pushed == push.pushed]
+            for place in places or [len(lines)]:
+                lines[place : place + 1] = [_line(changed)]
+            self._write(lines)
         return changed
 
     def last(self, *, rehearsal: bool, kernel: str = "") -> Push | None:

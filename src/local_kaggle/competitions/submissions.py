@@ -1,20 +1,26 @@
-"""What is submitted to competitions, and how it is scored a while later."""
+"""What is submitted to competitions, its score a while later, and each user's best score."""
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
 import sqlite3
 import time
+import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kagglesdk.competitions.types import competition_api_service as types
 from kagglesdk.competitions.types.submission_status import SubmissionStatus
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.competitions.competitions import entered, folder_of
+from local_kaggle.competitions.metrics import lower_is_better
 from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
-from local_kaggle.files import uploads
+from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.rerun.reruns import read
 from local_kaggle.state import ServerState
@@ -22,13 +28,22 @@ from local_kaggle.state import ServerState
 DAY = 24 * 3600.0
 # The states of the submissions in each group of a list; here nobody selects any.
 STATES = {"ALL": ("PENDING", "COMPLETE", "ERROR"), "SUCCESSFUL": ("COMPLETE",), "SELECTED": ()}
+HEADER = (
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
+)
 
 
 @answers(types.ApiStartSubmissionUploadRequest)
 def start_upload(state: ServerState, request: Message, _user: str) -> Message:
     """A token for a file, and the URL that takes it."""
     entered(state, request.competition_name)
-    token, url = uploads.open_upload(state, request.file_name, request.content_length)
+    token, url = storage.open_upload(state, request.file_name, request.content_length)
     return fill(types.ApiStartSubmissionUploadResponse(), token=token, create_url=url)
 
 
@@ -38,7 +53,7 @@ def submit(state: ServerState, request: Message, user: str) -> Message:
     entered(state, request.competition_name)
     if state.catalogue.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
-    name, path = uploads.complete(state, request.blob_file_tokens)
+    name, path = storage.complete(state, request.blob_file_tokens)
     return _enter(state, request, user, name, path, types.ApiCreateSubmissionResponse())
 
 
@@ -165,3 +180,52 @@ def _entry(message: Message, row: sqlite3.Row) -> Message:
         submitted_by=row["user"],
         team_name=row["user"],
     )
+
+
+@answers(types.ApiGetLeaderboardRequest)
+def leaderboard(state: ServerState, request: Message, _user: str) -> Message:
+    """A page of the best scores, the best first; every user is a team of one."""
+
+    def entry(message: Message, place: tuple[sqlite3.Row, int, int]) -> Message:
+        row, team, _ = place
+        date, score = moment(row["created"]), row["score"]
+        return fill(message, team_id=team, team_name=row["user"], submission_date=date, score=score)
+
+    return listing(state, request, _ranked(state, request.competition_name), entry)
+
+
+@answers(types.ApiDownloadLeaderboardRequest)
+def download_leaderboard(state: ServerState, request: Message, _user: str) -> Response:
+    """An archive with one CSV file."""
+    name = request.competition_name
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(HEADER)
+    for rank, (row, team, count) in enumerate(_ranked(state, name), start=1):
+        date = f"{moment(row['created']):%Y-%m-%d %H:%M:%S}"
+        writer.writerow([rank, team, row["user"], date, row["score"], count, row["user"]])
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        today = datetime.now(UTC)
+        archive.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
+    return Response(packed.getvalue(), media_type="application/zip")
+
+
+def _ranked(state: ServerState, competition: str) -> list[tuple[sqlite3.Row, int, int]]:
+    """Each user's best submission, id as a team, and number of scored submissions; best first.
+
+    Among equal scores the earlier one leads. A team's id is that of its first submission.
+    """
+    folder_of(state, competition)
+    try:
+        metric = read_rules(state.catalogue.scoring_rules(competition)).metric
+        sign = 1 if lower_is_better(metric) else -1
+    except SubmissionError:  # the answers went after they had served
+        sign = -1
+    query = "SELECT * FROM submissions WHERE competition = ?"
+    rows = [settled(state, row) for row in state.store.rows(query, competition)]
+    scored = [row for row in rows if row["status"] == "COMPLETE"]
+    by_user: dict[str, list[sqlite3.Row]] = {}
+    for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
+        by_user.setdefault(row["user"], []).append(row)
+    return [(own[0], min(row["id"] for row in own), len(own)) for own in by_user.values()]

@@ -1,13 +1,16 @@
-"""What can be read of datasets: lists, status, files and downloads."""
+"""Datasets: lists, status, files and downloads, and what users upload, usable a while later."""
 
 from __future__ import annotations
+
+import re
 
 from kagglesdk.datasets.types import dataset_api_service as types
 from kagglesdk.datasets.types.dataset_enums import DatabundleVersionStatus
 from kagglesdk.datasets.types.dataset_types import DatasetInfo
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, file_entry, fill, listing, moment
+from local_kaggle.api.wire import Message, answers, file_entry, fill, listing, masked, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.files import pages
 from local_kaggle.files.archives import one_or_all
@@ -19,7 +22,7 @@ LICENCES = ("cc", "gpl", "odb")  # how the names of the licences begin that a li
 
 def find(state: ServerState, request: Message, user: str) -> Page:
     """The dataset that a request names, if `user` may see it. Raises HTTPException 404."""
-    return pages.find(state, f"datasets/{request.owner_slug}/{request.dataset_slug}", user)
+    return pages.find(state, _name(request), user)
 
 
 @answers(types.ApiGetDatasetStatusRequest)
@@ -76,6 +79,10 @@ def metadata(state: ServerState, request: Message, user: str) -> Message:
     return fill(types.ApiGetDatasetMetadataResponse(), info=info)
 
 
+def _name(request: Message) -> str:
+    return f"datasets/{request.owner_slug}/{request.dataset_slug}"
+
+
 def _version(state: ServerState, request: Message, user: str) -> Version:
     return find(state, request, user).version(request.dataset_version_number)
 
@@ -118,3 +125,67 @@ def _entry(_message: Message, dataset: Page) -> Message:
         last_updated=moment(newest.created),
         total_bytes=dataset.size,
     )
+
+
+PAGE = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
+
+
+@answers(types.ApiCreateDatasetRequest)
+def create(state: ServerState, request: Message, user: str) -> Message:
+    """Create a dataset; a name that is taken is refused in `error`."""
+    owner, slug = (request.owner_slug or user).lower(), (request.slug or "").lower()
+    if owner != user.lower():
+        raise HTTPException(403, "Permission 'datasets.create' was denied")
+    name = f"datasets/{owner}/{slug}"
+    with pages.changing:
+        refused = None
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{5,49}", slug):
+            refused = "The slug must be between 6 and 50 letters, digits and hyphens."
+        elif pages.taken(state, name):
+            refused = f'The requested title "{request.title}" is already in use by a dataset.'
+        if refused:
+            return fill(types.ApiCreateDatasetResponse(), status="error", error=refused)
+        fields = masked(request, PAGE) | {"keywords": list(request.category_ids or ())}
+        return _created(state, pages.create(state, name, fields, request))
+
+
+@answers(types.ApiCreateDatasetVersionRequest)
+@answers(types.ApiCreateDatasetVersionByIdRequest)
+def create_version(state: ServerState, request: Message, user: str) -> Message:
+    """Add a version to the dataset of this name or with this id."""
+    if isinstance(request, types.ApiCreateDatasetVersionByIdRequest):
+        row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
+        name = row["name"] if row else "datasets//"
+    else:
+        name = _name(request)
+    with pages.changing:
+        dataset = pages.own(state, name, user)
+        pages.add_version(state, dataset, request.body, request.body.version_notes)
+        if request.body.delete_old_versions:
+            pages.remove_versions(state, dataset.id, dataset.versions)
+    return _created(state, dataset)
+
+
+@answers(types.ApiUpdateDatasetMetadataRequest)
+def update_metadata(state: ServerState, request: Message, user: str) -> Message:
+    """Change what `dataset-metadata.json` says."""
+    settings = request.settings
+    fields = settings.to_dict() | {"isPrivate": settings.is_private}
+    if settings.licenses:
+        fields["licenseName"] = settings.licenses[0].name
+    with pages.changing:
+        pages.update(state, pages.own(state, _name(request), user), fields)
+    return types.ApiUpdateDatasetMetadataResponse()
+
+
+@answers(types.ApiDeleteDatasetRequest)
+def delete(state: ServerState, request: Message, user: str) -> Message:
+    """Delete a dataset with all its versions."""
+    with pages.changing:
+        pages.remove(state, pages.own(state, _name(request), user))
+    return types.ApiDeleteDatasetResponse()
+
+
+def _created(state: ServerState, dataset: Page) -> Message:
+    url = f"{state.url}/datasets/{dataset.ref}"
+    return fill(types.ApiCreateDatasetResponse(), ref=dataset.ref, url=url, status="ok")

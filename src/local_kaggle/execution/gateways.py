@@ -16,8 +16,7 @@ from pathlib import Path
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution import processes, side_by_side, walls
 from local_kaggle.execution.image import SERVES
-from local_kaggle.execution.mounts import MountedSource
-from local_kaggle.execution.sandbox import Peer, Sandbox
+from local_kaggle.execution.sandbox import MountedSource, Peer, Sandbox
 
 EVALUATION = "kaggle_evaluation"
 FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"

@@ -1,21 +1,20 @@
-"""One version's run: its process, from the queue to its last line of log."""
+"""One version's run: its process and its log, from the queue to the last line."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Any, Literal
 
 from local_kaggle.execution import processes, walls
 from local_kaggle.execution.gateways import Gateway, Pair, evaluation_path
-from local_kaggle.execution.logs import LogWriter
-from local_kaggle.execution.mounts import MountedSource
-from local_kaggle.execution.sandbox import REHEARSAL, Sandbox, command
+from local_kaggle.execution.sandbox import REHEARSAL, MountedSource, Sandbox, command
 from local_kaggle.limits import Kind
 
 Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
@@ -24,10 +23,11 @@ NO_GATEWAY = (
     "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
     "machine cannot do: rerun on Linux with bubblewrap or unshare"
 )
-STOPPED = "Your notebook was stopped"
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
+END_OF_LOG = "END_OF_LOG"
+Event = dict[str, Any]  # {"stream_name": "stdout" | "stderr", "time": seconds, "data": text}
 
 
 @dataclass(frozen=True)
@@ -199,3 +199,53 @@ def _write_source(plan: SessionPlan, box: Sandbox) -> None:
     name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
     # Half a character, as JSON may hold it, is written as its escape.
     (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
+
+
+class LogWriter:
+    """Appends events to a file, one JSON object per line, from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._path.write_text("")
+
+    def write(self, stream_name: str, data: str) -> None:
+        """Add one event; its time is in seconds since the log began."""
+        event = {
+            "stream_name": stream_name,
+            "time": round(time.monotonic() - self._began, 6),
+            "data": data,
+        }
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
+
+    def follow(self, stream_name: str, pipe: IO[bytes]) -> None:
+        """Write every line of a pipe until it closes."""
+        with pipe:
+            for line in pipe:
+                self.write(stream_name, line.decode("utf-8", errors="replace"))
+
+
+def read_events(path: Path, skip: int = 0) -> list[Event]:
+    """The events written so far, without the first `skip`; none where there is no log.
+
+    A line that is still being written is left for the next call.
+    """
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [json.loads(line) for line in lines[skip:]]
+
+
+def as_array(events: list[Event]) -> str:
+    """A finished log as Kaggle serves it: a JSON array with one entry per line."""
+    if not events:
+        return ""
+    return "[" + "\n,".join(json.dumps(event) for event in events) + "]"
+
+
+def as_sse(event: Event | str) -> bytes:
+    """One event, or END_OF_LOG, as a server-sent event."""
+    data = event if isinstance(event, str) else json.dumps(event)
+    return f"data: {data}\n\n".encode()

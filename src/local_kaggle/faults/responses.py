@@ -15,8 +15,7 @@ from starlette.types import Scope
 
 from local_kaggle import serving
 from local_kaggle.faults.schedule import Fault, FaultKind
-from local_kaggle.signed import EXPIRED
-from local_kaggle.state import ServerState
+from local_kaggle.state import EXPIRED, ServerState
 
 CHUNK = 64 * 1024
 SHORT_BY = 7  # bytes that WRONG_LENGTH leaves out

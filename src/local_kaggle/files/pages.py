@@ -22,7 +22,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message
-from local_kaggle.files import uploads
+from local_kaggle.files import storage
 from local_kaggle.files.archives import archives_of
 from local_kaggle.state import ServerState
 
@@ -212,7 +212,7 @@ def remove_versions(state: ServerState, page: int, versions: list[Version]) -> N
         key = page, version.number
         query = "SELECT token FROM version_blobs WHERE page = ? AND number = ?"
         for row in state.store.rows(query, *key):
-            uploads.path_of(state, row["token"]).unlink(missing_ok=True)
+            storage.path_of(state, row["token"]).unlink(missing_ok=True)
         state.store.change("DELETE FROM version_blobs WHERE page = ? AND number = ?", *key)
         state.store.change("DELETE FROM page_versions WHERE page = ? AND number = ?", *key)
 
@@ -236,7 +236,7 @@ def _versions(state: ServerState, page: int, name: str) -> list[Version]:
 def _blobs(state: ServerState, upload: Message, inside: str = "") -> Iterator[Blob]:
     """The files of an upload and of the directories in it. Raises HTTPException 400."""
     for file in upload.files:
-        name, path = uploads.complete(state, file.token)
+        name, path = storage.complete(state, file.token)
         yield file.token, inside + name, path
     for directory in upload.directories:
         if not re.fullmatch(r"(?!\.\.?$)[^/\0]+", directory.name):

@@ -1,4 +1,4 @@
-"""Kernels and their versions: how they are found, listed, read and deleted."""
+"""Kernels and their versions: how they are found, listed, read and deleted, and their machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from kagglesdk.kernels.types import kernels_api_service as types
@@ -16,7 +17,7 @@ from local_kaggle.api.wire import Message, answers, fill, listing, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
-from local_kaggle.kernels.placement import place
+from local_kaggle.limits import RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
@@ -40,6 +41,8 @@ AS_SAVED = (
     "competition_data_sources",
     "model_data_sources",
 )
+_KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
+_RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
 
 
 def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
@@ -212,3 +215,34 @@ def _metadata(message: Message, kernel: Row, version: Row) -> Message:
         current_version_number=version["number"],
         **{name: getattr(pushed, name) for name in AS_SAVED},
     )
+
+
+@dataclass(frozen=True)
+class Placement:
+    """`shape` as the server keeps it, `kind` it is counted as, and the kind it really `runs_on`."""
+
+    shape: str
+    kind: Kind
+    runs_on: Kind
+
+
+def place(request: Message) -> Placement:
+    """The machine for a SaveKernel request.
+
+    A retired shape becomes another one, an unknown one the CPU. A TPU push with a pinned image,
+    or whose notebook carries `metadata.kaggle`, starts in the CPU image: it is counted as a TPU
+    session and sees no TPU (Kaggle/kaggle-cli #1197).
+    """
+    switched: Kind = "tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"
+    asked_for = request.machine_shape or SHAPES[switched][0]
+    shape = _RETIRED.get(asked_for.lower(), asked_for)
+    kind = _KINDS.get(shape.lower(), "cpu")
+    runs_on: Kind = "cpu" if kind == "tpu" and _wants_own_image(request) else kind
+    return Placement(shape, kind, runs_on)
+
+
+def _wants_own_image(request: Message) -> bool:
+    try:
+        return bool(request.docker_image) or "kaggle" in json.loads(request.text)["metadata"]
+    except (ValueError, TypeError, KeyError):  # a script, or a broken notebook
+        return False

@@ -17,11 +17,10 @@ from starlette.exceptions import HTTPException
 
 from local_kaggle.api.wire import Message, answers, fill
 from local_kaggle.execution import gateways
-from local_kaggle.execution.mounts import MountedSource
 from local_kaggle.execution.running import SessionPlan
+from local_kaggle.execution.sandbox import MountedSource
 from local_kaggle.files.pages import mounted
-from local_kaggle.kernels.kernels import Row, find, saved, versions_of
-from local_kaggle.kernels.placement import Placement, place
+from local_kaggle.kernels.kernels import Placement, Row, find, place, saved, versions_of
 from local_kaggle.kernels.quota import is_spent
 from local_kaggle.state import ServerState
 

@@ -101,15 +101,13 @@ class Augmentation:
         return share * labels + (1 - share) * _partner(of(labels), labels)
 
 
-def augmented(
-    images: np.ndarray, change: Augmentation | None, seed: int, times: int = 3
-) -> list[np.ndarray]:
-    """uint8 (n, size, size, 3) as they are after each of several changes, to look at."""
+def augmented(images: np.ndarray, change: Augmentation | None, seed: int) -> list[np.ndarray]:
+    """uint8 (n, size, size, 3) as they are after each of three changes, to look at."""
     if change is None:
-        return [images] * times
+        return [images] * 3
     draws = [
         change.draw(tf.constant([seed, time], tf.int64), len(images), images.shape[1])
-        for time in range(times)
+        for time in range(3)
     ]
     return [change.apply(tf.constant(images), changes).numpy() for changes in draws]
 

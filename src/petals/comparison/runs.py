@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from petals.comparison import folds, groups
+from petals.comparison import groups
 from petals.comparison.finished_run import FinishedRun, arrays
 from petals.errors import DataError
 from petals.kaggle import mounts, on_kaggle, runs_folder
@@ -66,7 +66,7 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
             + "".join(f"\n  {line}" for line in skipped)
             + f"\n  {_how_to_get_one()}"
         )
-    comparable, others = groups.largest(groups.named(folds.joined(runs)))
+    comparable, others = groups.largest(groups.named(groups.joined(runs)))
     return sorted(comparable, key=lambda run: -run.macro_f1), skipped + others
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,10 @@ from petals.data.shards import SPLITS, Split
 from petals.data.source import Source, find_sources
 from petals.errors import DataError
 from petals.kaggle import cache_folder
+from petals.progress import ShowProgress
 from petals.settings import fold_of
 
 TWINS = "twins.csv"
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Dataset:
 
 
 def find_dataset(
-    settings: Mapping[str, Any], folder: str | Path, progress: Progress | None = None
+    settings: Mapping[str, Any], folder: str | Path, progress: ShowProgress | None = None
 ) -> Dataset:
     """The photos that the parameters of 02_train select.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -21,14 +21,13 @@ from PIL import Image
 from petals.data import tfrecords
 from petals.data.shards import Split
 from petals.errors import SettingError
+from petals.progress import ShowProgress
 
 BITS = 64
 THUMBNAIL = (18, 16)  # columns, rows: halved, these are the 9 x 8 grey values that a hash compares
 ALIKE = 12.0  # largest mean difference of two thumbnails' channel values, out of 255
 MOST_PAIRS = 20_000
 _CHUNK = 512
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Fingerprints:
     thumbnails: np.ndarray
 
     @classmethod
-    def of(cls, splits: Mapping[str, Split], progress: Progress | None = None) -> Fingerprints:
+    def of(cls, splits: Mapping[str, Split], progress: ShowProgress | None = None) -> Fingerprints:
         """Read every image of the splits; raises `DataError` that names a damaged file.
 
         An image that does not decode has a black thumbnail; `petals.data.inspection` finds those.

@@ -22,13 +22,12 @@ from petals.data.duplicates import Fingerprints, twins_of
 from petals.data.shards import Split
 from petals.data.source import Source
 from petals.errors import DataError
+from petals.progress import ShowProgress
 
 LABELLED = ("train", "val")
 AGAINST = ("test", "val", "train")  # a twin in several splits counts only for the first
 TEST_SET = 0.5  # if this share of a source's photos is in the test split, it is the test set itself
 NAMED = 5  # twins to name in a line
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def more_to_train_on(
     names: Sequence[str],
     splits: Mapping[str, Split],
     cache: Path,
-    progress: Progress | None = None,
+    progress: ShowProgress | None = None,
 ) -> list[Addition]:
     """The labelled images of other sources, prepared for training together with the main one.
 
@@ -149,7 +148,7 @@ def _write(
     own: Mapping[str, Split],
     labels: Sequence[int],
     prints: Callable[[str], Fingerprints],
-    progress: Progress | None,
+    progress: ShowProgress | None,
     folder: Path,
 ) -> None:
     """The images of a source that have no twin, and `addition.json`; labels as in `labels`."""

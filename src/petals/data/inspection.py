@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import cpu_count
@@ -17,8 +17,7 @@ from petals.data import shards, tfrecords
 from petals.data.shards import Split
 from petals.data.source import Source
 from petals.errors import DataError
-
-Progress = Callable[[str, int, int], None]
+from petals.progress import ShowProgress
 
 
 @dataclass
@@ -74,7 +73,7 @@ def _range(least: str, most: str, unit: str = "") -> str:
     return f"{least} to {most}{unit}" if least != most else f"{least}{unit} each"
 
 
-def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
+def inspect(root: str | Path, progress: ShowProgress | None = None) -> list[Health]:
     """Read every shard under `root`. Raises `DataError` when there are none.
 
     The problems it finds are damaged and truncated records, counts that differ from the file's
@@ -92,7 +91,7 @@ def inspect(root: str | Path, progress: Progress | None = None) -> list[Health]:
 
 
 def inspect_split(
-    name: str, split: Split, num_classes: int, progress: Progress | None = None
+    name: str, split: Split, num_classes: int, progress: ShowProgress | None = None
 ) -> Health:
     """Read the shards with a split's images: all shards unless the split is limited."""
     counts = np.cumsum([shards.shard_count(path) for path in split.paths])
@@ -102,7 +101,7 @@ def inspect_split(
 
 
 def _shards(
-    name: str, paths: Sequence[str], size: int, num_classes: int, progress: Progress | None
+    name: str, paths: Sequence[str], size: int, num_classes: int, progress: ShowProgress | None
 ) -> list[Shard]:
     shards, ids = [], set[str]()
     with ThreadPoolExecutor(cpu_count()) as pool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from petals.data import pipeline, shards
 from petals.data.shards import Split
 from petals.errors import SettingError
 
-Progress = Callable[[str, int, int], None]
-
 
 @cluster.local_devices_only
 def predict(
@@ -27,7 +24,6 @@ def predict(
     *,
     tta: int = 1,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> np.ndarray:
     """float32 (images, classes) probabilities in the files' order.
 
@@ -52,14 +48,12 @@ def predict(
         with shards.naming_damaged_files(split.paths):
             rows = (changing if view > 1 else model).predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
-        if progress:
-            progress("predicting", view + 1, tta)
     return cluster.gather((total / tta).astype(np.float32))
 
 
 @cluster.local_devices_only
 def predict_images(
-    model: keras.Model, images: np.ndarray, batch_size: int = 32, *, tta: int = 1, seed: int = 0
+    model: keras.Model, images: np.ndarray, batch_size: int = 32, *, tta: int = 1
 ) -> np.ndarray:
     """float32 (images, classes) probabilities of uint8 (images, size, size, 3).
 
@@ -74,7 +68,7 @@ def predict_images(
     for view in range(tta):
         inputs = filled if view == 0 else filled[:, :, ::-1]
         if view > 1:
-            changes = light.draw(tf.constant([seed + view, 0], tf.int64), len(filled), size)
+            changes = light.draw(tf.constant([view, 0], tf.int64), len(filled), size)
             inputs = light.apply(tf.constant(filled), changes).numpy()
         total = total + np.asarray(model.predict(inputs, batch_size=batch_size, verbose=0))
     return (total[: len(images)] / tta).astype(np.float32)

@@ -134,12 +134,10 @@ def _effect(axes: Axes, effect: Effect) -> None:
     plain_axis(axes, effect.axis + apart, y="macro F1")
 
 
-def agreement(
-    answers: Agreement, pair: tuple[FinishedRun, FinishedRun], width: float = 9.0
-) -> Figure:
+def agreement(answers: Agreement, pair: tuple[FinishedRun, FinishedRun]) -> Figure:
     """One bar: shares of the validation set by which of the two was right."""
     caption = "The validation photos, by which of the two runs was right."
-    figure, axes = new_figure(caption, width, 1.6)
+    figure, axes = new_figure(caption, 1.6)
     parts = {
         "both right": (answers.both, FAINT),
         f"only {pair[0].name}": (answers.only_first, ACCENT),

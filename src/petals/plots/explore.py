@@ -24,6 +24,8 @@ from petals.plots.run import (
     plain_axis,
 )
 
+ACROSS = 8  # pairs of twins in a figure
+
 
 def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) -> Figure:
     """Each class's images in val over those in train, with the line of equal shares.
@@ -125,16 +127,15 @@ def pairs(
     twins: Sequence[Pair],
     splits: Mapping[str, Split],
     names: Sequence[str],
-    most: int = 8,
 ) -> Figure:
-    """Twins, one above the other, with split and label; the titles are red where labels differ."""
-    shown = list(twins)[:most]
-    side = WIDTH / most
+    """The first twins, one above the other, with split and label; red where the labels differ."""
+    shown = list(twins)[:ACROSS]
+    side = WIDTH / ACROSS
     figure, grid = new_figure(
         "Twins, one above the other, with their splits and classes; red where the classes differ.",
         height=2 * (side + 0.35),
         nrows=2,
-        ncols=most,
+        ncols=ACROSS,
         squeeze=False,
     )
     figure.set_gid(PHOTOS)

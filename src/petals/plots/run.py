@@ -29,19 +29,18 @@ SMALL, TEXT, TITLE = 8.5, 9.5, 11  # points
 PHOTOS = "photos"  # the id of a figure that is saved as JPEG
 LONGEST = 400  # characters of what a figure says, for those who cannot see it
 DOTS = 160  # an inch, sharp on a dense screen
+COLUMNS = 6  # photos side by side in a gallery
 ACROSS = 20  # letters that fit above a photo
 TITLE_LETTERS = 13.5  # of a title, for each inch of axes that are not laid out yet
 
 
-def new_figure(
-    caption: str, width: float = WIDTH, height: float = 3.2, **grid: Any
-) -> tuple[Figure, Any]:
-    """A figure of `width` × `height` inches and its axes, laid out by `grid`.
+def new_figure(caption: str, height: float = 3.2, **grid: Any) -> tuple[Figure, Any]:
+    """A figure of `WIDTH` × `height` inches and its axes, laid out by `grid`.
 
     `caption`: a sentence on what is seen; it is the figure's label, and stands below it in a
     notebook.
     """
-    figure = Figure(figsize=(width, height), layout="constrained", label=caption)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained", label=caption)
     return figure, figure.subplots(**grid)
 
 
@@ -101,7 +100,6 @@ def save(figure: Figure, folder: str | Path, name: str) -> Path:
 def gallery(
     images: np.ndarray,
     captions: Sequence[str],
-    columns: int = 6,
     colours: Sequence[str] = (),
     overall: str = "Photos, each below the name of its class.",
 ) -> Figure:
@@ -109,12 +107,12 @@ def gallery(
 
     `overall`: the caption of the whole.
     """
-    rows = max(1, math.ceil(len(images) / columns))
-    side = WIDTH / columns
+    rows = max(1, math.ceil(len(images) / COLUMNS))
+    side = WIDTH / COLUMNS
     captions = ["\n".join(map(_wrapped, caption.splitlines())) for caption in captions]
     lines = max((caption.count("\n") + 1 for caption in captions), default=1)
     height = rows * (side + 0.16 * lines + 0.06)
-    figure, grid = new_figure(overall, height=height, nrows=rows, ncols=columns, squeeze=False)
+    figure, grid = new_figure(overall, height=height, nrows=rows, ncols=COLUMNS, squeeze=False)
     figure.set_gid(PHOTOS)
     for axes in grid.flat:
         axes.axis("off")

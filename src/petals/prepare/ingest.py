@@ -20,9 +20,9 @@ from petals import storage
 from petals.data import classes, shards, tfrecords
 from petals.errors import SettingError
 from petals.prepare import ingest_files, photos
-from petals.prepare.ingest_files import Progress
-from petals.prepare.ingest_summary import Summary, advise
+from petals.prepare.ingest_files import Summary, advise
 from petals.prepare.photos import Photo
+from petals.progress import ShowProgress
 
 SHARDS = 16  # files per split, as the competition has
 FEWEST_IN_A_SHARD = 64
@@ -71,7 +71,7 @@ def make_tfrecords(
     *,
     labels: str | Path | None = None,
     test_photos: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress | None = None,
     **settings: Any,
 ) -> Summary:
     """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
@@ -167,7 +167,7 @@ def _write_all(
     output: Path,
     settings: IngestSettings,
     pool: ThreadPoolExecutor,
-    say: Progress,
+    say: ShowProgress,
     summary: Summary,
 ) -> None:
     """Write the shards that the manifest does not know, and note each there when it is whole."""

@@ -23,6 +23,7 @@ from petals import storage
 from petals.data.classes import CLASSES
 from petals.errors import SettingError
 from petals.prepare.flowers.picture import draw_flower
+from petals.progress import ShowProgress
 
 VERSION = 1  # raise it whenever a pixel changes: caches of another version are not used
 JPEG_QUALITY = 90
@@ -33,8 +34,6 @@ _SHARDS = {"train": 8, "val": 4, "test": 4}
 _FIRST_INDEX = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
 _AT_A_TIME = 32  # images per worker, between two looks at whether anybody still wants them
 _IDLE = 10  # seconds after which a worker without work ends
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, order=True)
@@ -48,7 +47,7 @@ def ensure_dataset(
     cache: str | Path,
     size: int = 192,
     counts: Mapping[str, int] = COUNTS,
-    progress: Progress | None = None,
+    progress: ShowProgress | None = None,
 ) -> Path:
     """The folder of such a dataset under `cache`, which is drawn if it is not there yet.
 
@@ -66,7 +65,7 @@ def write_dataset(
     size: int = 192,
     counts: Mapping[str, int] = COUNTS,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress | None = None,
 ) -> None:
     """Draw a dataset: `tfrecords-jpeg-SxS/`, `sample_submission.csv` and `solution.csv`.
 

@@ -34,13 +34,12 @@ from petals.data.shards import Split
 from petals.errors import DataError, StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.build import Classifier
+from petals.progress import ShowProgress
 
 VERSION = 1  # part of every key: raise it when the computation changes
 VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 TPU_BATCH = 128  # images for each replica, also on a GPU
-
-Progress = Callable[[str, int, int], None]
 Count = Callable[[int], None]  # gets the number of batches or images done so far
 Forward = Callable[..., Iterator[np.ndarray]]  # takes a dataset and a Count
 
@@ -70,7 +69,7 @@ class FeatureExtractor:
     seed: int = 0
     batch_size: int = CPU_BATCH
     frozen: bool = True
-    progress: Progress = lambda step, done, total: None
+    progress: ShowProgress = lambda step, done, total: None
 
     @classmethod
     def of(
@@ -79,7 +78,7 @@ class FeatureExtractor:
         device: Accelerator,
         key: str,
         seed: int = 0,
-        progress: Progress = lambda step, done, total: None,
+        progress: ShowProgress = lambda step, done, total: None,
     ) -> FeatureExtractor:
         """The extractor for a classifier's backbone on a device."""
         # With several hosts, each computes on its own devices.

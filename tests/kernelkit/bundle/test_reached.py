@@ -1,7 +1,6 @@
 import pytest
 
-from kernelkit.bundle.imports import reached
-from kernelkit.bundle.packages import File
+from kernelkit.bundle.packages import File, reached
 
 FILES = [
     File("kit/__init__.py", ""),

@@ -10,10 +10,9 @@ from kernelkit import errors
 from kernelkit.checks import contents, wheels
 from kernelkit.plans import plan
 from kernelkit.plans.metadata import Metadata
-from kernelkit.project import find_project
-from kernelkit.queue.edit import add
+from kernelkit.queue.items import add
 from kernelkit.queue.work import work_off
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.context import PushContext, in_project
 from kernelkit.workspace.ledger import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
@@ -121,7 +120,7 @@ def choice(garden, index):
         index.add("leaf-of-a-wheel", tag=f"{python}-{python}-manylinux_2_28_x86_64")
     pin(garden, "leaf-of-a-wheel==1.0")
     options = {"runs": garden.runs, "stream": io.StringIO()}
-    context = in_project(find_project(garden.root), options, CommandOptions)
+    context = in_project(options, garden.root)
 
     def choose():
         planned = plan.make(None, (), garden.metadata, None, None)

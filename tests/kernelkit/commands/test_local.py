@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kernelkit.commands.start.local import local
+from kernelkit.commands.start import local
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kernelkit import errors
-from kernelkit.datasets.dataset import push_dataset
+from kernelkit.datasets.folders import push_dataset
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -71,7 +71,7 @@ def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
     push(folder)
     assert stored(kaggle, 1)["train/more/01.tfrec"] == b"linked"
     (folder / "lost").symlink_to("nowhere")
-    with pytest.raises(errors.PreflightError, match="lost is a link to nothing"):
+    with pytest.raises(errors.PreflightError, match="lost is a broken link"):
         push(folder)
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kernelkit import errors
-from kernelkit.datasets.model import push_model
+from kernelkit.datasets.folders import push_model
 from kernelkit.kaggle_api.client import Kaggle
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

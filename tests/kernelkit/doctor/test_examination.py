@@ -13,7 +13,7 @@ from kernelkit.doctor import examination
 from kernelkit.doctor.assumptions import ASSUMPTIONS, OTHER, SAME, UNTRIED, judged, markdown
 from kernelkit.doctor.examination import examine
 from local_kaggle import ServerLimits, server
-from local_kaggle.execution.mounts import MountedSource
+from local_kaggle.execution.sandbox import MountedSource
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import retries, uploads
+from kernelkit.kaggle_api import retries, transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel, Output, Outputs
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
@@ -107,7 +107,7 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
     (tmp_path / "data.bin").write_bytes(b"1")
     began = time.monotonic()
     with pytest.raises(Failure, match="no answer in time"):
-        uploads.send(kaggle, dripping.url, tmp_path / "data.bin")
+        transfers.send(kaggle, dripping.url, tmp_path / "data.bin")
     assert time.monotonic() - began < 3
 
 

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from kernelkit import errors
-from kernelkit.bundle import unpack
+from kernelkit.bundle import cells
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pulls.pull import pull_edits
@@ -159,6 +159,6 @@ def test_a_script_comes_back_without_what_was_carried(repository, kaggle, timing
 
 @pytest.mark.parametrize("text", ["print(1)", '{"cells": [1]}', "{", "[]"])
 def test_a_text_that_no_push_made_is_refused_in_a_line(text):
-    read = unpack.own_cells if text.startswith("{") else unpack.own_script
+    read = cells.own_cells if text.startswith("{") else cells.own_script
     with pytest.raises(errors.NotebookError, match="that version"):
         read(text)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from kernelkit.commands.console import main
-from kernelkit.datasets.dataset import push_dataset
+from kernelkit.datasets.folders import push_dataset
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.pushes.command import push_kernel
 from kernelkit.workspace.ledger import Ledger

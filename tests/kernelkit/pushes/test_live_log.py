@@ -138,7 +138,7 @@ def test_a_long_entry_is_shown_from_both_ends(live):
 
 
 def test_a_log_without_an_end_is_shown_to_a_point_and_that_is_said(live, monkeypatch):
-    monkeypatch.setattr(live_log, "LONGEST_TOLD", 20_000)
+    monkeypatch.setattr(live_log, "LONGEST_SHOWN", 20_000)
     live.finish(as_log(*(f"{n:>9}\n" for n in range(3_000))))
     assert len(live.shown) < 2_100
     assert "the log continues; the rest is not shown here" in live.shown[-1].text

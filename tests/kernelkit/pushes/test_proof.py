@@ -10,10 +10,10 @@ import pytest
 from kernelkit import errors
 from kernelkit.bundle import build
 from kernelkit.bundle.manifest import MANIFEST
-from kernelkit.kaggle_api import connection, downloads
+from kernelkit.kaggle_api import connection, transfers
 from kernelkit.kaggle_api.answers import Failure, Output, Outputs
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.downloads import Expected
+from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.pushes import proof
 from kernelkit.run_folders.log import decode
 from kernelkit.workspace.ledger import Ledger
@@ -305,7 +305,7 @@ def receive(store, case, tmp_path, timing, expected):
     Asked.connection = type("C", (), {"timeouts": connection.Timeouts(2.0, 2.0)})
     with connection.StoreSession() as session:
         url = f"http://127.0.0.1:{store.server_port}/{case}"
-        return downloads.receive(Asked, session, url, tmp_path / "part", expected, None)
+        return transfers.receive(Asked, session, url, tmp_path / "part", expected, None)
 
 
 ODD = [

@@ -11,7 +11,7 @@ from kernelkit.commands.kaggle.pushed import stop as stop_command
 from kernelkit.kaggle_api.answers import Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.pushes.stop import stop
+from kernelkit.pushes.status import stop
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.ledger import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

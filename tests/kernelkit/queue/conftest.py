@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from kernelkit.queue.edit import add, listing
+from kernelkit.queue.items import add, listing
 from kernelkit.queue.work import work_off
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

@@ -7,8 +7,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.queue import queue
-from kernelkit.queue.edit import remove
-from kernelkit.queue.items import Queue
+from kernelkit.queue.items import Queue, remove
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api import uploads
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
@@ -112,7 +112,7 @@ def test_the_kernels_version_is_entered_where_a_file_is_refused(
     def refused(*arguments, **fields):
         raise Failure(FailureKind.REFUSED, "upload", "submit from a notebook")
 
-    monkeypatch.setattr(uploads, "upload", refused)
+    monkeypatch.setattr(transfers, "upload", refused)
     assert float(submit()) == 1.0
 
 

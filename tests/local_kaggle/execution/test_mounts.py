@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from local_kaggle.execution.mounts import MountedSource, mount, unmount
+from local_kaggle.execution.sandbox import MountedSource, mount, unmount
 
 
 def test_sources_lie_where_kaggle_mounts_them_and_links_lead_there_from_older_places(tmp_path):

@@ -11,8 +11,7 @@ import pytest
 
 from local_kaggle.execution import walls
 from local_kaggle.execution.image import build_image
-from local_kaggle.execution.mounts import MountedSource
-from local_kaggle.execution.sandbox import Sandbox
+from local_kaggle.execution.sandbox import MountedSource, Sandbox
 
 LOOK = """
 import os, socket

@@ -6,7 +6,7 @@ import pytest
 from kagglesdk.kernels.types.kernels_api_service import ApiSaveKernelRequest
 
 from local_kaggle.api.wire import fill
-from local_kaggle.kernels.placement import Placement, place
+from local_kaggle.kernels.kernels import Placement, place
 
 
 def placed(metadata: dict[str, object] | None = None, **fields: object) -> Placement:

@@ -26,7 +26,7 @@ def dataset(folder: Path, name: str | None, **values: Any) -> None:
 
     Waits until the dataset is ready and prints its source line.
     """
-    from kernelkit.datasets.dataset import push_dataset
+    from kernelkit.datasets.folders import push_dataset
 
     push_dataset(folder, name, **values)
 
@@ -41,6 +41,6 @@ def model(folder: Path, **values: Any) -> None:
     Its model-instance-metadata.json names the model and the variation; both are created if they do
     not exist. Waits until the version is ready and prints its source line.
     """
-    from kernelkit.datasets.model import push_model
+    from kernelkit.datasets.folders import push_model
 
     push_model(folder, **values)

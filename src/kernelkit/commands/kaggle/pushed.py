@@ -1,4 +1,4 @@
-"""Commands for an existing push: resume, fetch, submit, status, quota and stop."""
+"""Commands for an existing push: resume, fetch, submit, status, quota, stop and pull."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def stop(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
     command that rehearses.
     """
     from kernelkit.errors import ParameterError
-    from kernelkit.pushes.stop import stop
+    from kernelkit.pushes.status import stop
 
     def confirm(warning: str) -> bool:
         if yes:
@@ -120,3 +120,18 @@ def stop(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
         return click.confirm(f"{warning}.\nDelete the kernel?", err=True)
 
     stop(push, confirm=confirm, as_json=as_json, quiet=quiet)
+
+
+@options.command("pull", ("", "7 --base 5 --dry-run"), local=True)
+@click.argument("version", type=click.IntRange(1), required=False)
+@click.option("--base", type=click.IntRange(1), help="The version that these files were pushed as.")
+@options.metadata
+@click.option("--dry-run", is_flag=True, help="Show the differences; write nothing.")
+def pull(version: int | None, **values: Any) -> None:
+    """Merge what was edited on Kaggle into the notebook and its modules.
+
+    The default is the newest version. Files are copied to runs/pulled before they change.
+    """
+    from kernelkit.pulls.pull import pull_edits
+
+    pull_edits(version, **values)

@@ -31,7 +31,7 @@ def add(notebook: Path | None, **values: Any) -> None:
     --continue it continues from the previous run's outputs; with --submit its result is submitted
     once the run is complete.
     """
-    from kernelkit.queue.edit import add
+    from kernelkit.queue.items import add
 
     add(notebook, **values)
 
@@ -54,7 +54,7 @@ def run(no_wait: bool, **values: Any) -> None:
 @options.command("list", ("", "--json"), group=queue, local=True)
 def list_(**values: Any) -> None:
     """Show the state of each queued push."""
-    from kernelkit.queue.edit import listing
+    from kernelkit.queue.items import listing
 
     listing(**values)
 
@@ -63,6 +63,6 @@ def list_(**values: Any) -> None:
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
 def remove(numbers: tuple[int, ...], **values: Any) -> None:
     """Remove queued pushes that are waiting or finished."""
-    from kernelkit.queue.edit import remove
+    from kernelkit.queue.items import remove
 
     remove(numbers, **values)

@@ -5,8 +5,18 @@ from __future__ import annotations
 import math
 
 from petals.prepare.flowers.canvas import Canvas, Frame, Rng, blend
-from petals.prepare.flowers.centres import draw_centre
-from petals.prepare.flowers.plants import GOLD, UP, WHITE, Plant, petal, rays, seeds, shadow, stem
+from petals.prepare.flowers.plants import (
+    GOLD,
+    UP,
+    WHITE,
+    Plant,
+    draw_centre,
+    petal,
+    rays,
+    seeds,
+    shadow,
+    stem,
+)
 
 
 def draw_open(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:

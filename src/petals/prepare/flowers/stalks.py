@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from petals.prepare.flowers.canvas import Canvas, Frame, Rng
-from petals.prepare.flowers.centres import draw_centre
 from petals.prepare.flowers.flora import COLOURS
-from petals.prepare.flowers.plants import UP, Plant, petal, rays, shadow, stem
+from petals.prepare.flowers.plants import UP, Plant, draw_centre, petal, rays, shadow, stem
 
 
 def draw_spike(canvas: Canvas, frame: Frame, plant: Plant, rng: Rng) -> None:

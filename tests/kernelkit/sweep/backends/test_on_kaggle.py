@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from kernelkit.bundle import imports, packages
+from kernelkit.bundle import packages
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 from kernelkit.sweep.options import SweepOptions
@@ -100,7 +100,7 @@ def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
     describe(sweeps)
     project = session_kernel.carrying(sweeps.notebook)
     files = packages.files(project.package_folder("kernelkit"), project.leave_out)
-    carried = {file.path for file in imports.reached([session_kernel.RUN], files, "kernelkit")}
+    carried = {file.path for file in packages.reached([session_kernel.RUN], files, "kernelkit")}
 
     assert "kernelkit/sweep/backends/in_session.py" in carried
     assert "kernelkit/reports/style.css" in carried

@@ -1,4 +1,4 @@
-"""Run a sweep: many runs of one notebook, one table, nothing lost."""
+"""Commands for many runs: `sweep` starts them, `report` and `watch` show them."""
 
 from __future__ import annotations
 
@@ -68,3 +68,51 @@ def _event(folder: Path, shown: str) -> dict[str, Any]:
         return {"event": "dry run", "text": shown, "folder": str(folder)}
     table = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     return {"event": "sweep", "folder": str(folder), **table}
+
+
+@options.command("report", ("runs/train", "runs/*/ --index"))
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=options.FILE)
+@click.option(
+    "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
+)
+@click.option("--output", type=options.FILE, help="The page to write, if there is only one.")
+def report(
+    paths: tuple[Path, ...], index: bool, output: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Write HTML reports of executed notebooks and run folders.
+
+    PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
+    A folder without a run is skipped with a line, so that runs/*/ names all of them. The exit code
+    is 2 if no PATH has a run, or if a notebook cannot be read; all other reports are still written.
+    With --index the command writes one page over all runs, and PATH may be a folder of run folders.
+    """
+    from kernelkit.reports.report import report
+
+    def left_out(path: Path, reason: str) -> None:
+        if as_json:
+            click.echo(json.dumps({"event": "left out", "path": str(path), "text": reason}))
+        elif not quiet:
+            click.echo(f"{path} {reason}", err=True)
+
+    for page in report(paths, index=index, output=output, left_out=left_out):
+        if as_json:
+            click.echo(json.dumps({"event": "report", "path": str(page)}))
+        elif not quiet:
+            click.echo(page)
+
+
+@options.command("watch", ("", "runs"))
+@click.argument("folder", required=False, type=options.FILE)
+def watch(folder: Path | None, as_json: bool, quiet: bool) -> None:
+    """Open a page over all runs here that follows them, until Ctrl-C.
+
+    FOLDER is the folder of the runs (default: the project's runs/). The page is served to this
+    machine alone, at an address with a token; without a browser, open the address that is printed.
+    """
+    from kernelkit.live import watch
+
+    def tell(address: str) -> None:
+        text = address if quiet else f"live, on this machine alone: {address}\nCtrl-C ends it"
+        click.echo(json.dumps({"event": "live", "address": address}) if as_json else text)
+
+    watch(folder, tell)

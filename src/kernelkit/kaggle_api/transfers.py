@@ -1,4 +1,4 @@
-"""Download one file from a signed link, and check it against all its known lengths and hashes."""
+"""Files from a signed link, checked against their known lengths and hashes, and files to a URL."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import base64
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import requests
 
-from kernelkit.kaggle_api import answers, retries
+from kernelkit.kaggle_api import retries
 from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import of_network
+from kernelkit.kaggle_api.connection import StoreSession, of_answer, of_network
 
-METHOD = "download"
+DOWNLOAD, UPLOAD = "download", "upload"  # in place of a method of the API
 CHUNK = 1 << 18
 MOST = 25_000_000_000  # bytes of one file; a session's disk has 20 GB
+SLOWEST_UPLOAD = 10_000.0  # bytes a second
 EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an expired link
 
 
@@ -25,7 +28,7 @@ class LinkExpiredError(Failure):
     """The storage server no longer accepts the link; a fresh list of the outputs has another."""
 
     def __init__(self) -> None:
-        super().__init__(FailureKind.SERVER, METHOD, "its link had expired")
+        super().__init__(FailureKind.SERVER, DOWNLOAD, "its link had expired")
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,7 @@ def receive(
         ) as response:
             if response.status_code in EXPIRED:
                 raise LinkExpiredError
-            after = answers.retry_after(response.headers.get("Retry-After"))
-            if failure := answers.of_status(METHOD, response.status_code, "", after):
+            if failure := of_answer(DOWNLOAD, response):
                 raise failure
             if response.status_code != 200:  # 202, 204, 206 and the like have no complete file
                 raise _malformed(f"HTTP {response.status_code}")
@@ -70,7 +72,7 @@ def receive(
             )
             return _write(response, chunks, part, expected)
     except requests.exceptions.RequestException as error:
-        raise of_network(METHOD, error) from None
+        raise of_network(DOWNLOAD, error) from None
 
 
 def _write(
@@ -104,4 +106,52 @@ def _write(
 
 
 def _malformed(message: str) -> Failure:
-    return Failure(FailureKind.MALFORMED, METHOD, message)
+    return Failure(FailureKind.MALFORMED, DOWNLOAD, message)
+
+
+def upload(kaggle: Kaggle, file: Path, method: str, service: str, **fields: Any) -> str:
+    """Upload a file to the URL from Kaggle's `method`; returns the token for the file."""
+    stat = file.stat()
+    fields |= {
+        "content_length": stat.st_size,
+        "last_modified_epoch_seconds": int(stat.st_mtime),
+    }
+    place = kaggle.repeated(method, service, **fields)
+    send(kaggle, place.create_url, file)
+    return str(place.token)
+
+
+def send(kaggle: Kaggle, url: str, file: Path) -> None:
+    """PUT a whole file to an upload URL, with retries; raises `Failure`.
+
+    The URL stores one file, so sending it twice does no harm.
+    """
+    kaggle.retries.call(lambda: _send_once(kaggle, url, file))
+
+
+def _send_once(kaggle: Kaggle, url: str, file: Path) -> None:
+    timeouts = kaggle.connection.timeouts
+    # requests would send an empty file without a length, and wait forever for an answer.
+    size = file.stat().st_size
+    headers = {"Content-Length": "0"} if size == 0 else {}
+    try:
+        with file.open("rb") as body, StoreSession() as session:
+            data: Any = body if size else b""
+            put = partial(
+                session.put,
+                url,
+                data=data,
+                headers=headers,
+                stream=True,
+                allow_redirects=False,  # to a login page, which would take it with HTTP 200
+                timeout=(timeouts.connect, timeouts.read),
+            )
+            # Only the answer's status is read, and the whole answer has a time limit.
+            with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
+                pass
+    except requests.exceptions.RequestException as error:
+        raise of_network(UPLOAD, error) from None
+    if failure := of_answer(UPLOAD, response):
+        raise failure
+    if response.status_code not in (200, 201):
+        raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {response.status_code}")

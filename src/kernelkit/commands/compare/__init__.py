@@ -1,1 +1,0 @@
-"""Commands for many runs: `sweep` starts them, `report` and `watch` show them."""

@@ -1,0 +1,131 @@
+"""Commands to start with: create a repository, check the account, serve Kaggle or the commands."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelkit import project
+from kernelkit.commands import options
+from kernelkit.errors import NoLocalKaggleError, ParameterError
+
+
+@options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
+@click.argument("folder", metavar="NAME", type=options.FILE)
+@click.option(
+    "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
+)
+@click.option("--from", "source", metavar="OWNER/SLUG", help="Start from a notebook on Kaggle.")
+def init(
+    folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Create a repository that can rehearse and push, in a new folder NAME.
+
+    The notebook of --from is not run; settings that would move a TPU run to another image are
+    removed.
+    """
+    from kernelkit.start.new_repository import init
+
+    written = [str(path) for path in init(folder, competition, source)]
+    if as_json:
+        click.echo(json.dumps({"event": "init", "folder": str(folder), "files": written}))
+    elif not quiet:
+        following = f"next: cd {shlex.quote(str(folder))} && kernelkit rehearse"
+        click.echo("\n".join([*written, following]))
+
+
+@options.command("local", ("", "--port 8800 --faults 7"))
+@click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
+    show_default="runs/local_kaggle at the repository's root",
+    help="Folder for kernels, sessions, datasets and submissions.",
+)
+@click.option(
+    "--catalogue",
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
+    show_default="ROOT/catalogue",
+    help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
+)
+@click.option(
+    "--faults", type=int, metavar="SEED", help="Inject faults on a schedule drawn from this seed."
+)
+@click.option(
+    "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
+)
+@click.option("--account", multiple=True, metavar="NAME", help="An account; may be repeated.")
+@click.option(
+    "--token", multiple=True, metavar="TOKEN[=NAME]", help="An access token; may be repeated."
+)
+def local(as_json: bool, quiet: bool, **values: Any) -> None:
+    """Serve a local stand-in for Kaggle with this project's inputs.
+
+    Prints how to point the official client at it.
+    """
+    if importlib.util.find_spec("local_kaggle") is None:
+        raise NoLocalKaggleError
+    own = project.find_project(Path.cwd())
+    values["root"] = values["root"] or own.local_kaggle
+    given = values["fill"] or values["catalogue"]
+    if not given and _is_for(own.catalogue, values["root"] / "catalogue"):
+        os.chdir(own.root)
+        values["fill"] = own.catalogue
+    several = {name: values.pop(name) for name in ("account", "token")}
+    words = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    words += [f"--{name}={each}" for name, chosen in several.items() for each in chosen]
+    words += ["--json"] * as_json + ["--quiet"] * quiet
+    own_command = [sys.executable, "-m", "local_kaggle", *words]
+    os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell
+
+
+def _is_for(filling: str, catalogue: Path) -> bool:
+    """Whether the project's command fills an empty catalogue, independently of a push."""
+    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
+    return empty and re.findall(r"\{(\w+)\}", filling) == ["catalogue"]
+
+
+@options.command("doctor", ("", "--run --tpu"), local=True)
+@click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
+@click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
+@options.submit
+def doctor(**values: Any) -> None:
+    """Check your account, and compare Kaggle with what the kit assumes about it.
+
+    The result is a table: as assumed, different, or not tested. Without options, the command makes
+    only a few requests; it says beforehand what it costs and which private kernels it leaves
+    behind.
+    """
+    from kernelkit.doctor.examination import examine
+
+    examine(**values)
+
+
+@options.command("mcp", ("--pushes 3 --hours 2", "--skill"), events=False)
+@click.option("--hours", type=click.FloatRange(0), default=0, help="Session hours it may use.")
+@click.option("--pushes", type=click.IntRange(0), default=0, help="Pushes it may make.")
+@click.option("--submissions", type=click.IntRange(0), default=0, help="Submissions it may make.")
+@click.option("--skill", is_flag=True, help="Print the SKILL.md for assistants, and end.")
+def mcp(skill: bool, **values: Any) -> None:
+    """Let an assistant check, rehearse, push and compare, within a budget.
+
+    Serves the Model Context Protocol on standard input and output. Without a budget it spends
+    nothing: checks, rehearsals and sweeps on this machine are free.
+    """
+    from kernelkit.assistant.budget import Budget
+    from kernelkit.assistant.server import SKILL, serve
+
+    if skill:
+        click.echo(SKILL.read_text("utf-8"), nl=False)
+        return
+    if importlib.util.find_spec("mcp") is None:
+        raise ParameterError("this needs the official SDK: pip install 'mcp>=2,<3'")
+    serve(project.find_project(Path.cwd()).root, Budget(**values))
