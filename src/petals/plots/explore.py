@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from petals.data.duplicates import Fingerprints, Pair
@@ -65,7 +67,19 @@ def train_against_val(train: np.ndarray, val: np.ndarray, names: Sequence[str]) 
     title = f"{far} of {len(names)} classes lie further from equal shares than chance allows"
     plain_axis(axes, title, "training images", "validation images")
     legend_below(figure)
+    _drop_overlapping(axes)
     return figure
+
+
+def _drop_overlapping(axes: Axes) -> None:
+    """Remove each text that lies over an earlier one."""
+    shown: list[Any] = []
+    for text in list(axes.texts):
+        box = text.get_window_extent()
+        if box.count_overlaps(shown):
+            text.remove()
+        else:
+            shown.append(box)
 
 
 def jpeg_sizes(prints: Fingerprints) -> Figure:

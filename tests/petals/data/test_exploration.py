@@ -89,3 +89,10 @@ def test_labels_without_a_name_are_refused(splits):
     assert list(exploration.labels(parts, 3)) == ["train", "val"]
     with pytest.raises(DataError, match=r"label 2, .* 2 class names"):
         exploration.labels(parts, 2)
+
+
+def test_no_two_names_lie_over_each_other():
+    train = np.repeat([0, 1, 2], [400, 400, 400])
+    figure = explore.train_against_val(train, np.repeat([0, 1, 2], [5, 5, 300]), NAMES)
+    (axes,) = figure.axes
+    assert sorted(text.get_text().strip() for text in axes.texts) == sorted([NAMES[0], NAMES[2]])
