@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from petals import storage
+from petals import resources, storage
 from petals.accelerators import cluster, compilation
 from petals.accelerators.detect import Accelerator
 from petals.data.shards import Split
@@ -73,6 +73,8 @@ class RunFolder:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
+        if on_kaggle():
+            resources.record(self.path)
         self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:

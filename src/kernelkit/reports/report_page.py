@@ -59,7 +59,8 @@ def render(
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    resources = history.read(kit_folder.path(folder), kit_folder.RESOURCES)
+    places = (kit_folder.path(folder), folder)  # of a run at home, of one that recorded its own
+    resources = next(filter(None, (history.read(p, kit_folder.RESOURCES) for p in places)), {})
     compared = [_compared(run, shown, folder) for run in _with_last_run(folder)]
     values = notebook_html.parameters_of(notebook)
     defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)

@@ -35,6 +35,16 @@ def facts() -> dict[str, Any]:
     return rounded | ({"peak_bytes": max(peaks)} if peaks else {})
 
 
+def device_memory() -> str:
+    """The MiB in use on the first device, "" if they are not known."""
+    if not _seconds:
+        return ""
+    import jax
+
+    used = (jax.local_devices()[0].memory_stats() or {}).get("bytes_in_use")
+    return "" if used is None else str(used >> 20)
+
+
 def _count(event: str, seconds: float, **_: Any) -> None:
     if phase := PHASES.get(event.rpartition("/")[2]):
         _seconds[phase] += seconds

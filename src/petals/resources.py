@@ -1,0 +1,48 @@
+"""Memory and CPU over time of a run in a Kaggle session, for its report.
+
+At home `kernelkit` records them for the notebook and its processes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from petals import storage
+from petals.accelerators import compilation
+from petals.errors import StorageError
+
+FILE = "resources.csv"
+SECONDS = 10.0  # between two lines; a run that is shorter leaves no file
+COLUMNS = "seconds,memory,cpu_seconds,device_mib\n"
+STATM = Path("/proc/self/statm")
+_recorded: set[Path] = set()
+
+
+def record(folder: Path) -> None:
+    """Write `resources.csv` from now on until the process ends, from a thread of its own.
+
+    Its columns: seconds since the call, bytes of memory and seconds of CPU of this process, and the
+    MiB in use on the first device, empty if JAX does not know them. Does nothing where there is no
+    /proc, or for a folder that is recorded already.
+    """
+    folder = folder.resolve()  # whatever the working directory becomes
+    if STATM.is_file() and folder not in _recorded:
+        _recorded.add(folder)
+        threading.Thread(target=_record, args=(folder / FILE,), daemon=True).start()
+
+
+def _record(path: Path) -> None:
+    begun = time.monotonic()
+    with suppress(OSError, StorageError):  # a full disk must not end the run
+        time.sleep(SECONDS)
+        storage.write_text(path, COLUMNS)
+        while path.is_file():
+            memory = int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            with path.open("a", encoding="utf-8") as lines:
+                seconds, cpu = time.monotonic() - begun, time.process_time()
+                lines.write(f"{seconds:.1f},{memory},{cpu:.1f},{compilation.device_memory()}\n")
+            time.sleep(SECONDS)

@@ -1,0 +1,48 @@
+"""What a run takes of its machine is in its folder, for the report."""
+
+import csv
+import threading
+import time
+
+import pytest
+
+from petals import resources
+from petals.run_folder import RunFolder
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(resources, "SECONDS", 0.05)
+    monkeypatch.setattr(resources, "_recorded", set())
+
+
+def lines_of(file, count):
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        lines = file.read_text().splitlines() if file.is_file() else []
+        if len(lines) > count:
+            return list(csv.DictReader(lines[: count + 1]))
+        time.sleep(0.02)
+    raise AssertionError(f"{file} is not written")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    before = threading.active_count()
+    for _ in range(2):
+        RunFolder(str(tmp_path))
+    assert threading.active_count() == before + 1
+    first, second = lines_of(tmp_path / resources.FILE, 2)
+    assert float(first["seconds"]) <= float(second["seconds"])
+    assert int(first["memory"]) > 10_000_000
+    assert 0 < float(first["cpu_seconds"]) <= float(second["cpu_seconds"])
+    assert set(first) == {"seconds", "memory", "cpu_seconds", "device_mib"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_at_home_the_runner_does_that(tmp_path, monkeypatch):
+    monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
+    before = threading.active_count()
+    RunFolder(str(tmp_path))
+    assert threading.active_count() == before
