@@ -288,3 +288,11 @@ def _datasets(group: h5py.Group) -> Iterator[h5py.Dataset]:
             yield item
         elif not name.startswith(("optimizer", "seed_generator")):
             yield from _datasets(item)
+
+
+def parts(layer: Any) -> list[Any]:
+    """The layers of a block that keras_hub makes one layer of; another layer is its only part."""
+    of_preset = type(layer).__module__.startswith("keras_hub.")
+    compound = of_preset and not layer._trainable_variables  # only its layers have variables
+    inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
+    return list(inner) or [layer]

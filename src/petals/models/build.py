@@ -21,8 +21,9 @@ from petals.models.backbones import (
     IMAGENET_STD,
     Backbone,
     load_backbone,
+    parts,
 )
-from petals.models.depths import feature_maps, parts
+from petals.models.depths import feature_maps
 
 HEAD = "head"
 POOLED = "pooled"

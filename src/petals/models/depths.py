@@ -11,6 +11,8 @@ from typing import Any
 
 from tensorflow import keras
 
+from petals.models.backbones import parts
+
 # The share of convolutions before each depth; the last layer is added. In MobileNet these are the
 # ends of the blocks 7, 9, 11 and 12 of 13.
 SHARES = (0.55, 0.7, 0.85, 0.925)
@@ -29,14 +31,6 @@ def feature_maps(network: keras.Model) -> list[Any]:
         if all(nearest is not other for other in maps):
             maps.append(nearest)
     return [*maps, network.output]
-
-
-def parts(layer: Any) -> list[Any]:
-    """The layers of a block that keras_hub makes one layer of; another layer is its only part."""
-    of_preset = type(layer).__module__.startswith("keras_hub.")
-    compound = of_preset and not layer._trainable_variables  # only its layers have variables
-    inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
-    return list(inner) or [layer]
 
 
 def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
