@@ -13,6 +13,7 @@ import os
 import select
 import shlex
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,18 +79,15 @@ def _started(
     if words[:1] == ["python"]:
         words[0] = str(python)
     paths = os.pathsep.join(map(str, [*libtpu, *project.import_paths()]))
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            bufsize=0,
-            cwd=project.root,
-            env=os.environ | {PATH: paths},
-        )
-    except OSError as error:
-        raise RunFailedError(f"{project.tpu.command} could not be started: {error}") from None
+    process = subprocess.Popen(
+        [sys.executable, "-m", processes.__name__, str(os.getpid()), *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        bufsize=0,
+        cwd=project.root,
+        env=os.environ | {PATH: paths},
+    )
     with process:
         try:
             yield process
