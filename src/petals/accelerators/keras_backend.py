@@ -100,7 +100,7 @@ def _imported_backend() -> str:
 
 
 def _too_early(what: str, flavour: str) -> AcceleratorError:
-    by = importers()
+    by = _importers()
     return AcceleratorError(
         f"{what} before petals.accelerators.detect.detect could choose {flavour}"
         + (f", by {', '.join(by)}" if by else "")
@@ -108,21 +108,21 @@ def _too_early(what: str, flavour: str) -> AcceleratorError:
     )
 
 
-def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]:
-    """Modules outside `packages` that hold an object of these packages, in the order of import."""
+def _importers() -> list[str]:
+    """The first three modules outside `_PACKAGES` that hold an object of these packages."""
     outside = (
         (name, module)
         for name, module in list(sys.modules.items())
         if isinstance(module, ModuleType)
-        and name.split(".")[0] not in (*packages, "petals", "__mp_main__")
+        and name.split(".")[0] not in (*_PACKAGES, "petals", "__mp_main__")
         and (name == "__main__" or "__file__" in vars(module))
     )
     holders = [
         name
         for name, module in outside
-        if any(_origin(value) in packages for value in list(vars(module).values()))
+        if any(_origin(value) in _PACKAGES for value in list(vars(module).values()))
     ]
-    return holders[:most]
+    return holders[:3]
 
 
 def _origin(value: object) -> str:
