@@ -110,17 +110,19 @@ def doctor(**values: Any) -> None:
 
 
 @options.command("mcp", ("--pushes 3 --hours 2", "--skill"), events=False)
-@click.option("--hours", type=click.FloatRange(0), default=0, help="Session hours it may use.")
-@click.option("--pushes", type=click.IntRange(0), default=0, help="Pushes it may make.")
-@click.option("--submissions", type=click.IntRange(0), default=0, help="Submissions it may make.")
+@click.option("--hours", type=click.FloatRange(0), default=0, help="Session hours a day.")
+@click.option("--pushes", type=click.IntRange(0), default=0, help="Pushes a day.")
+@click.option("--submissions", type=click.IntRange(0), default=0, help="Submissions a day.")
 @click.option("--skill", is_flag=True, help="Print the SKILL.md for assistants, and end.")
 def mcp(skill: bool, **values: Any) -> None:
     """Let an assistant check, rehearse, push and compare, within a budget.
 
     Serves the Model Context Protocol on standard input and output. Without a budget it spends
-    nothing: checks, rehearsals and sweeps on this machine are free.
+    nothing: checks, rehearsals and sweeps on this machine are free. What is spent in a day (UTC)
+    is kept in runs/assistant/budget.json, so that starting again gives no new budget.
     """
     from kernelkit.assistant.budget import Budget
+    from kernelkit.assistant.calls import FOLDER
     from kernelkit.assistant.server import SKILL, serve
 
     if skill:
@@ -128,4 +130,5 @@ def mcp(skill: bool, **values: Any) -> None:
         return
     if importlib.util.find_spec("mcp") is None:
         raise ParameterError("this needs the official SDK: pip install 'mcp>=2,<3'")
-    serve(project.find_project(Path.cwd()).root, Budget(**values))
+    here = project.find_project(Path.cwd())
+    serve(here.root, Budget(here.runs / FOLDER / "budget.json", **values))
