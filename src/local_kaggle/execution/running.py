@@ -82,7 +82,9 @@ def run(
     box = Sandbox.make(plan.folder, pair.asked if pair else None)
     log = LogWriter(log_path(plan.folder))
     try:
-        _write_source(plan, box)
+        name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
+        # Half a character, as JSON may hold it, is written as its escape.
+        (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
         if not box.builder:
             log.write("stderr", walls.NOT_HELD + "\n")
         if plan.runs_on in REHEARSAL:
@@ -141,7 +143,9 @@ def _attend(
     if excess is None:
         return ("COMPLETE", None) if process.returncode == 0 else ("ERROR", None)
     if not plan.rerun:
-        _lose_everything(plan.folder)
+        for path in sorted((plan.folder / "working").rglob("*"), reverse=True):
+            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
+        log_path(plan.folder).write_text("")
     return ("ERROR", excess) if excess else ("CANCEL_ACKNOWLEDGED", None)
 
 
@@ -187,18 +191,6 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += Path(parent, name).lstat().st_size
     return total
-
-
-def _lose_everything(folder: Path) -> None:
-    for path in sorted((folder / "working").rglob("*"), reverse=True):
-        path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
-    log_path(folder).write_text("")
-
-
-def _write_source(plan: SessionPlan, box: Sandbox) -> None:
-    name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-    # Half a character, as JSON may hold it, is written as its escape.
-    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
 
 
 class LogWriter:

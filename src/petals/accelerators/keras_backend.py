@@ -29,12 +29,16 @@ def choose(flavour: str) -> str:
     when another Keras is imported already; the message names the modules that imported it.
     """
     backend = JAX if flavour == JAX else TENSORFLOW
-    other = _imported_backend()
+    module = sys.modules.get("keras")
+    other = module.backend.backend() if module and hasattr(module, "backend") else ""
     if other not in ("", backend) and not (flavour == LEGACY and "tf_keras" in sys.modules):
         raise _too_early(f"Keras was imported with the {other} backend", flavour)
     os.environ[BACKEND] = backend
-    if flavour == LEGACY:
-        _need_tf_keras()
+    if flavour == LEGACY and importlib.util.find_spec("tf_keras") is None:
+        raise AcceleratorError(
+            "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not "
+            "installed: pip install tf_keras, in TensorFlow's version"
+        )
     if flavour != TENSORFLOW:
         os.environ[USE_LEGACY] = "1" if flavour == LEGACY else "0"
     from tensorflow import keras
@@ -84,19 +88,6 @@ def replicas(model: Any) -> int:
 
     shared = keras.distribution.distribution() if hasattr(keras, "distribution") else None
     return 1 if shared is None else int(np.prod(shared.device_mesh.shape))
-
-
-def _need_tf_keras() -> None:
-    if importlib.util.find_spec("tf_keras") is None:
-        raise AcceleratorError(
-            "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not "
-            "installed: pip install tf_keras, in TensorFlow's version"
-        )
-
-
-def _imported_backend() -> str:
-    module = sys.modules.get("keras")
-    return module.backend.backend() if module and hasattr(module, "backend") else ""
 
 
 def _too_early(what: str, flavour: str) -> AcceleratorError:

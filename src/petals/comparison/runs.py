@@ -64,16 +64,14 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
         raise DataError(
             f"no run to read in {pattern!r} (from {Path.cwd()})"
             + "".join(f"\n  {line}" for line in skipped)
-            + f"\n  {_how_to_get_one()}"
+            + (
+                "\n  attach kernels whose last version left a run: kernel_sources in the metadata"
+                if on_kaggle()
+                else "\n  make one with tools/run_notebook.py notebooks/02_train.py"
+            )
         )
     comparable, others = groups.largest(groups.named(groups.joined(runs)))
     return sorted(comparable, key=lambda run: -run.macro_f1), skipped + others
-
-
-def _how_to_get_one() -> str:
-    if on_kaggle():
-        return "attach kernels whose last version left a run: kernel_sources in the metadata"
-    return "make one with tools/run_notebook.py notebooks/02_train.py"
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:
