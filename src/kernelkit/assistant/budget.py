@@ -23,7 +23,7 @@ class Budget:
     def __init__(
         self, path: Path, *, hours: float = 0.0, pushes: int = 0, submissions: int = 0
     ) -> None:
-        self.path = path
+        self.path, self._lock = path, path.with_suffix(".lock")  # which other servers hold, too
         self.given = {"hours": hours, "pushes": pushes, "submissions": submissions}
 
     def left(self) -> dict[str, float]:
@@ -38,7 +38,7 @@ class Budget:
         The block appends False to the list where it knows that nothing was spent; then the sum is
         given back.
         """
-        with self._locked():
+        with files.locked(self._lock):
             left = self.left()
             for name, value in needed.items():
                 if not 0 <= value <= left[name]:  # NaN is neither
@@ -50,11 +50,8 @@ class Budget:
         spent: list[bool] = []
         yield spent
         if False in spent:
-            with self._locked():
+            with files.locked(self._lock):
                 self._add(needed, -1)
-
-    def _locked(self) -> contextlib.AbstractContextManager[None]:
-        return files.locked(self.path.with_suffix(".lock"))  # other servers of this project
 
     def _add(self, sums: dict[str, float], sign: int) -> None:
         spent = self._spent()

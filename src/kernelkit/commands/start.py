@@ -75,8 +75,10 @@ def local(as_json: bool, quiet: bool, **values: Any) -> None:
         raise NoLocalKaggleError
     own = project.find_project(Path.cwd())
     values["root"] = values["root"] or own.local_kaggle
-    given = values["fill"] or values["catalogue"]
-    if not given and _is_for(own.catalogue, values["root"] / "catalogue"):
+    catalogue = values["root"] / "catalogue"
+    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
+    by_itself = re.findall(r"\{(\w+)\}", own.catalogue) == ["catalogue"]  # without a push
+    if not (values["fill"] or values["catalogue"]) and empty and by_itself:
         os.chdir(own.root)
         values["fill"] = own.catalogue
     several = {name: values.pop(name) for name in ("account", "token")}
@@ -85,12 +87,6 @@ def local(as_json: bool, quiet: bool, **values: Any) -> None:
     words += ["--json"] * as_json + ["--quiet"] * quiet
     own_command = [sys.executable, "-m", "local_kaggle", *words]
     os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell
-
-
-def _is_for(filling: str, catalogue: Path) -> bool:
-    """Whether the project's command fills an empty catalogue, independently of a push."""
-    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
-    return empty and re.findall(r"\{(\w+)\}", filling) == ["catalogue"]
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)
