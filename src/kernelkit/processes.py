@@ -68,6 +68,9 @@ def _family(pid: int) -> list[psutil.Process]:
 if __name__ == "__main__":
     die_with(int(sys.argv[1]))
     try:
-        sys.exit(subprocess.call(sys.argv[2:]))
+        code = subprocess.call(sys.argv[2:])
     except OSError as error:
         sys.exit(f"could not be started: {error}")
+    if code < 0:  # of a signal, by which this process ends, too
+        os.kill(os.getpid(), -code)
+    sys.exit(code)

@@ -161,7 +161,7 @@ class RunFolder:
         scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
         build: dict[str, Any] = {"depths": classifier.depths}
         if classifier.name.startswith(HUB):  # a preset may no longer exist when its model is used
-            build["hub_config"] = config_of(classifier.backbone)
+            build["hub_config"] = config_of(classifier.backbone, classifier.name)
         card = ModelCard(
             classifier.name,
             int(metrics["data"]["image_size"]),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.errors import KernelkitError
+from kernelkit.errors import KernelkitError, RunFailedError
 from kernelkit.project import find_project
 from kernelkit.shown import duration
 from kernelkit.terminal.events import Events
 from kernelkit.tpu import check
 from kernelkit.tpu.chips import machine_named
+from kernelkit.tpu.compiling import KILLED
 from kernelkit.tpu.figures import GIB, CompiledProgram
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,10 +58,29 @@ def run() -> dict[str, Any]:
         for backbone in BACKBONES:
             name = f"{backbone}-{size}-{libtpu}"
             if name not in rows:
-                rows[name] = compiled(backbone, size)
+                try:
+                    rows[name] = compiled(backbone, size)
+                except RunFailedError as error:
+                    if KILLED not in str(error):
+                        raise
+                    rows[name] = _killed(libtpu)
                 write(rows)
     write(rows)
-    return {name: "fits" if facts["fits"] else facts["message"] for name, facts in rows.items()}
+    return {
+        name: "fits" if facts["fits"] else facts.get("failed") or facts["message"]
+        for name, facts in rows.items()
+    }
+
+
+def _killed(libtpu: str) -> dict[str, Any]:
+    """The row of a program whose compiler ran out of memory."""
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024  # Linux counts in KiB
+    return {
+        "augment": AUGMENT,
+        "failed": f"compiler killed at {most / GIB:.0f} GiB of memory",
+        "fits": False,
+        "versions": {"libtpu": libtpu},
+    }
 
 
 def pinned() -> str:
@@ -93,7 +114,8 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(backbone: str, size: int, facts: dict[str, Any] | None, libtpu: str) -> str:
-    cells = ["not compiled yet", *[""] * 6, libtpu] if facts is None else _cells(facts)
+    absent = "not compiled yet" if facts is None else facts.get("failed")
+    cells = _cells(facts) if facts and not absent else [str(absent), *[""] * 6, libtpu]
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
     return f"| {name} | {size} | " + " | ".join(cells) + " |"

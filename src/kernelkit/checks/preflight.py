@@ -38,6 +38,7 @@ class PlanOptions(CommandOptions, total=False):
     metadata     the kernel-metadata.json to use, instead of the notebook's own or the nearest
     accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
     timeout      minutes that the session may take
+    model        models to attach besides the metadata's, "owner/model/framework/variation/version"
     output       the folder for the outputs; default runs/SLUG-vN
     continues    attach the outputs of the kernel's last version, so that the notebook can resume
     force        push even if nothing changed or a run is active
@@ -49,6 +50,7 @@ class PlanOptions(CommandOptions, total=False):
     metadata: Path | None
     accelerator: str | None
     timeout: float | None
+    model: Sequence[str]
     output: Path | None
     continues: bool
     force: bool
@@ -253,6 +255,8 @@ def plan_and_check(
         timeout_minutes=options.get("timeout"),
         **more,
     )
+    if models := options.get("model"):
+        plan = plan.attaching("model", *models)
     ignored = options.get("ignore", ())
     findings = run_checks(plan, ignored)
     if "machine" in ignored:

@@ -95,7 +95,7 @@ def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, Attac
         ref=reference,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    return plan.attaching(reference), AttachedWheels(chosen, reference)
+    return plan.attaching("dataset", reference), AttachedWheels(chosen, reference)
 
 
 def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None:

@@ -39,6 +39,12 @@ ignore = click.option(
     shell_complete=completion.checks,
 )
 metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
+model = click.option(
+    "--model",
+    metavar="SOURCE",
+    multiple=True,
+    help="Attach a model too, in the form of model_sources; may be repeated.",
+)
 once = click.option(
     "--once", is_flag=True, help="Resume an identical earlier push instead of pushing again."
 )
@@ -132,7 +138,8 @@ def in_help(command: str, examples: tuple[str, str]) -> str:
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the notebook and the options of a push, for a command that pushes or queues."""
     notebook = click.argument("notebook", type=FILE, required=False)
-    named = (notebook, parameters, metadata, accelerator, timeout, output, continues, submit)
+    common = (parameters, metadata, accelerator, timeout, model, output, continues, submit)
+    named = (notebook, *common)
     for option in reversed(named):
         command = option(command)
     return command

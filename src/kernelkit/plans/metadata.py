@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -147,10 +147,10 @@ class Metadata:
         sources = [*self.sources("kernel"), self._id]
         return replace(self, values={**self.values, "kernel_sources": sources})
 
-    def attaching(self, dataset: str) -> Metadata:
-        """The same kernel with a dataset ("owner/slug") among its sources."""
-        sources = list(dict.fromkeys([*self.sources("dataset"), dataset]))
-        return replace(self, values={**self.values, "dataset_sources": sources})
+    def attaching(self, kind: str, sources: Iterable[str]) -> Metadata:
+        """The same kernel with these datasets or models (`kind`) among its sources."""
+        attached = list(dict.fromkeys([*self.sources(kind), *sources]))
+        return replace(self, values={**self.values, f"{kind}_sources": attached})
 
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine, with matching shape and flags."""

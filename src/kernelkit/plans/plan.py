@@ -110,9 +110,9 @@ class Plan:
         kernel = self.metadata
         return chain.own_names(kernel) if kernel.sources("kernel") else [kernel.owner]
 
-    def attaching(self, dataset: str) -> Plan:
-        """The same plan with a dataset ("owner/slug") attached."""
-        return replace(self, metadata=self.metadata.attaching(dataset))
+    def attaching(self, kind: str, *sources: str) -> Plan:
+        """The same plan with these datasets or models (`kind`) attached."""
+        return replace(self, metadata=self.metadata.attaching(kind, sources))
 
     def continuing(self) -> Plan:
         """The same plan with the outputs of the kernel's own last version attached."""

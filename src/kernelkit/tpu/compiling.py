@@ -12,6 +12,7 @@ import json
 import os
 import select
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,10 @@ from kernelkit.project import PATH, Project
 
 EVERY = 5.0  # seconds between two signs of life
 LAST_LINES = 8  # of a command that failed
+KILLED = (
+    "the system killed the compiler, as it does when memory runs out. Use a machine with more, or "
+    "another compiler (--libtpu)"
+)
 
 Tell = Callable[..., None]
 
@@ -62,9 +67,11 @@ def compile_programs(
         if process.wait():
             errors.seek(0)
             last = errors.read().decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
+            reason = f"{project.tpu.command} ended with exit code {process.returncode}"
+            if process.returncode == -signal.SIGKILL:
+                reason = KILLED
             lines = [
-                f"the programs could not be built: {project.tpu.command} ended with exit code "
-                f"{process.returncode}",
+                f"the programs could not be built: {reason}",
                 *(f"    {line}" for line in last),
             ]
             raise RunFailedError("\n".join(lines))
@@ -88,6 +95,8 @@ def _started(
         cwd=project.root,
         env=os.environ | {PATH: paths},
     )
+    with suppress(OSError):  # a machine without memory kills the compiler, and nothing else
+        Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="utf-8")
     with process:
         try:
             yield process

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import hub
+from petals.models import hub, tokens
 from petals.models.backbones import (
     BACKBONES,
     CAFFE_MEAN_RGB,
@@ -50,7 +50,8 @@ class Classifier:
     @property
     def depths(self) -> bool:
         """Whether the features come from several depths of the backbone."""
-        return isinstance(self.features.layers[-1], keras.layers.Concatenate)
+        last = self.features.layers[-1]
+        return last.name == POOLED and isinstance(last, keras.layers.Concatenate)
 
 
 def build(
@@ -87,8 +88,8 @@ def build_features(
     """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
 
     `weights` as in `petals.models.backbones.load_backbone`. The features are the mean of each
-    channel of the backbone's last maps, with `depths` also of up to four maps before them. A
-    transformer of keras_hub gives only its last layer: its class token, or the mean of its tokens.
+    channel of the backbone's last maps, with `depths` also of up to four maps before them; of a
+    vision transformer, those of `petals.models.tokens.pooled`.
     `hub_config`: the network of a preset, if it was saved. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
@@ -103,12 +104,7 @@ def build_features(
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
     pixels = preprocess(entry, images)
-    if depths and len(network.output.shape) == 4:
-        maps = keras.Model(network.input, feature_maps(network), name=network.name)(pixels)
-        means = [keras.layers.GlobalAveragePooling2D()(each) for each in maps]
-        pooled = keras.layers.Concatenate(name=POOLED)(means)
-    else:
-        pooled = _pooled(network, pixels)
+    pooled = _pooled(_outputs(network, pixels, depths), network)
     return keras.Model(images, pooled, name="features"), network
 
 
@@ -147,13 +143,25 @@ def preprocess(entry: Backbone, images: Any) -> Any:
     return pixels[..., ::-1] if entry.preprocessing == "caffe" else pixels
 
 
-def _pooled(network: keras.Model, pixels: Any) -> Any:
-    outputs = network(pixels)
-    if len(network.output.shape) == 4:
-        return keras.layers.GlobalAveragePooling2D(name=POOLED)(outputs)
-    if getattr(network, "use_class_token", True):  # a vision transformer trained with a class token
-        return keras.layers.Activation("linear", name=POOLED)(outputs[:, 0])
-    return keras.layers.GlobalAveragePooling1D(name=POOLED)(outputs)
+def _outputs(network: keras.Model, pixels: Any, depths: bool) -> list[Any]:
+    """The network's last maps or tokens, with `depths` after up to four earlier ones."""
+    if not depths:
+        named = isinstance(network.input, dict)  # some of keras_hub name their only input
+        return [network(dict.fromkeys(network.input, pixels) if named else pixels)]
+    is_map = len(network.output.shape) == 4
+    maps = feature_maps(network) if is_map else tokens.feature_maps(network)
+    return keras.Model(network.inputs[0], maps, name=network.name)(pixels)
+
+
+def _pooled(outputs: list[Any], network: keras.Model) -> Any:
+    name = POOLED if len(outputs) == 1 else None
+    means = [
+        keras.layers.GlobalAveragePooling2D(name=name)(each)
+        if len(each.shape) == 4
+        else tokens.pooled(each, network)
+        for each in outputs
+    ]
+    return means[0] if name else keras.layers.Concatenate(name=POOLED)(means)
 
 
 def _correct_normalization(network: keras.Model) -> None:

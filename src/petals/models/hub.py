@@ -13,15 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tensorflow import keras
 
 from petals.errors import SettingError, WeightsError
 from petals.kaggle import find_folders, mounts
+from petals.models import tokens
 from petals.models.backbones import HUB, Backbone
 
 CONFIG = "config.json"  # the file that identifies a preset's folder
 INSTALL = "pip install keras-hub"
 TRUSTED = ("keras_hub.", "keras.")
+RESCALING = "rescaling"  # scale and offset of the pixels, beside a network's configuration
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class HubBackbone(Backbone):
                 ) from None
         else:
             network = self._from_preset(package, size, weights is not None)
-        shape = tuple(network.input_shape[1:3])
+        shape = tuple(network.inputs[0].shape[1:3])
         if shape not in ((size, size), (None, None)):
             raise WeightsError(
                 f"{self.name} takes images of {shape[0]} pixels, not {size}: set "
@@ -62,10 +65,8 @@ class HubBackbone(Backbone):
         return network
 
     def _from_preset(self, package: Any, size: int, weights: bool) -> keras.Model:
-        place = self._place()
-        own_shape = {} if weights else {"image_shape": (size, size, 3)}
         try:
-            return package.models.Backbone.from_preset(place, load_weights=weights, **own_shape)
+            network = package.models.Backbone.from_preset(self._place(), load_weights=weights)
         except Exception as error:  # keras_hub, kagglehub and the network raise various kinds
             if folder_of(self.source):
                 first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
@@ -75,6 +76,7 @@ class HubBackbone(Backbone):
                 f"{CONFIG}, attach the model to the kernel (model_sources), or allow the download "
                 "of a name that keras_hub has"
             ) from None
+        return tokens.at_size(network, size, self.name)
 
     def _place(self) -> str:
         folder = folder_of(self.source)
@@ -85,12 +87,14 @@ class HubBackbone(Backbone):
 
     def rescaling(self) -> tuple[Any, Any]:
         """(scale, offset) of pixels 0 to 255 that the weights expect; to -1..1 by default."""
+        if self.config is not None and RESCALING in self.config:
+            return self.config[RESCALING]
         try:
             converter = _package().layers.ImageConverter.from_preset(self._place())
         except Exception:  # the preset has none
             return 1 / 127.5, -1.0
-        scale = 1.0 if converter.scale is None else converter.scale
-        return scale, 0.0 if converter.offset is None else converter.offset
+        scale = 1.0 if converter.scale is None else _plain(converter.scale)
+        return scale, 0.0 if converter.offset is None else _plain(converter.offset)
 
 
 def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:
@@ -125,9 +129,18 @@ def _package() -> Any:
     return keras_hub
 
 
-def config_of(network: keras.Model) -> dict[str, Any]:
-    """The configuration from which `find` builds the network again, without its preset."""
-    return dict(keras.utils.serialize_keras_object(network))
+def config_of(network: keras.Model, name: str) -> dict[str, Any]:
+    """The configuration from which `find` builds the network again, without its preset.
+
+    It holds the scale of the pixels too, which is the preset's.
+    """
+    scaling = HubBackbone(name, "hub").rescaling()
+    return {**keras.utils.serialize_keras_object(network), RESCALING: scaling}
+
+
+def _plain(value: Any) -> Any:
+    """A number or a list of numbers, of what a converter holds."""
+    return np.asarray(value, np.float64).tolist()
 
 
 def _check(config: Any, name: str) -> None:

@@ -519,6 +519,18 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository):
     assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
 
 
+def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
+    repository.describe(model_sources=["anna/oak/keras/base/1"])
+    models = ["keras/dinov2/keras/small/1", "anna/oak/keras/base/1"]
+    planned, _ = preflight.plan_and_check(
+        None, (), {"metadata": repository.metadata, "model": models}
+    )
+    assert planned.save_fields["model_data_sources"] == ["anna/oak/keras/base/1", models[0]]
+    options = {"metadata": repository.metadata, "model": ["keras/dinov2"]}
+    _, findings = preflight.plan_and_check(None, (), options)
+    assert any("'keras/dinov2' is not owner/model/framework" in each.text for each in findings)
+
+
 def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
     repository.describe(
         kernel_sources=["INSERT_USERNAME/blossom-sweep", "other/kernel"],

@@ -179,7 +179,7 @@ def test_an_upload_that_does_not_get_through_pushes_nothing(kaggle, garden):
 
 
 def test_a_session_without_them_ends_in_a_line(kaggle, garden, monkeypatch):
-    monkeypatch.setattr(Metadata, "attaching", lambda self, dataset: self)
+    monkeypatch.setattr(Metadata, "attaching", lambda self, *_: self)
     with pytest.raises(errors.DataError, match="a dataset of wheels: none is attached"):
         garden.push()
 

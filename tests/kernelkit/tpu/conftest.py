@@ -9,7 +9,7 @@ import pytest
 from kernelkit.tpu import environment
 
 COMPILE = """\
-import json, pathlib, sys
+import json, os, pathlib, signal, sys
 request = json.loads(sys.stdin.read())
 with open("asked.jsonl", "a") as file:
     file.write(json.dumps(request) + "\\n")
@@ -22,6 +22,8 @@ if batch == 13:
     sys.exit(2)
 if batch == 14:
     sys.exit("no such luck")
+if batch == 15:
+    os.kill(os.getpid(), signal.SIGKILL)
 tell(event="environment", devices=8, name="TPU", versions={"jax": "1", "libtpu": "2"})
 tell(event="compiling", program="training step")
 facts = {"program": "training step", "images": 8 * batch, "seconds": 1.5, "steps": 10}

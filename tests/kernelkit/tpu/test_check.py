@@ -101,6 +101,11 @@ def test_a_command_that_fails_says_its_last_words(garden):
         check(garden, "batch_size=14")
 
 
+def test_a_compiler_that_ran_out_of_memory_is_named(garden):
+    with pytest.raises(errors.RunFailedError, match="killed the compiler, as it does when memory"):
+        check(garden, "batch_size=15")
+
+
 def test_a_project_without_the_command_says_where_it_belongs(repository):
     with pytest.raises(errors.PreflightError, match=r"\[tool.kernelkit.tpu\]"):
         check_tpu(repository.notebook)

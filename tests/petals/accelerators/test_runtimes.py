@@ -188,7 +188,7 @@ set_trainable(classifier, "last:2")
 trained = {"/".join(v.path.split("/")[1:3]) for v in classifier.backbone.trainable_weights}
 assert len(trained) > 1, trained
 card = ModelCard(name, 32, ("a", "b", "c"), "hub", {"setting": "auto"},
-                 {"hub_config": hub.config_of(classifier.backbone)})
+                 {"hub_config": hub.config_of(classifier.backbone, name)})
 saved.save(classifier, path, card)
 with device.scope():
     again, _ = restore(path)

@@ -2,17 +2,18 @@ import importlib
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones
+from petals.models import backbones, tokens
 from petals.models.backbones import BACKBONES
 from petals.models.build import (
     _correct_normalization,
-    _pooled,
     build,
     parameter_counts,
     preprocess,
@@ -187,19 +188,23 @@ def test_a_size_too_small_is_a_clear_error():
         build("InceptionV3", 32, 5, weights="none")
 
 
-def test_tokens_are_averaged_or_their_class_token_taken():
-    pixels = keras.Input((8, 8, 3))
-    tokens = keras.Model(pixels, keras.layers.Reshape((64, 3))(pixels), name="vit")
-    assert _pooled(tokens, keras.Input((8, 8, 3))).shape == (None, 3)
+def test_tokens_are_averaged_after_a_class_token_if_there_is_one():
+    network = SimpleNamespace(use_class_token=True)
+    given = np.arange(24.0).reshape(1, 4, 6).astype(np.float32)
+    expected = np.concatenate([given[:, 0], given[:, 1:].mean(1)], 1)
+    np.testing.assert_allclose(tokens.pooled(tf.constant(given), network), expected)
+    network.use_class_token = False
+    np.testing.assert_allclose(tokens.pooled(tf.constant(given), network), given.mean(1))
 
 
 _PREDICT = """
 import numpy as np
+import tensorflow as tf
 from tensorflow import keras
 
 keras.distribution.set_distribution(keras.distribution.DataParallel(auto_shard_dataset=False))
 
-from petals.models import backbones
+from petals.models import backbones, tokens
 from petals.models.build import build, set_trainable
 
 backbones._WIDTHS = (4, 8)

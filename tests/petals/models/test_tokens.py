@@ -1,0 +1,193 @@
+"""Vision transformers of keras_hub, which Kaggle's images hold: `make test-parity` runs these."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from tensorflow import keras
+
+from petals.errors import SettingError, WeightsError
+from petals.models import hub, saved
+from petals.models.build import build, build_features, set_trainable
+from petals.models.card import ModelCard
+from petals.models.restore import restore
+
+keras_hub = pytest.importorskip("keras_hub")
+pytestmark = pytest.mark.filterwarnings("ignore:Layer 'attn'.*mask")
+
+SMALL = {"num_layers": 4, "num_heads": 2, "hidden_dim": 16}
+DINO = SMALL | {"patch_size": 8, "intermediate_dim": 32, "num_register_tokens": 2}
+
+
+def vit(**options):
+    return keras_hub.models.ViTBackbone((32, 32, 3), 8, mlp_dim=32, **(SMALL | options))
+
+
+def dinov2(**options):
+    shape = {"image_shape": (48, 48, 3), "position_embedding_shape": (48, 48)}
+    return keras_hub.models.DINOV2Backbone(**(DINO | shape | options))
+
+
+def dinov3():
+    return keras_hub.models.DINOV3Backbone(image_shape=(32, 32, 3), **DINO)
+
+
+def siglip():
+    text = {"vocabulary_size": 9, "embedding_dim": 16, "max_sequence_length": 8}
+    each = {"num_layers": 4, "num_heads": 2, "intermediate_dim": 32, "hidden_dim": 16}
+    return keras_hub.models.SigLIPBackbone(
+        keras_hub.models.SigLIPVisionEncoder(8, image_shape=(32, 32, 3), **each),
+        keras_hub.models.SigLIPTextEncoder(**text, **each),
+    )
+
+
+def swin():
+    if not hasattr(keras_hub.models, "SwinTransformerBackbone"):
+        pytest.skip("this keras_hub has no Swin")
+    return keras_hub.models.SwinTransformerBackbone((64, 64, 3), 8, [1, 2], [1, 2], 4)
+
+
+@pytest.fixture
+def preset(tmp_path):
+    def preset(network):
+        keras.utils.set_random_seed(2)
+        # Positions start at 0 or near it: others show what becomes of them.
+        for weight in network.weights:
+            if "position" in weight.path and "float" in str(weight.dtype):
+                weight.assign(keras.random.normal(weight.shape))
+        folder = tmp_path / type(network).__name__
+        network.save_to_preset(str(folder))
+        return f"hub:{folder}"
+
+    return preset
+
+
+def photos(size):
+    return np.random.default_rng(0).integers(0, 255, (2, size, size, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("network", "sizes", "width", "of_depths"),
+    [
+        (vit, (32, 64), 32, 96),
+        (dinov2, (48, 24, 80), 32, 96),
+        (dinov3, (32, 64), 32, 96),
+        (siglip, (32, 48), 16, 48),
+        (swin, (64, 96, 128), 16, 32),
+    ],
+)
+def test_each_family_gives_features_at_any_size_of_its_patches(
+    preset, network, sizes, width, of_depths
+):
+    name = preset(network())
+    for size in sizes:
+        for depths, expected in ((False, width), (True, of_depths)):
+            features, _ = build_features(name, size, depths=depths)
+            values = np.asarray(features(photos(size)))
+            assert values.shape == (2, expected)
+            assert np.isfinite(values).all()
+            assert np.abs(values[0] - values[1]).max() > 1e-4
+
+
+def test_features_are_the_class_token_and_the_mean_of_the_patches(preset):
+    for network, others in ((dinov2(), 3), (vit(), 1)):
+        size = network.inputs[0].shape[1]
+        features, own = build_features(preset(network), size)
+        pixels = photos(size) / np.float32(127.5) - 1
+        named = isinstance(own.input, dict)
+        tokens = np.asarray(own(dict.fromkeys(own.input, pixels) if named else pixels))
+        expected = np.concatenate([tokens[:, 0], tokens[:, others:].mean(1)], 1)
+        np.testing.assert_allclose(features(photos(size)), expected, atol=1e-5)
+
+
+def test_the_last_of_several_depths_is_the_networks_output(preset):
+    for network in (vit, dinov2, dinov3, siglip):
+        name = preset(network())
+        size = 48 if network is dinov2 else 32
+        last, _ = build_features(name, size)
+        all_of_them, _ = build_features(name, size, depths=True)
+        width = last.output.shape[-1]
+        np.testing.assert_allclose(
+            all_of_them(photos(size))[:, -width:], last(photos(size)), atol=1e-5
+        )
+
+
+def test_positions_are_resized_as_keras_hub_does_for_dinov2(preset):
+    name = preset(dinov2())
+    own = keras_hub.models.Backbone.from_preset(name.removeprefix("hub:"), image_shape=(80, 80, 3))
+    network = hub.find(name).build(80, "imagenet")
+    pixels = {"images": photos(80) / np.float32(255)}
+    np.testing.assert_allclose(network(pixels), own(pixels), atol=1e-5)
+
+
+def test_positions_between_the_grid_lie_between_their_neighbours(preset):
+    network = vit(use_class_token=False)
+    name = preset(network)
+    ramp = np.repeat(np.arange(4, dtype=np.float32), 4)[:, None] * np.ones(16, np.float32)
+    positions = next(w for w in network.weights if "position" in w.path)
+    positions.assign(ramp)  # row r of the grid has r everywhere
+    network.save_to_preset(name.removeprefix("hub:"))
+    larger = hub.find(name).build(64, "imagenet")
+    table = np.asarray(next(w for w in larger.weights if "position" in w.path))
+    rows = table.reshape(8, 8, 16)
+    assert np.ptp(rows, axis=(1, 2)).max() < 1e-5
+    np.testing.assert_allclose(rows[2:6, 0, 0], [0.75, 1.25, 1.75, 2.25], atol=0.06)
+
+
+def test_a_size_between_patches_names_the_nearest(preset):
+    with pytest.raises(SettingError, match="patches of 8 pixels, so set 48 or 56"):
+        build(preset(vit()), 50, 3)
+
+
+def test_a_network_that_takes_no_images_is_refused(preset):
+    text = keras_hub.models.BertBackbone(9, 1, 2, 16, 32, max_sequence_length=8)
+    with pytest.raises(WeightsError, match="is not an image network"):
+        build(preset(text), 32, 3)
+
+
+def trained_parts(classifier):
+    names = {weight.path.split("/")[1] for weight in classifier.backbone.trainable_weights}
+    return {name[name.find("block") :] if "block" in name else name for name in names}
+
+
+def test_the_last_blocks_are_trained_and_the_others_stay(preset):
+    classifier = build(preset(vit()), 64, 3)
+    set_trainable(classifier, "last:2")  # a block and the layer norm
+    assert trained_parts(classifier) == {"block_4", "ln"}
+    set_trainable(classifier, "block:tran")  # an early keras_hub calls them "tranformer"
+    assert trained_parts(classifier) == {"block_1", "block_2", "block_3", "block_4"}
+    before = [np.asarray(weight) for weight in classifier.backbone.non_trainable_weights]
+    classifier.model.compile("sgd", "sparse_categorical_crossentropy")
+    classifier.model.fit(photos(64), np.array([0, 2]), verbose=0)
+    after = [np.asarray(weight) for weight in classifier.backbone.non_trainable_weights]
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("network", [vit, dinov2, siglip])
+def test_a_trained_model_is_restored_without_its_preset(preset, tmp_path, network):
+    name = preset(network())
+    folder = name.removeprefix("hub:")
+    scale = {"scale": [0.01, 0.02, 0.03], "offset": -1.5}
+    keras_hub.layers.ViTImageConverter((32, 32), **scale).save_to_preset(folder)
+    classifier = build(name, 64, 3, depths=True)
+    config = hub.config_of(classifier.backbone, classifier.name)
+    build_again = {"depths": True, "hub_config": json.loads(json.dumps(config))}
+    weights = {"setting": "auto", "file": "", "digest": "", "licence": ""}
+    card = ModelCard(classifier.name, 64, ("a", "b", "c"), "hub", weights, build_again)
+    saved.save(classifier, tmp_path / "classifier.h5", card)
+    shutil.rmtree(folder)
+    again, _ = restore(tmp_path / "classifier.h5")
+    np.testing.assert_allclose(again.model(photos(64)), classifier.model(photos(64)), atol=1e-5)
+
+
+def test_pixels_are_scaled_as_the_preset_says(preset):
+    name = preset(vit())
+    scale, offset = [0.01, 0.02, 0.03], [-1.0, -2.0, -3.0]
+    converter = keras_hub.layers.ViTImageConverter((32, 32), scale=scale, offset=offset)
+    converter.save_to_preset(name.removeprefix("hub:"))
+    features, network = build_features(name, 64)
+    given = photos(64) * np.float32(scale) + np.float32(offset)
+    tokens = np.asarray(network(given))
+    np.testing.assert_allclose(features(photos(64))[:, :16], tokens[:, 0], atol=1e-5)
