@@ -82,9 +82,7 @@ def run(
     box = Sandbox.make(plan.folder, pair.asked if pair else None)
     log = LogWriter(log_path(plan.folder))
     try:
-        name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-        # Half a character, as JSON may hold it, is written as its escape.
-        (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
+        _write_source(plan, box)
         if not box.builder:
             log.write("stderr", walls.NOT_HELD + "\n")
         if plan.runs_on in REHEARSAL:
@@ -191,6 +189,12 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += Path(parent, name).lstat().st_size
     return total
+
+
+def _write_source(plan: SessionPlan, box: Sandbox) -> None:
+    name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
+    # A lone surrogate, which JSON may contain, is written as its escape.
+    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
 
 
 class LogWriter:
