@@ -19,7 +19,7 @@ help: ## list the targets
 	  || { echo 'Python 3.11 or later is needed: make PYTHON=/path/to/python3.12 ...'; exit 2; }
 	@echo 'making .venv from requirements.lock (a few minutes the first time) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
@@ -66,7 +66,7 @@ BROWSER := .venv-browser/bin/python
 
 .venv-browser/installed: requirements-browser.lock
 	@test -x $(BROWSER) || $(PYTHON) -m venv .venv-browser
-	@$(BROWSER) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(BROWSER) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
 	@touch $@
 
 # A sweep of six short runs, two of which fail, with its pages.
@@ -81,7 +81,7 @@ test-browser: shapes .venv-browser/installed ## the pages in Chromium, the noteb
 
 .venv-mcp/installed: requirements-mcp.lock pyproject.toml
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
@@ -148,7 +148,7 @@ docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
 # An environment of its own: the site needs nothing of the kit but its docstrings, read as text.
 .venv-docs/installed: requirements-docs.lock
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
 	@touch $@
 
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.

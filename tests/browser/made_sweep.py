@@ -24,6 +24,10 @@ from kernelkit.sweep.specification import PlannedRun
 ROOT = Path(__file__).parents[2]
 CLASSES = [f"flower {n:03}" for n in range(104)]
 PHOTOS = 1000
+PICTURE = (  # of one colour
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAA"
+    "EElEQVR4nGM4EVUBRAwQCgAuJgZpOYmLlgAAAABJRU5ErkJggg=="
+)
 EPOCHS = 20
 NOISE = 0.012
 BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
@@ -110,6 +114,9 @@ def leave_predictions(folder, number, score):
         labels=labels,
         probabilities=np.eye(len(CLASSES), dtype=np.float32)[guesses],
     )
+    wrong = np.flatnonzero(guesses != labels)[:24]
+    photos = [{"photo": PICTURE, "id": f"photo{n:05}"} for n in wrong]
+    (folder / "mistakes.json").write_text(json.dumps(photos))
     counts = np.zeros((len(CLASSES), len(CLASSES)), int)
     np.add.at(counts, (labels, guesses), 1)
     with (folder / "confusion.csv").open("w", newline="") as lines:

@@ -207,6 +207,9 @@ def test_two_runs_side_by_side_differ_in_settings_classes_and_photos(search):
         ).groups(),
     )
     assert apart == a + b + neither > 0
+    pictures = search.locator("#photos img")
+    assert pictures.count() > 0
+    assert pictures.first.evaluate("image => image.naturalWidth") > 0
     first = search.inner_text("#differences")
     search.locator("#compare-choices select").nth(1).select_option(index=7)
     assert search.inner_text("#differences") != first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ from urllib.parse import unquote
 
 import yaml
 
-from kernelkit.reports import shell
+from kernelkit.reports import sections, shell
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
+MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
 PREDICTIONS = "val_predictions.npz"
 PARTS = "data table effects parallel importance curves compare notes export live page"
@@ -139,7 +140,21 @@ class RunsPage:
         ids, labels, _ = first = next(filter(None, read.values()), ([], [], []))
         names = next(iter(self._rows("matrix", best[0])), [])[1:] if ids else []
         alike = {id: own[2] for id, own in read.items() if own and own[:2] == first[:2]}
-        return {"ids": ids, "truths": labels, "names": names}, alike
+        apart = {
+            str(id) for id, *own in zip(ids, *alike.values(), strict=True) if len(set(own)) > 1
+        }
+        pictures = self._pictures([run for run in best if run.id in alike], apart)
+        return {"ids": ids, "truths": labels, "names": names, "pictures": pictures}, alike
+
+    def _pictures(self, runs: Sequence[ShownRun], ids: Container[str]) -> dict[str, str]:
+        """By their ids, the photos among these that the runs' own sections of photos hold."""
+        pictures: dict[str, str] = {}
+        own = [section for section in self.shown.sections if section.kind == "photos"]
+        contents = [sections.filled(section, self._place(run)) for run in runs for section in own]
+        for photo in (photo for content in contents if content for photo in content["photos"]):
+            if (id := photo["texts"].get("id")) in ids and len(pictures) < MOST_PICTURES:
+                pictures.setdefault(id, photo["picture"])
+        return pictures
 
     def _notes(self) -> tuple[object, str]:
         """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""

@@ -89,10 +89,11 @@ def shards_by_split(root: str | Path, size: int) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A few images to look at: uint8 (n, size, size, 3) and int64 labels (n,)."""
+    """A few images to look at: uint8 (n, size, size, 3), int64 labels (n,) and their ids."""
 
     images: np.ndarray
     labels: np.ndarray
+    ids: list[str]
 
 
 @dataclass(frozen=True)
@@ -218,9 +219,10 @@ class Split:
             for at, record in records.take(len(chosen)).as_numpy_iterator():
                 example = tf.io.parse_single_example(record, FEATURES)
                 image = tf.io.decode_jpeg(example["image"], channels=3)
-                pictures[int(at)] = (image.numpy(), int(example["class"]))
-        images, labels = zip(*(pictures[int(at)] for at in positions), strict=True)
-        return Sample(np.stack(images), np.array(labels, np.int64))
+                name = example["id"].numpy().decode()
+                pictures[int(at)] = (image.numpy(), int(example["class"]), name)
+        images, labels, ids = zip(*(pictures[int(at)] for at in positions), strict=True)
+        return Sample(np.stack(images), np.array(labels, np.int64), list(ids))
 
 
 @contextmanager

@@ -48,7 +48,9 @@ def confused(
         examples(labels, probabilities, names.index(t), names.index(g)) for t, g, _ in commonest
     ]
     positions = sorted({int(at) for pair in pairs for at in pair if at is not None})
-    photos = dict(zip(positions, _photos(split, positions), strict=True))
+    photos = {
+        at: photo for at, (photo, _) in zip(positions, _photos(split, positions), strict=True)
+    }
     return [
         {
             "true class": truth,
@@ -64,7 +66,7 @@ def confused(
 def mistakes(
     split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The most confident mistakes, each with its photo, its class and the predicted one."""
+    """The most confident mistakes, each with its photo and id, its class and the predicted one."""
     guesses = probabilities.argmax(axis=1)
     chosen = instructive(labels, probabilities, 2 * MISTAKES)
     chosen = chosen[guesses[chosen] != labels[chosen]]
@@ -74,8 +76,9 @@ def mistakes(
             "true": names[labels[at]],
             "guessed": names[guesses[at]],
             "sure": f"{100 * probabilities[at].max():.0f} %",
+            "id": photo_id,
         }
-        for at, photo in zip(chosen, _photos(split, chosen.tolist()), strict=True)
+        for at, (photo, photo_id) in zip(chosen, _photos(split, chosen.tolist()), strict=True)
     ]
 
 
@@ -119,5 +122,9 @@ def conclusion(labels: np.ndarray, probabilities: np.ndarray) -> str:
     )
 
 
-def _photos(split: Split, positions: Sequence[int]) -> list[str]:
-    return [thumbnail(i) for i in split.sample(positions).images] if positions else []
+def _photos(split: Split, positions: Sequence[int]) -> list[tuple[str, str]]:
+    """(thumbnail, id) of the photos at these positions."""
+    if not positions:
+        return []
+    sample = split.sample(positions)
+    return list(zip(map(thumbnail, sample.images), sample.ids, strict=True))

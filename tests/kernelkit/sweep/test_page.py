@@ -32,6 +32,9 @@ kind = "bars"
 title = "Matrix"
 file = "confusion.csv"
 kind = "matrix"
+[[tool.kernelkit.shown.sections]]
+title = "Mistakes"
+file = "mistakes.json"
 """
 
 
@@ -201,7 +204,11 @@ def test_the_page_has_what_the_runs_left_of_classes_photos_and_time(sweeps, tmp_
         table = ResultTable("tiny", "macro_f1", tuple(rows), ["a"], notebook="a b.ipynb")
         return data_of(write_page(tmp_path / "index.html", table))
 
+    picture = "data:image/png;base64,AAAA"
+    mistakes = [{"photo": picture, "id": "y"}, {"photo": picture, "id": "x"}, {"photo": "no data"}]
+    (tmp_path / runs[1].id / "mistakes.json").write_text(json.dumps(mistakes))
     data = written()
+    assert data["photos"].pop("pictures") == {"y": picture}  # both runs guess the same of x
     assert data["classes"] == ["rose", "tulip"]
     assert [run["classes"] for run in data["runs"]] == [[".0", ".5"], [".1", ".5"]]
     assert data["photos"] == {"ids": ["x", "y"], "truths": [0, 1], "names": ["rose", "tulip"]}

@@ -68,13 +68,13 @@ def test_a_thumbnail_is_a_small_photo():
 
 def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):
     split = Split.find(str(dataset), 32, "val")
-    labels, _ = split.labels_and_ids()
+    labels, ids = split.labels_and_ids()
     probabilities = np.eye(3)[(labels + (np.arange(len(labels)) < 2)) % 3]
     pairs = records.confused(split, labels, probabilities, NAMES)
     assert sum(pair["times"] for pair in pairs) == 2
     assert pairs[0]["a mistake"].startswith("data:image/jpeg;base64,")
     wrong = records.mistakes(split, labels, probabilities, NAMES)
-    assert len(wrong) == 2
+    assert {row["id"] for row in wrong} == set(ids[:2])
     assert wrong[0]["true"] != wrong[0]["guessed"]
     assert records.mistakes(split, labels, np.eye(3)[labels], NAMES) == []
     json.dumps([pairs, wrong])

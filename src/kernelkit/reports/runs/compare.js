@@ -115,7 +115,7 @@ function photosBeside([a, b]) {
   const [left, right] = [a, b].map((row) => row.runs.find((run) => run.guesses?.length));
   byId("photos-part").hidden = !left || !right;
   if (!left || !right) return;
-  const { ids, truths, names } = data.photos;
+  const { ids, truths, names, pictures } = data.photos;
   const nameOf = (n) => names[n] ?? `class ${n}`;
   const apart = ids.map((id, n) => ({ id, truth: truths[n], a: left.guesses[n], b: right.guesses[n] })).filter((photo) => photo.a !== photo.b);
   const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
@@ -123,7 +123,7 @@ function photosBeside([a, b]) {
   const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
   byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${ids.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}.${apart.length ? ` Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.` : ""}`;
   byId("photos").hidden = !apart.length;
-  const line = (photo) => make("tr", {}, make("td", {}, show(photo.id)), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
+  const line = (photo) => make("tr", {}, make("td", {}, ...(pictures[photo.id] ? [make("img", { src: pictures[photo.id], alt: "", width: 80, height: 80 }), " "] : []), show(photo.id)), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
   const all = [...onlyA, ...onlyB, ...neither];
   const first = [...onlyA.slice(0, FIRST_PHOTOS), ...onlyB.slice(0, FIRST_PHOTOS), ...neither.slice(0, FIRST_PHOTOS)];
   const body = byId("photos").tBodies[0];
