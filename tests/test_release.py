@@ -110,22 +110,42 @@ def top_level_imports(path):
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory):
-    """Both wheels by name, built from a copy of the checkout, and where each is unpacked."""
-    here = tmp_path_factory.mktemp("wheels")
-    checkout = here / "checkout"
+def checkout(tmp_path_factory):
+    """A copy of the checkout, as far as its packages are built from it."""
+    checkout = tmp_path_factory.mktemp("checkout")
     ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-    shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored)
-    for name in ("pyproject.toml", PROJECTS["kernelkit"]["readme"], "LICENSE"):
+    shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored, copy_function=shutil.copyfile)
+    for name in ("pyproject.toml", PROJECTS["kernelkit"]["readme"], "LICENSE", ".gitignore"):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, checkout / name)
-    built = {}
+        shutil.copyfile(ROOT / name, checkout / name)
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def wheels(checkout, tmp_path_factory):
+    """Both wheels by name."""
+    here, built = tmp_path_factory.mktemp("wheels"), {}
     for name, folder in FOLDERS.items():
         source = checkout / folder.relative_to(ROOT)
         pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(here / name), source)
         (built[name],) = (here / name).glob("*.whl")
-        assert not (source / "build").exists() or name == "kernelkit"
+        assert not (source / "build").exists()
     return built
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_what_is_built_from_a_commit_is_the_same_everywhere(checkout, name, tmp_path):
+    archives = []
+    for root in (ROOT, checkout):  # whose files differ in their dates
+        folder = tmp_path / str(len(archives))
+        command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+        source = root / FOLDERS[name].relative_to(ROOT)
+        subprocess.run(command, cwd=source, check=True, capture_output=True)
+        archives.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert len(archives[0]) == 2
+    assert archives[0] == archives[1]
+    licence = (FOLDERS[name] / "LICENSE").read_text()  # no link, which an sdist would break
+    assert licence == (ROOT / "LICENSE").read_text()
 
 
 def pip(*words):

@@ -146,12 +146,11 @@ class NoLocalKaggleError(KernelkitError):
 
     exit_code = 2
 
-    def __init__(
-        self,
-        message: str = "a rehearsal needs local_kaggle, which is a separate wheel: "
-        "pip install local_kaggle-*.whl",
-    ) -> None:
-        super().__init__(message)
+    def __init__(self) -> None:
+        super().__init__(
+            "a rehearsal needs local_kaggle, which is a separate wheel: "
+            "pip install local_kaggle-*.whl"
+        )
 
 
 class DoesNotFitError(KernelkitError):

@@ -1,11 +1,20 @@
-"""End a process together with its descendants, and measure their memory."""
+"""End a process together with its descendants, and measure their memory.
+
+`python -m kernelkit.processes PARENT COMMAND…` runs a command that ends with the process PARENT.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+import threading
+import time
 from contextlib import suppress
 
 import psutil  # type: ignore[import-untyped]
+
+POLL_SECONDS = 0.5  # between checks whether the parent is still alive
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -28,6 +37,17 @@ def kill_family(pid: int) -> None:
     psutil.wait_procs([member for member in members if member.pid != pid], timeout=5)
 
 
+def die_with(parent: int) -> None:
+    """End this process and its descendants soon after its parent is gone, however that ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL_SECONDS)
+        kill_family(os.getpid())
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def usage(pid: int) -> tuple[int, float]:
     """Memory in bytes and CPU seconds of a process and its descendants; 0 without a process."""
     memory, seconds = 0, 0.0
@@ -43,3 +63,14 @@ def _family(pid: int) -> list[psutil.Process]:
         parent = psutil.Process(pid)
         return [*parent.children(recursive=True), parent]
     return []
+
+
+if __name__ == "__main__":
+    die_with(int(sys.argv[1]))
+    try:
+        code = subprocess.call(sys.argv[2:])
+    except OSError as error:
+        sys.exit(f"could not be started: {error}")
+    if code < 0:  # of a signal, by which this process ends, too
+        os.kill(os.getpid(), -code)
+    sys.exit(code)

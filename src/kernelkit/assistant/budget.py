@@ -1,45 +1,80 @@
-"""What an assistant may spend, given once when its server starts."""
+"""What an assistant may spend a day, given when its server starts."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import json
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 
+from kernelkit import files
 from kernelkit.errors import CapacityError
 
 
-@dataclass
 class Budget:
-    """Session hours, pushes and submissions that are left; nothing is allowed by default."""
+    """Session hours, pushes and submissions of one day (UTC); nothing is allowed by default.
 
-    hours: float = 0.0
-    pushes: int = 0
-    submissions: int = 0
+    What is spent is kept in the file `path`, so that a server that starts again goes on with what
+    is left: {"day": "2026-11-23", "hours": 0.5, "pushes": 1, "submissions": 0}.
+    """
+
+    def __init__(
+        self, path: Path, *, hours: float = 0.0, pushes: int = 0, submissions: int = 0
+    ) -> None:
+        self.path, self._lock = path, path.with_suffix(".lock")  # which other servers hold, too
+        self.given = {"hours": hours, "pushes": pushes, "submissions": submissions}
+
+    def left(self) -> dict[str, float]:
+        """What is left of each today; raises `CapacityError` if the file is damaged."""
+        spent = self._spent()
+        return {name: max(0, given - spent[name]) for name, given in self.given.items()}
 
     @contextlib.contextmanager
-    def spending(
-        self, *, hours: float = 0.0, pushes: int = 0, submissions: int = 0
-    ) -> Iterator[list[bool]]:
-        """Take this off before the block; raises `CapacityError` where too little is left.
+    def spending(self, **needed: float) -> Iterator[list[bool]]:
+        """Take so much off before the block; raises `CapacityError` where too little is left.
 
         The block appends False to the list where it knows that nothing was spent; then the sum is
         given back.
         """
-        needed = {"hours": hours, "pushes": pushes, "submissions": submissions}
-        for name, sum_needed in needed.items():
-            if not 0 <= sum_needed <= getattr(self, name):  # NaN is neither
-                raise CapacityError(
-                    f"the budget has {getattr(self, name):g} {name} left and this takes "
-                    f"{sum_needed:g}: ask the person who started the server (kernelkit mcp "
-                    f"--{name})"
-                )
-        self._add(needed, -1)
+        with files.locked(self._lock):
+            left = self.left()
+            for name, value in needed.items():
+                if not 0 <= value <= left[name]:  # NaN is neither
+                    raise CapacityError(
+                        f"today's budget has {left[name]:g} {name} left and this takes {value:g}: "
+                        f"ask the person who started the server (kernelkit mcp --{name})"
+                    )
+            self._add(needed, 1)
         spent: list[bool] = []
         yield spent
         if False in spent:
-            self._add(needed, 1)
+            with files.locked(self._lock):
+                self._add(needed, -1)
 
     def _add(self, sums: dict[str, float], sign: int) -> None:
-        for name, value in sums.items():
-            setattr(self, name, getattr(self, name) + sign * value)
+        spent = self._spent()
+        spent |= {name: max(0, spent[name] + sign * value) for name, value in sums.items()}
+        files.write_text(self.path, json.dumps({"day": _today(), **spent}) + "\n")
+
+    def _spent(self) -> dict[str, float]:
+        nothing = dict.fromkeys(self.given, 0.0)
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            day = datetime.date.fromisoformat(content["day"]).isoformat()
+            spent = {name: content[name] + 0.0 for name in nothing}
+            if all(0 <= value < math.inf for value in spent.values()):
+                return spent if day >= _today() else nothing
+        except FileNotFoundError:
+            return nothing
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        raise CapacityError(
+            f"{self.path} should say what was spent today and cannot be read, so that nothing may "
+            "be spent: ask the person who started the server to correct or to delete it"
+        )
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()

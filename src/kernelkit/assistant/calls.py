@@ -49,7 +49,10 @@ class Answer:
 
 async def run(root: Path, words: Sequence[str], minutes: float) -> Answer:
     """Run `kernelkit WORDS --json` in the project, for at most so many minutes."""
-    details = _free_place(project.find_project(root).runs / FOLDER, words[0])
+    folder = project.find_project(root).runs / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = [int(path.name[:4]) for path in folder.glob("[0-9][0-9][0-9][0-9]-*.jsonl")]
+    details = folder / f"{max(numbers, default=0) + 1:04}-{words[0]}.jsonl"
     command = [sys.executable, "-m", MODULE, *words, "--json"]
     with details.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
@@ -79,12 +82,6 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
             await process.wait()
     except TimeoutError:
         process.kill()
-
-
-def _free_place(folder: Path, name: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    numbers = [int(p.name[:4]) for p in folder.glob("[0-9][0-9][0-9][0-9]-*.jsonl")]
-    return folder / f"{max(numbers, default=0) + 1:04}-{name}.jsonl"
 
 
 def _answer(root: Path, details: Path, code: int) -> Answer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -138,8 +137,8 @@ class Tools:
         return sorted(scored, key=itemgetter("score"), reverse=not shown.minimize)[:MOST_RUNS]
 
     async def budget(self) -> dict[str, float]:
-        """The session hours, pushes and submissions that are left."""
-        return asdict(self._budget)
+        """The session hours, pushes and submissions that are left today (UTC)."""
+        return self._budget.left()
 
     async def _run(self, words: Sequence[str], minutes: float) -> Answer:
         return await calls.run(self._root, words, minutes)

@@ -205,7 +205,8 @@ class Command:
         if packages is None:
             return bool(_FETCH.search(self.text))
         local = re.search(r"--no-index|--find-links|(?:^|\s)-f\s|\s-r\s|requirements", self.text)
-        return not local and not all(map(_is_path, packages))
+        paths = (".", "/", "$", "{", "file:", "-r ")
+        return not local and not all(p.startswith(paths) or p.endswith(".whl") for p in packages)
 
 
 def commands(sources: Sources) -> Iterator[Command]:
@@ -250,7 +251,3 @@ def brought(sources: Sources, modules: Iterable[str]) -> set[str]:
     if others or any(_BRINGS.search(text) for _, text in sources):
         return modules
     return by_name | (written & modules)
-
-
-def _is_path(package: str) -> bool:
-    return package.startswith((".", "/", "$", "{", "file:", "-r ")) or package.endswith(".whl")

@@ -9,7 +9,7 @@ from kernelkit.checks.preflight import stop_on_errors
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal import invocation
-from kernelkit.tpu import cache, check
+from kernelkit.tpu import cache, check, figures
 from kernelkit.tpu.cache import TpuCheck
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.workspace.context import PushContext
@@ -78,7 +78,8 @@ def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[F
         )
         return []
     since = "" if result.current else ", before the sources changed"
-    checked = f"checked with the TPU's compiler on {result.date}{since}"
+    by = next((figures.compiler(program.facts.get("versions")) for program in result.programs), "")
+    checked = f"checked with {by} on {result.date}{since}"
     refused = next((program for program in result.programs if not program.fits), None)
     if refused is not None:
         return [warning(f"{checked}: {refused.verdict}")]

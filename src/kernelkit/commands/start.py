@@ -75,8 +75,10 @@ def local(as_json: bool, quiet: bool, **values: Any) -> None:
         raise NoLocalKaggleError
     own = project.find_project(Path.cwd())
     values["root"] = values["root"] or own.local_kaggle
-    given = values["fill"] or values["catalogue"]
-    if not given and _is_for(own.catalogue, values["root"] / "catalogue"):
+    catalogue = values["root"] / "catalogue"
+    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
+    by_itself = re.findall(r"\{(\w+)\}", own.catalogue) == ["catalogue"]  # without a push
+    if not (values["fill"] or values["catalogue"]) and empty and by_itself:
         os.chdir(own.root)
         values["fill"] = own.catalogue
     several = {name: values.pop(name) for name in ("account", "token")}
@@ -85,12 +87,6 @@ def local(as_json: bool, quiet: bool, **values: Any) -> None:
     words += ["--json"] * as_json + ["--quiet"] * quiet
     own_command = [sys.executable, "-m", "local_kaggle", *words]
     os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell
-
-
-def _is_for(filling: str, catalogue: Path) -> bool:
-    """Whether the project's command fills an empty catalogue, independently of a push."""
-    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
-    return empty and re.findall(r"\{(\w+)\}", filling) == ["catalogue"]
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)
@@ -110,17 +106,19 @@ def doctor(**values: Any) -> None:
 
 
 @options.command("mcp", ("--pushes 3 --hours 2", "--skill"), events=False)
-@click.option("--hours", type=click.FloatRange(0), default=0, help="Session hours it may use.")
-@click.option("--pushes", type=click.IntRange(0), default=0, help="Pushes it may make.")
-@click.option("--submissions", type=click.IntRange(0), default=0, help="Submissions it may make.")
+@click.option("--hours", type=click.FloatRange(0), default=0, help="Session hours a day.")
+@click.option("--pushes", type=click.IntRange(0), default=0, help="Pushes a day.")
+@click.option("--submissions", type=click.IntRange(0), default=0, help="Submissions a day.")
 @click.option("--skill", is_flag=True, help="Print the SKILL.md for assistants, and end.")
 def mcp(skill: bool, **values: Any) -> None:
     """Let an assistant check, rehearse, push and compare, within a budget.
 
     Serves the Model Context Protocol on standard input and output. Without a budget it spends
-    nothing: checks, rehearsals and sweeps on this machine are free.
+    nothing: checks, rehearsals and sweeps on this machine are free. What is spent in a day (UTC)
+    is kept in runs/assistant/budget.json, so that starting again gives no new budget.
     """
     from kernelkit.assistant.budget import Budget
+    from kernelkit.assistant.calls import FOLDER
     from kernelkit.assistant.server import SKILL, serve
 
     if skill:
@@ -128,4 +126,5 @@ def mcp(skill: bool, **values: Any) -> None:
         return
     if importlib.util.find_spec("mcp") is None:
         raise ParameterError("this needs the official SDK: pip install 'mcp>=2,<3'")
-    serve(project.find_project(Path.cwd()).root, Budget(**values))
+    here = project.find_project(Path.cwd())
+    serve(here.root, Budget(here.runs / FOLDER / "budget.json", **values))

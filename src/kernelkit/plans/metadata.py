@@ -193,7 +193,11 @@ def load(path: Path) -> Metadata:
     path = Path(path)
     path = path / FILE_NAME if path.is_dir() else path
     values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
-    return Metadata(path, {key: _as_read(key, value) for key, value in values.items()})
+    for key, value in values.items():
+        # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
+        if KEYS.get(key) is bool and isinstance(value, str):
+            values[key] = {"true": True, "false": False}.get(value.lower(), value)
+    return Metadata(path, values)
 
 
 def json_object(path: Path, missing: str) -> dict[str, Any]:
@@ -208,13 +212,6 @@ def json_object(path: Path, missing: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise PreflightError(f"{path} must contain one JSON object")
     return values
-
-
-def _as_read(key: str, value: Any) -> Any:
-    """The value as Kaggle's client reads it: `kaggle kernels init` writes "true" for true."""
-    if KEYS.get(key) is bool and isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower(), value)
-    return value
 
 
 def save_request(metadata: Metadata, text: str, timeout_seconds: int | None) -> dict[str, Any]:

@@ -63,4 +63,4 @@ def _last_lines(cells: list[dict[str, Any]]) -> str:
         if output["output_type"] == "stream"
     ]
     lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
-    return "\n".join([line for line in lines if not live_line.is_note(line)][-LINES:])
+    return "\n".join([line for line in lines if not live_line.note_level(line)][-LINES:])

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.run_folders.excerpts import excerpt
-from kernelkit.terminal import safe_text
+from kernelkit.terminal import live_line, safe_text
 
-# The format of C++ libraries, such as TensorFlow's; I is the level "info".
-_CHATTER = re.compile(r"I\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::")
 TRACEBACK_LINES = 40
 LONGEST = 10_000_000  # characters of the readable log
 _DECODER = json.JSONDecoder()
@@ -35,8 +33,8 @@ class Entry:
 
     @property
     def chatter(self) -> bool:
-        """Whether the entry is only a C++ library's diagnostic."""
-        return self.stream == "stderr" and _CHATTER.match(self.text) is not None
+        """Whether the entry is a C++ library's diagnostic that tells of no trouble."""
+        return self.stream == "stderr" and live_line.note_level(self.text) == "I"
 
 
 @dataclass(frozen=True)

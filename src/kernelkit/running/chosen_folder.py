@@ -102,12 +102,12 @@ def _noted(folder: Path, run: Run) -> Iterator[None]:
     _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
 
 
-def own_folder(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+def own_folder(folder: Path) -> Path:
     """The run's folder on host 0, and a subfolder on every other, since they may share a disk."""
-    index = next((environ[name] for name in HOST_INDICES if environ.get(name)), "")
-    if not index and environ.get("TF_CONFIG"):
+    index = next((os.environ[name] for name in HOST_INDICES if os.environ.get(name)), "")
+    if not index and os.environ.get("TF_CONFIG"):
         try:
-            index = str(json.loads(environ["TF_CONFIG"])["task"]["index"])
+            index = str(json.loads(os.environ["TF_CONFIG"])["task"]["index"])
         except (ValueError, KeyError, TypeError):
             index = ""  # the notebook reports the damaged variable
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder

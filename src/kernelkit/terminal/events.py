@@ -141,7 +141,7 @@ class Events:
             if live_line.is_step(line):
                 self._step = safe_text.one_line(line.strip())
                 self._move()
-            elif not live_line.is_note(line):
+            elif not live_line.note_level(line):
                 self._step = ""
                 self._stay(f"  | {line}")
 

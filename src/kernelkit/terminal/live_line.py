@@ -30,7 +30,7 @@ _BETWEEN = re.compile(r"(?<=\S)  (?=\S)")
 _COUNT = re.compile(r"(\d[\d,]*)(?:/| of )(\d[\d,]*)")
 # C++ libraries, such as TensorFlow's, begin a line with its level, time, process and location.
 _NOTE = re.compile(
-    r"[IWE]\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::"
+    r"([IWE])\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::"
     r"|To enable the following instructions: "
 )
 
@@ -43,9 +43,10 @@ def is_step(line: str) -> bool:
     return not counts or any(done != total for done, total in counts)
 
 
-def is_note(line: str) -> bool:
-    """Whether a line is a C++ library's diagnostic, which a reader can do nothing about."""
-    return _NOTE.match(line) is not None
+def note_level(line: str) -> str:
+    """The level of a line that is a C++ library's diagnostic, I, W or E; "" for other lines."""
+    note = _NOTE.match(line)
+    return note[1] or "I" if note else ""
 
 
 class LiveLine:
@@ -114,7 +115,7 @@ class NotebookOutput(io.TextIOBase):
         line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
         if is_step(line):
             self._line.move(safe_text.plain(line))
-        elif not is_note(line):
+        elif not note_level(line):
             self._line.stay(line)
 
 

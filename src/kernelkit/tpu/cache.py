@@ -24,11 +24,13 @@ ACCELERATOR = "accelerator"
 class TpuCheck:
     """What the compiler said of a run's programs, and when, in seconds since 1970.
 
-    `current`: whether the sources are still those that were compiled.
+    `libtpu`: the version that was asked for, "" for the environment's; `current`: whether the
+    sources are still those that were compiled.
     """
 
     programs: tuple[CompiledProgram, ...]
     when: float
+    libtpu: str = ""
     current: bool = True
 
     @property
@@ -58,7 +60,8 @@ def last(project: Project, path: Path, machine: TpuMachine) -> TpuCheck | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         compiled = tuple(CompiledProgram(facts, machine) for facts in content["programs"])
-        return TpuCheck(compiled, float(content["when"]), content["sources"] == _sources(project))
+        current = content["sources"] == _sources(project)
+        return TpuCheck(compiled, float(content["when"]), content["libtpu"], current)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -66,8 +69,8 @@ def last(project: Project, path: Path, machine: TpuMachine) -> TpuCheck | None:
 def keep(project: Project, path: Path, check: TpuCheck) -> None:
     """Keep a check in the file `path`, as the last one of its run."""
     facts = [dict(program.facts) for program in check.programs]
-    content = {"when": check.when, "sources": _sources(project), "programs": facts}
-    files.write_text(path, json.dumps(content, indent=1) + "\n")
+    content = {"when": check.when, "libtpu": check.libtpu, "sources": _sources(project)}
+    files.write_text(path, json.dumps({**content, "programs": facts}, indent=1) + "\n")
 
 
 def path_of(
@@ -75,13 +78,12 @@ def path_of(
     values: Mapping[str, Any],
     machine: TpuMachine,
     programs: Sequence[str] = (),
-    libtpu: str = "",
 ) -> Path:
     """The file of the last check of a run with these parameters, whether or not there is one.
 
-    `programs`: all by default; `libtpu`: the version, by default the environment's.
+    `programs`: all by default.
     """
-    run = [for_tpu(values), machine.name, list(programs), libtpu]
+    run = [for_tpu(values), machine.name, list(programs)]
     text = json.dumps(run, sort_keys=True, default=str)
     return folder(project) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 

@@ -76,9 +76,9 @@ def compiled(
             "the project does not say how its programs are compiled: name the command in "
             f"[tool.kernelkit.tpu] of {project.root / 'pyproject.toml'}"
         )
-    path = cache.path_of(project, values, machine, programs, libtpu)
+    path = cache.path_of(project, values, machine, programs)
     last = cache.last(project, path, machine)
-    if last and last.current:
+    if last and last.current and last.libtpu == libtpu:
         events("checked", f"on {last.date}, and nothing changed since")
         return last
     python = environment.python_of(project, events)
@@ -90,7 +90,7 @@ def compiled(
         "kept": str(cache.folder(project) / cache.PROGRAMS),
     }
     facts = compile_programs(project, python, request, events, other)
-    check = TpuCheck(tuple(CompiledProgram(fact, machine) for fact in facts), time.time())
+    check = TpuCheck(tuple(CompiledProgram(fact, machine) for fact in facts), time.time(), libtpu)
     cache.keep(project, path, check)
     return check
 

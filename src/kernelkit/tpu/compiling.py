@@ -14,6 +14,7 @@ import select
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,18 +86,15 @@ def _started(
     if words[:1] == ["python"]:
         words[0] = str(python)
     paths = os.pathsep.join(map(str, [*libtpu, *project.import_paths()]))
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            bufsize=0,
-            cwd=project.root,
-            env=os.environ | {PATH: paths},
-        )
-    except OSError as error:
-        raise RunFailedError(f"{project.tpu.command} could not be started: {error}") from None
+    process = subprocess.Popen(
+        [sys.executable, "-m", processes.__name__, str(os.getpid()), *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        bufsize=0,
+        cwd=project.root,
+        env=os.environ | {PATH: paths},
+    )
     with suppress(OSError):  # a machine without memory kills the compiler, and nothing else
         Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="utf-8")
     with process:

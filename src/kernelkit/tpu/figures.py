@@ -194,9 +194,10 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
         return
     if device.get("rehearsal"):
         return
+    there, here = metrics.get("versions"), estimate.get("versions")
     text = (
-        f"{_time(measured)} per step with its input, {_time(estimate['seconds'])} by the "
-        f"compiler's estimate: {measured / estimate['seconds']:.1f} times"
+        f"{_time(measured)} per step with its input, {_time(estimate['seconds'])} by the estimate "
+        f"of {compiler(here)}: {measured / estimate['seconds']:.1f} times"
     )
     if peak := device.get("peak_bytes"):
         text += f"; {_size(peak)} a chip at peak, compiled for {_size(estimate['peak_bytes'])}"
@@ -204,7 +205,6 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
         text += f"; traced in {duration(device.get('trace_seconds', 0))}, compiled in "
         text += duration(seconds)
     yield "tpu", text
-    there, here = metrics.get("versions"), estimate.get("versions")
     if isinstance(there, Mapping) and isinstance(here, Mapping):
         names = [n for n in ("jax", "libtpu") if n in there and n in here and there[n] != here[n]]
         if names:
@@ -215,6 +215,12 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
                 f"the session compiled with {runs}, and the estimate is by {own}: {command} "
                 "estimates with the session's",
             )
+
+
+def compiler(versions: object) -> str:
+    """The name of the compiler among a program's `versions`, such as "libtpu 0.0.17"."""
+    version = versions.get("libtpu") if isinstance(versions, Mapping) else ""
+    return f"libtpu {version}" if version else "the TPU's compiler"
 
 
 def _size(size: float) -> str:

@@ -92,7 +92,12 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
     in_target: set[str] = set()  # packages whose modules the target already has
     for _ in range(ROUNDS):
         wanted = _wanted(pins, target, chosen, in_target)
-        missing = [wanted[name] for name in wanted if not _suits(chosen.get(name), wanted[name])]
+        missing = [
+            requirement
+            for name, requirement in wanted.items()
+            if not (wheel := chosen.get(name))
+            or not requirement.specifier.contains(wheel.version, prereleases=True)
+        ]
         if not missing:
             for name in set(chosen) - set(wanted):
                 chosen[name].path.unlink()
@@ -141,7 +146,3 @@ def _wanted(
         if wheel := chosen.get(name):
             waiting += wheel.needs(requirement.extras, target.environment)
     return wanted
-
-
-def _suits(wheel: WheelFile | None, requirement: Requirement) -> bool:
-    return wheel is not None and requirement.specifier.contains(wheel.version, prereleases=True)

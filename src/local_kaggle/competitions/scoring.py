@@ -106,7 +106,10 @@ def score(submission: Path, rules: ScoringRules) -> float:
     except (SubmissionError, MetricError) as error:
         raise SubmissionError(f"rehearsal: solutions/{rules.answers.name}: {error}") from None
     rows, _ = _read(submission, columns)
-    _check_ids(rows, answers)
+    if len(rows) != len(answers):
+        raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
+    if missing := answers.keys() - rows.keys():
+        raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
     predicted = _typed(rows, kinds)
 
     ids = [i for i, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
@@ -184,14 +187,6 @@ def _of_parquet(path: Path) -> TextIO:
     writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
     text.seek(0)
     return text
-
-
-def _check_ids(rows: Rows, expected: Rows) -> None:
-    if len(rows) != len(expected):
-        raise SubmissionError(f"Submission must have {len(expected)} rows, not {len(rows)}")
-    missing = expected.keys() - rows.keys()
-    if missing:
-        raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
 
 
 def _kind(metric: str, answers: Sequence[str]) -> str:

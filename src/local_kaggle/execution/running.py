@@ -141,7 +141,9 @@ def _attend(
     if excess is None:
         return ("COMPLETE", None) if process.returncode == 0 else ("ERROR", None)
     if not plan.rerun:
-        _lose_everything(plan.folder)
+        for path in sorted((plan.folder / "working").rglob("*"), reverse=True):
+            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
+        log_path(plan.folder).write_text("")
     return ("ERROR", excess) if excess else ("CANCEL_ACKNOWLEDGED", None)
 
 
@@ -189,15 +191,9 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _lose_everything(folder: Path) -> None:
-    for path in sorted((folder / "working").rglob("*"), reverse=True):
-        path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
-    log_path(folder).write_text("")
-
-
 def _write_source(plan: SessionPlan, box: Sandbox) -> None:
     name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-    # Half a character, as JSON may hold it, is written as its escape.
+    # A lone surrogate, which JSON may contain, is written as its escape.
     (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
 
 

@@ -42,6 +42,10 @@ NOT_HELD = (
 TRIAL_SECONDS = 20.0
 
 
+def _gpus() -> tuple[str, ...]:
+    return tuple(sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS)))
+
+
 @dataclass(frozen=True)
 class Walls:
     """What a session sees: folders of the host by the path at which they appear inside."""
@@ -51,12 +55,7 @@ class Walls:
     internet: bool
     root: str  # a folder that is not there yet, on which the session's own root is mounted
     hosts: str = ""  # the file that is /etc/hosts inside, when it is not the host's
-    devices: tuple[str, ...] = field(default_factory=lambda: gpu_devices())
-
-
-def gpu_devices() -> tuple[str, ...]:
-    """The paths of the machine's GPUs."""
-    return tuple(sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS)))
+    devices: tuple[str, ...] = field(default_factory=_gpus)
 
 
 @functools.cache

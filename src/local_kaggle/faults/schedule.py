@@ -123,16 +123,16 @@ class FaultSchedule:
 
     @classmethod
     def seeded(
-        cls, seed: int, *, methods: Sequence[str] = A_PUSH, most: int = 6, seconds: float = 1.0
+        cls, seed: int, *, methods: Sequence[str] = A_PUSH, seconds: float = 1.0
     ) -> FaultSchedule:
-        """One to `most` faults among the first calls of `methods`, the same for the same seed.
+        """One to six faults among the first calls of `methods`, the same for the same seed.
 
         One schedule in eight makes a fault last for several calls in a row, as an outage does.
         `seconds` is the longest hang, stall or Retry-After.
         """
         draw = random.Random(seed)
         faults = []
-        for _ in range(draw.randint(1, most)):
+        for _ in range(draw.randint(1, 6)):
             method = draw.choice(list(methods))
             kind = draw.choice(POSSIBLE[method])
             first, lasts = draw.randint(1, 4), draw.choice([1] * 7 + [5])

@@ -29,12 +29,16 @@ def choose(flavour: str) -> str:
     when another Keras is imported already; the message names the modules that imported it.
     """
     backend = JAX if flavour == JAX else TENSORFLOW
-    other = _imported_backend()
+    module = sys.modules.get("keras")
+    other = module.backend.backend() if module and hasattr(module, "backend") else ""
     if other not in ("", backend) and not (flavour == LEGACY and "tf_keras" in sys.modules):
         raise _too_early(f"Keras was imported with the {other} backend", flavour)
     os.environ[BACKEND] = backend
-    if flavour == LEGACY:
-        _need_tf_keras()
+    if flavour == LEGACY and importlib.util.find_spec("tf_keras") is None:
+        raise AcceleratorError(
+            "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not "
+            "installed: pip install tf_keras, in TensorFlow's version"
+        )
     if flavour != TENSORFLOW:
         os.environ[USE_LEGACY] = "1" if flavour == LEGACY else "0"
     from tensorflow import keras
@@ -86,21 +90,8 @@ def replicas(model: Any) -> int:
     return 1 if shared is None else int(np.prod(shared.device_mesh.shape))
 
 
-def _need_tf_keras() -> None:
-    if importlib.util.find_spec("tf_keras") is None:
-        raise AcceleratorError(
-            "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not "
-            "installed: pip install tf_keras, in TensorFlow's version"
-        )
-
-
-def _imported_backend() -> str:
-    module = sys.modules.get("keras")
-    return module.backend.backend() if module and hasattr(module, "backend") else ""
-
-
 def _too_early(what: str, flavour: str) -> AcceleratorError:
-    by = importers()
+    by = _importers()
     return AcceleratorError(
         f"{what} before petals.accelerators.detect.detect could choose {flavour}"
         + (f", by {', '.join(by)}" if by else "")
@@ -108,21 +99,21 @@ def _too_early(what: str, flavour: str) -> AcceleratorError:
     )
 
 
-def importers(packages: tuple[str, ...] = _PACKAGES, most: int = 3) -> list[str]:
-    """Modules outside `packages` that hold an object of these packages, in the order of import."""
+def _importers() -> list[str]:
+    """The first three modules outside `_PACKAGES` that hold an object of these packages."""
     outside = (
         (name, module)
         for name, module in list(sys.modules.items())
         if isinstance(module, ModuleType)
-        and name.split(".")[0] not in (*packages, "petals", "__mp_main__")
+        and name.split(".")[0] not in (*_PACKAGES, "petals", "__mp_main__")
         and (name == "__main__" or "__file__" in vars(module))
     )
     holders = [
         name
         for name, module in outside
-        if any(_origin(value) in packages for value in list(vars(module).values()))
+        if any(_origin(value) in _PACKAGES for value in list(vars(module).values()))
     ]
-    return holders[:most]
+    return holders[:3]
 
 
 def _origin(value: object) -> str:

@@ -196,7 +196,7 @@ def _fit_step(name: str, model: keras.Model, inputs: Any, labels: Shape) -> Prog
         {"parameters": [*trained, *others], "optimizer": optimizer, "metrics": metrics},
         (inputs, labels),
         labels.shape[0],
-        _sizes(model),
+        tuple(int(np.prod(variable.shape)) for variable in model.trainable_variables),
     )
 
 
@@ -216,7 +216,3 @@ def _predicting(model: keras.Model, name: str, batch: int) -> Program:
 def shapes(variables: list[Any]) -> list[Shape]:
     """The shapes of Keras variables, with their dtypes."""
     return [Shape(variable.shape, variable.value.dtype) for variable in variables]
-
-
-def _sizes(model: keras.Model) -> tuple[int, ...]:
-    return tuple(int(np.prod(variable.shape)) for variable in model.trainable_variables)

@@ -43,7 +43,7 @@ def in_step(model: keras.Model) -> bool:
     """
     strategy = getattr(model, "distribute_strategy", None)
     shared = strategy is not None and strategy.num_replicas_in_sync > 1
-    return shared or not _on_tensorflows_cpu()
+    return shared or _on_jax() or bool(tf.config.list_logical_devices("GPU"))
 
 
 class Augment(keras.layers.Layer):
@@ -73,10 +73,6 @@ def _on_tpu(strategy: Any) -> bool:
 
         return jax.default_backend() == "tpu"
     return isinstance(strategy, tf.distribute.TPUStrategy)
-
-
-def _on_tensorflows_cpu() -> bool:
-    return not (_on_jax() or tf.config.list_logical_devices("GPU"))
 
 
 def _on_jax() -> bool:

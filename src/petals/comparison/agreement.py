@@ -1,4 +1,4 @@
-"""Two models on the same photos: where both are right, only one is, or neither."""
+"""Two models on the same photos: where both, one or neither of them is right."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from petals.comparison.finished_run import FinishedRun
+from petals.comparison.finished_run import FinishedRun, positions
 from petals.data import classes
 from petals.data.shards import Split
 from petals.data.source import find_source
@@ -26,16 +26,21 @@ class Agreement:
 
     @classmethod
     def of(cls, first: FinishedRun, second: FinishedRun) -> Agreement:
-        """Of two aligned runs; raises `DataError` when their images are not in one order."""
+        """The agreement of two aligned runs; raises `DataError` if their images differ in order."""
         if not np.array_equal(first.ids, second.ids):
-            raise DataError(f"{first.name} and {second.name} are not aligned: read them together")
+            raise DataError(
+                f"{first.name} and {second.name} are not aligned: read them in one call"
+            )
         a, b = first.right, second.right
         parts = (a & b, a & ~b, ~a & b, ~a & ~b)
         return cls(*(np.flatnonzero(part) for part in parts))
 
     @property
     def chance(self) -> float:
-        """The probability of so uneven a split if both were equally good (exact McNemar test)."""
+        """The probability, 0 to 1, of a split at least as uneven if both models were equally good.
+
+        From the exact McNemar test.
+        """
         few, many = sorted((len(self.only_first), len(self.only_second)))
         total = few + many
         tail = sum(math.comb(total, k) for k in range(few + 1))
@@ -43,47 +48,46 @@ class Agreement:
 
 
 def most_complementary(runs: Sequence[FinishedRun]) -> tuple[FinishedRun, FinishedRun]:
-    """The best run, and of the others the one that is right most often where it is wrong.
+    """The best run by macro F1, and the run that is right most often where the best is wrong.
 
-    Raises `DataError` when there is only one.
+    Raises `DataError` if there is only one run.
     """
     if len(runs) < 2:
-        raise DataError("only one run: two models are needed to stand side by side")
+        raise DataError("there is only one run: two are needed for a comparison")
     best = max(runs, key=lambda run: run.macro_f1)
     others = [run for run in runs if run is not best]
     return best, max(others, key=lambda run: int((run.right & ~best.right).sum()))
 
 
 def telling(pair: tuple[FinishedRun, FinishedRun], positions: np.ndarray, most: int) -> np.ndarray:
-    """The positions on which both are most confident, each of its own answer."""
+    """int64 (at most `most`,): the positions at which both models are most confident."""
     sure = sum(run.probabilities.max(axis=1)[positions] for run in pair)
     return positions[np.argsort(-sure, kind="stable")][:most]
 
 
 @dataclass(frozen=True)
 class Photos:
-    """The validation photos behind the runs, found by id."""
+    """The photos of the runs' validation set, found by id."""
 
     names: Sequence[str]
     split: Split | None = None
     missing: str = ""
 
-    def of(self, run: FinishedRun, positions: np.ndarray) -> np.ndarray:
-        """uint8 (n, size, size, 3) photos at positions of an aligned run.
+    def of(self, run: FinishedRun, chosen: np.ndarray) -> np.ndarray:
+        """uint8 (n, size, size, 3): the photos at the positions `chosen` of an aligned run.
 
-        Raises `DataError` where there are none.
+        Raises `DataError` if the photos are missing.
         """
         if self.split is None:
             raise DataError(self.missing)
         _, ids = self.split.labels_and_ids()
-        at = {id_: place for place, id_ in enumerate(ids.tolist())}
-        return self.split.sample([at[run.ids[i]] for i in positions]).images
+        return self.split.sample(positions(run.ids[chosen], ids)).images
 
 
 def photos(run: FinishedRun, data: str = "") -> Photos:
-    """Where a run's photos are; when they are not there, `missing` says why.
+    """The photos that a run was validated on; if they cannot be found, `missing` says why.
 
-    `data`: as in the notebooks' parameter; "" = what the run was given.
+    `data`: as the notebooks' parameter of that name; "" = the run's own.
     """
     classes_ = run.probabilities.shape[1]
     names = (
@@ -100,7 +104,7 @@ def photos(run: FinishedRun, data: str = "") -> Photos:
             split = Split(train.paths + split.paths, size, train.count + split.count)
         absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
         if absent or len(source.class_names) != classes_:
-            raise DataError(f"{source} does not hold the photos that the runs were validated on")
+            raise DataError(f"{source} does not contain the photos that the runs were validated on")
     except (DataError, KeyError, TypeError) as error:
         return Photos(tuple(names), missing=f"no pictures: {error}")
     return Photos(source.class_names, split)

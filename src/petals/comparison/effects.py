@@ -1,4 +1,4 @@
-"""The effect of a setting on the score, from runs that differ in it and in nothing else."""
+"""The effect of a setting on the score, from runs that differ only in that setting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "regularisation": ("dropout", "label_smoothing", "weight_decay"),
     "learning rate": ("schedule", "learning_rate"),
 }
-# A difference in these is no difference in the recipe
+# Runs that differ only in these have the same recipe.
 NO_MATTER = (
     "seed",
     "output",
@@ -30,17 +30,16 @@ NO_MATTER = (
     "time_limit",
     "resume",
 )
-NOISE = 0.008  # macro F1 by which repeats of one recipe differed in public notebooks
+NOISE = 0.008  # the difference in macro F1 between repeats of one recipe in public notebooks
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One axis: `groups` of runs with all other settings equal.
+    """The effect of one axis: `groups` of runs whose other settings are all equal.
 
-    Each group is {setting: [macro F1 of its runs]}.
-
-    Where no two runs differ in this axis alone, `fair` is False and the one group holds all.
-    `numbers`: {setting: its value} of an axis that is one number; else empty.
+    Each group is {setting: [macro F1 of its runs]}. If no two runs differ in this axis alone,
+    `fair` is False, and the only group contains all runs. `numbers`: {setting: its value} if the
+    axis is a single number, else empty.
     """
 
     axis: str
@@ -50,7 +49,7 @@ class Effect:
 
     @property
     def settings(self) -> list[str]:
-        """The axis's settings: numbers in their order, others by their mean score, lowest first."""
+        """The settings in ascending order: numbers by value, others by their mean score."""
         means = self._means
         return sorted(means, key=lambda setting: self.numbers.get(setting, means[setting]))
 
@@ -69,13 +68,16 @@ class Effect:
 
     @property
     def largest_difference(self) -> float:
-        """The largest difference of two settings' means in one group."""
+        """The largest difference in macro F1 between two settings' means in the same group."""
         means = [[fmean(values) for values in group.values()] for group in self.groups]
         return max(max(values) - min(values) for values in means)
 
 
 def effect(runs: Sequence[FinishedRun], axis: str) -> Effect | None:
-    """What the axis does; None when all runs have the same setting. Raises `KeyError`."""
+    """The effect of an axis; None if all runs have the same setting.
+
+    Raises `KeyError` for an axis that is not in `AXES`.
+    """
     names = differing(runs, AXES[axis])
     if not names:
         return None
@@ -99,7 +101,7 @@ def _all_else(run: FinishedRun, axis: str) -> str:
         for name, value in run.metrics["parameters"].items()
         if name not in AXES[axis] and name not in NO_MATTER
     }
-    if "weights" in others:  # each backbone has its own file; having none is what differs
+    if "weights" in others:  # each backbone has its own file: only having none is a difference
         others["weights"] = others["weights"] != "none"
     return repr(sorted(others.items()))
 
@@ -113,7 +115,7 @@ def _message(name: str, value: Any) -> str:
 
 
 def summary(effects: Sequence[Effect]) -> Table:
-    """One row for each setting: runs, mean macro F1, deviation over repeats, what it compares."""
+    """A row for each setting: its runs, their mean macro F1 and its deviation, the comparison."""
     rows = []
     for effect in effects:
         for number, group in enumerate(effect.groups, 1):
@@ -132,9 +134,9 @@ def summary(effects: Sequence[Effect]) -> Table:
 
 
 def verdict(effect: Effect) -> dict[str, str]:
-    """The axis in a row of a table that claims no more than the runs show."""
+    """The row of an axis in a table that concludes no more than the runs show."""
     if not effect.fair:
-        follows = "nothing: no two runs differ in it alone"
+        follows = "nothing: no two runs differ only in it"
     elif effect.largest_difference <= NOISE:
         follows = f"nothing: repeats of one recipe differ by ± {NOISE}"
     else:

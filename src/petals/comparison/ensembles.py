@@ -1,7 +1,7 @@
-"""Several models' probabilities averaged, with weights fitted on the validation set.
+"""The weighted mean of several models' probabilities, with weights fitted on the validation set.
 
-Weights fitted on a set flatter their score on that set, so the gain is measured on images
-that the weights have not seen.
+On the images that the weights were fitted on, the score is too good; the gain is therefore measured
+on other images.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from petals.comparison.finished_run import FinishedRun, mean_predictions
 from petals.errors import DataError, SettingError
 from petals.evaluation.submission import write_submission
 
-ROUNDS = 24  # members put in, with repeats: weights are multiples of 1/24 at the finest
-MOST = 12  # runs considered, best first: more fit noise and take time
+ROUNDS = 24  # models added, with repeats: the smallest weight is 1/24
+MOST = 12  # runs considered, the best ones: more would fit noise and take longer
 
 
 def macro_f1(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> float:
-    """As `sklearn.metrics.f1_score(average="macro")` and 50 times as fast.
+    """Macro F1, 0 to 1, as `sklearn.metrics.f1_score(average="macro")` but 50 times as fast.
 
-    Classes counted are those that occur among labels or predictions.
+    `labels` and `predicted`: int64 (n,), 0 to num_classes - 1. Only classes that occur in either
+    count.
     """
     hits = np.bincount(labels[labels == predicted], minlength=num_classes)
     there = np.bincount(labels, minlength=num_classes)
@@ -33,11 +34,12 @@ def macro_f1(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> flo
 
 
 def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Weights (models,) that sum to 1, found by putting in one model at a time, with repeats.
+    """Weights float64 (models,) that sum to 1, found by adding one model at a time, with repeats.
 
-    `probabilities`: float (models, n, classes). It starts with the best model and each time
-    adds the one with which macro F1 is highest (then the loss lowest); the best state on the
-    way counts. Caruana et al., "Ensemble selection from libraries of models", 2004.
+    `probabilities`: float (models, n, classes); `labels`: int64 (n,). The first is the best model;
+    each next one gives the highest macro F1 together with those before (and among equals the lowest
+    loss). The best selection on the way is returned. Caruana et al., "Ensemble selection from
+    libraries of models", 2004.
     """
     models, n, classes = probabilities.shape
     rows = np.arange(n)
@@ -59,10 +61,10 @@ def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Macro F1 on halves of the validation set that chose and fitted nothing, (repeats,) each.
+    """Macro F1 on the half of the validation set that nothing was fitted on: float64 (repeats,).
 
-    `single`: the run that was best on the other half; `mean`: all with equal weights;
-    `weighted`: weights fitted on the other half.
+    `single`: the run that was best on the other half; `mean`: all runs with equal weights;
+    `weighted`: all runs with weights fitted on the other half.
     """
 
     single: np.ndarray
@@ -70,25 +72,23 @@ class HeldOut:
     weighted: np.ndarray
 
     def gain(self, of: str = "weighted") -> tuple[float, float]:
-        """The gain of `of` over the single run: mean and standard deviation over repeats."""
+        """Mean and standard deviation over repeats of the gain of `of` over the single run."""
         differences = getattr(self, of) - self.single
         return float(differences.mean()), float(differences.std())
 
     @property
     def choice(self) -> str:
-        """ "mean" or "weighted", whichever is better, where it wins in nine of ten repeats.
-
-        Otherwise "single".
-        """
+        """The better of "mean" and "weighted" if it wins in nine of ten repeats, else "single"."""
         best = max(("mean", "weighted"), key=lambda name: self.gain(name)[0])
         return best if (getattr(self, best) > self.single).mean() >= 0.9 else "single"
 
 
 def held_out(probabilities: np.ndarray, labels: np.ndarray, repeats: int = 10) -> HeldOut:
-    """Split-half cross-validation of choosing, averaging and weighting, `repeats` times over.
+    """Split-half cross-validation of choosing, averaging and weighting, repeated `repeats` times.
 
-    Each class is divided evenly; a repeat's value is the mean of its two halves. Halves hold
-    few images of rare classes, so that their scores scatter more than the whole set's.
+    `probabilities`: float (models, n, classes); `labels`: int64 (n,). The images of each class are
+    divided evenly; the value of a repeat is the mean over its two halves. A half has few images of
+    rare classes, so its score varies more than that of the whole set.
     """
     rng = np.random.default_rng(0)
     classes = probabilities.shape[2]
@@ -118,12 +118,12 @@ def _halves(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def mix(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(models, n, classes) averaged with weights (models,): (n, classes)."""
+    """The weighted sum (n, classes) of probabilities (models, n, classes); weights (models,)."""
     return np.tensordot(weights, probabilities, axes=1)
 
 
 def weights_for(choice: str, weights: np.ndarray) -> np.ndarray:
-    """Weights of "single" (the first), "mean" (all alike) or "weighted" (as they are).
+    """The weights (models,) for a choice: "single" (only the first), "mean" or "weighted".
 
     Raises `SettingError` for any other choice.
     """
@@ -135,16 +135,16 @@ def weights_for(choice: str, weights: np.ndarray) -> np.ndarray:
 
 
 def stacked(runs: Sequence[FinishedRun]) -> np.ndarray:
-    """float32 (runs, n, classes) of aligned runs."""
+    """The probabilities of aligned runs: float32 (runs, n, classes)."""
     return np.stack([run.probabilities for run in runs])
 
 
 def submit(runs: Sequence[FinishedRun], weights: np.ndarray, path: Path) -> None:
-    """`submission.csv` of the weighted runs; one run alone gives the file that it wrote itself.
+    """Write the `submission.csv` of the weighted runs; a single run's own file is copied.
 
-    Of a run over folds the members' probabilities are averaged.
+    The probabilities of a cross-validation are the mean over its members.
 
-    Raises `DataError` when a run keeps no test probabilities, or the runs' test images differ.
+    Raises `DataError` if a run has no test probabilities, or if the runs' test images differ.
     """
     members = [(run, weight) for run, weight in zip(runs, weights, strict=True) if weight > 0]
     if len(members) == 1 and not members[0][0].members:
@@ -159,10 +159,10 @@ def submit(runs: Sequence[FinishedRun], weights: np.ndarray, path: Path) -> None
 def submit_or_best(
     runs: Sequence[FinishedRun], weights: Sequence[float], path: Path, *, insist: bool = False
 ) -> str:
-    """Write the ensemble's submission, or the best run's own file if that fails; say which.
+    """Write the ensemble's submission, or the best run's if that fails; return a line on which.
 
-    With `insist`, raise what `submit` raises instead. Where not even the best run
-    left a submission, nothing is written and the line says so.
+    With `insist`, raises what `submit` raises. If not even the best run has a submission, nothing
+    is written and the line says so.
     """
     alone = [1.0] + [0.0] * (len(runs) - 1)
     names = ", ".join(run.name for run, w in zip(runs, weights, strict=True) if w > 0)

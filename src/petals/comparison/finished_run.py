@@ -16,11 +16,12 @@ from petals.evaluation.metrics import Scores
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run: `metrics` as in metrics.json; history: one dict of floats per epoch.
+    """A finished run: `metrics` as in metrics.json; `history`: one dict of floats per epoch.
 
-    ids (n,) str, labels (n,) int64 and probabilities float32 (n, classes) are of the
-    validation set. `members`: the runs of all folds, where this stands for a cross-validation: its
-    validation images are those of all members, each told by the member that had not seen it.
+    `ids` (n,) str, `labels` (n,) int64 and `probabilities` float32 (n, classes) are those of the
+    validation set. `members`: the runs of all folds if this stands for a cross-validation, whose
+    validation images are those of all members, each predicted by the member that did not train on
+    it.
     """
 
     name: str
@@ -34,22 +35,22 @@ class FinishedRun:
 
     @property
     def macro_f1(self) -> float:
-        """On the validation set, computed from the predictions."""
+        """Macro F1 on the validation set, 0 to 1, computed from the predictions."""
         return Scores.of(self.labels, self.probabilities).macro_f1
 
     @property
     def right(self) -> np.ndarray:
-        """bool (n,): which validation images were classified right."""
+        """bool (n,): which validation images were classified correctly."""
         return self.probabilities.argmax(axis=1) == self.labels
 
     def parameter(self, name: str) -> Any:
-        """A parameter of the run's notebook; None where it had none of that name."""
+        """The value of a parameter of the run's notebook; None if it has no such parameter."""
         return self.metrics["parameters"].get(name)
 
     def test_predictions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Test ids (n,) and probabilities (n, classes), of folds their mean.
+        """Test ids (n,) str and probabilities float32 (n, classes); the mean over folds.
 
-        Raises `DataError` when they are not kept, or when members predicted different images.
+        Raises `DataError` if the run did not keep them, or if members predicted different images.
         """
         if self.members:
             return mean_predictions([(member, 1.0) for member in self.members])
@@ -57,8 +58,8 @@ class FinishedRun:
             stored = arrays(self.path / "test_predictions.npz", ("ids", "probabilities"))
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{self.name} keeps no test probabilities ({error}): run it again with this "
-                "version of the kit, or submit a single run"
+                f"{self.name} has no test probabilities ({error}): run it again with this version "
+                "of the kit, or submit a single run"
             ) from None
         return stored["ids"].astype(str), stored["probabilities"]
 
@@ -66,23 +67,28 @@ class FinishedRun:
 def mean_predictions(
     weighted: Sequence[tuple[FinishedRun, float]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Test ids (n,) and the weighted mean of runs' test probabilities (n, classes).
+    """Test ids (n,) str and the weighted mean of runs' test probabilities (n, classes).
 
-    Raises `DataError` when a run keeps none, or the runs' test images differ.
+    Raises `DataError` if a run did not keep its own, or if the runs' test images differ.
     """
     first, ids = weighted[0][0], weighted[0][0].test_predictions()[0]
     total: Any = 0.0
     for run, weight in weighted:
         own_ids, rows = run.test_predictions()
-        at = {id_: place for place, id_ in enumerate(own_ids.tolist())}
-        if set(at) != set(ids.tolist()):
+        if set(own_ids) != set(ids):
             raise DataError(f"{run.name} and {first.name} predicted different test images")
-        total = total + weight * rows[[at[id_] for id_ in ids.tolist()]]
+        total = total + weight * rows[positions(ids, own_ids)]
     return ids, total / sum(weight for _, weight in weighted)
+
+
+def positions(ids: np.ndarray, among: np.ndarray) -> list[int]:
+    """The position of each of the `ids` among others; raises `KeyError` for one that is missing."""
+    at = {id: position for position, id in enumerate(among.tolist())}
+    return [at[id] for id in ids.tolist()]
 
 
 def arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name; raises `KeyError` for one that it lacks."""
-    # A file that numpy opens itself stays open when it turns out to be damaged
+    # A file that numpy opens itself stays open if it turns out to be damaged.
     with path.open("rb") as file, np.load(file) as stored:
         return {name: stored[name] for name in names}

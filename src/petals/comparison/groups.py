@@ -1,4 +1,4 @@
-"""Which runs can be set beside one another, and what they are called; the folds of one recipe."""
+"""Which runs can be compared, and how they are named; the folds of one recipe as one run."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from petals.comparison.finished_run import FinishedRun
+from petals.comparison.finished_run import FinishedRun, positions
 from petals.settings import fold_of
 
 MOST_NAMED = 4  # parameters in a name
 _MADE_UP = re.compile(r"[0-9a-f]{12}|.+-\d{4}-\d{6}(-\d+)?")  # a sweep's id, a name with a time
 OWN = ("validation", "output")  # parameters in which the runs of one cross-validation differ
 SUMS = ("seconds",)
+ARRAYS = ("ids", "labels", "probabilities")
 MEANS = ("first_epoch_seconds", "later_epoch_seconds", "images_per_second")
 
 
 def largest(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
-    """The most runs that were validated on the same photos, in one order; a line on each other.
+    """The largest group of runs validated on the same photos, and a line about each other run.
 
-    Scores on different photos say nothing about the runs. Of groups of one size it is the one
-    with more photos.
+    Scores on different photos cannot be compared. Among groups of the same size, the one with more
+    photos is chosen. The arrays of the runs are in the same order.
     """
     groups: dict[tuple, list[FinishedRun]] = defaultdict(list)
     for run in runs:
@@ -36,34 +37,23 @@ def largest(runs: Sequence[FinishedRun]) -> tuple[list[FinishedRun], list[str]]:
         groups[key].append(run)
     key = max(groups, key=lambda key: (len(groups[key]), len(key[0])))
     others = [
-        f"{run.name}: validated on {len(run.ids):,} other photos, of "
-        f"{run.probabilities.shape[1]} classes; to compare these, name them in runs=..."
+        f"{run.name}: validated on {len(run.ids):,} other photos of "
+        f"{run.probabilities.shape[1]} classes; to compare such runs, name them in runs=..."
         for other in groups
         if other != key
         for run in groups[other]
     ]
-    return _aligned(groups[key]), others
-
-
-def _aligned(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs with their validation images in the first one's order."""
-    at = {id_: position for position, id_ in enumerate(runs[0].ids.tolist())}
-    orders = [np.argsort([at[id_] for id_ in run.ids.tolist()]) for run in runs]
-    return [
-        replace(
-            run,
-            ids=run.ids[order],
-            labels=run.labels[order],
-            probabilities=run.probabilities[order],
-        )
-        for run, order in zip(runs, orders, strict=True)
-    ]
+    comparable = []
+    for run in groups[key]:
+        places = positions(groups[key][0].ids, run.ids)
+        comparable.append(replace(run, **{name: getattr(run, name)[places] for name in ARRAYS}))
+    return comparable, others
 
 
 def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs, called by what differs between them where a folder's name is a hash or a time.
+    """The runs, named by what differs between them if a folder's name is a hash or a time.
 
-    A person's name for a run stays, and so does a name that would then come twice.
+    A name that a person chose stays. So does the folder's name if two runs would get the same name.
     """
     parameters = dict.fromkeys(name for run in runs for name in run.metrics["parameters"])
     differ = [name for name in differing(runs, tuple(parameters)) if name != "output"]
@@ -81,7 +71,7 @@ def named(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
 
 
 def differing(runs: Sequence[FinishedRun], names: Sequence[str]) -> list[str]:
-    """The parameters among `names` in which the runs are not all alike."""
+    """The parameters among `names` whose values differ between the runs."""
     return [name for name in names if len({repr(run.parameter(name)) for run in runs}) > 1]
 
 
@@ -97,10 +87,10 @@ def _text(value: Any) -> str:
 
 
 def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs, with each complete cross-validation among them as one.
+    """The runs, with each complete cross-validation among them joined into one run.
 
-    Complete: one run per fold, with every other parameter the same. Where a fold is missing the
-    runs stay as they are; of two runs of one fold the last by name counts.
+    It is complete if every fold has a run and all other parameters are the same. If a fold is
+    missing, its runs stay single. If a fold has two runs, the last by name counts.
     """
     groups: dict[tuple[int, str], dict[int, FinishedRun]] = defaultdict(dict)
     alone, whole = [], []
@@ -111,17 +101,14 @@ def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
         else:
             alone.append(run)
     for (folds, _), members in groups.items():
-        if len(members) == folds and _disjoint(list(members.values())):
-            whole.append(_join([members[fold] for fold in sorted(members)]))
+        runs_of_it = [members[fold] for fold in sorted(members)]
+        ids = np.concatenate([run.ids for run in runs_of_it])
+        classes = {run.probabilities.shape[1] for run in runs_of_it}
+        if len(members) == folds and len(set(ids)) == len(ids) and len(classes) == 1:
+            whole.append(_join(runs_of_it))
         else:
-            alone += members.values()
+            alone += runs_of_it
     return [*whole, *alone]
-
-
-def _disjoint(members: Sequence[FinishedRun]) -> bool:
-    ids = [id_ for run in members for id_ in run.ids.tolist()]
-    widths = {run.probabilities.shape[1] for run in members}
-    return len(set(ids)) == len(ids) and len(widths) == 1
 
 
 def _join(members: Sequence[FinishedRun]) -> FinishedRun:
@@ -133,17 +120,14 @@ def _join(members: Sequence[FinishedRun]) -> FinishedRun:
             measured = [value for value in values if value is not None]
             metrics[name] = mean(measured) if len(measured) == len(members) else None
     metrics["parameters"] = {**first.metrics["parameters"], "validation": "folds"}
-    ids, labels, probabilities = (
-        np.concatenate([getattr(run, name) for run in members])
-        for name in ("ids", "labels", "probabilities")
-    )
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(run, name) for run in members]) for name in ARRAYS
+    }
     return replace(
         first,
         name=f"{first.name} to {members[-1].name} ({len(members)} folds)",
         path=Path(),
         metrics=metrics,
-        ids=ids,
-        labels=labels,
-        probabilities=probabilities,
         members=tuple(members),
+        **arrays,
     )

@@ -1,4 +1,4 @@
-"""Runs read back from their folders, to be set beside one another."""
+"""Read runs back from their folders, and list them for comparison."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ AUTO = "auto"
 
 
 def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
-    """The runs in all folders that match, best first, and a line on each that cannot be read.
+    """The runs in all folders that match, best first, and a line for each that cannot be compared.
 
-    `pattern`: globs of run folders, several with commas between them; `**` reaches any depth.
-    "auto" is `runs/*` of the repository, and on Kaggle every attached output that holds a run.
-    Folders without any of a run's files are passed over, and runs of all folds of one recipe come
-    as one run. Of runs that were not validated on the same images the largest group stays, and
-    the others are among the lines. Raises `DataError` when no run is left.
+    `pattern`: globs of run folders, separated by commas; `**` matches folders at any depth. "auto"
+    means `runs/*` of the repository, and on Kaggle every attached output that contains a run.
+    Folders without any file of a run are ignored, and the runs of all folds of one recipe become
+    one run. Only the largest group of runs that were validated on the same images is returned; each
+    other run has a line. Raises `DataError` if no run can be read.
     """
     if pattern == AUTO:
         here, below = (mounts(), "**") if on_kaggle() else (runs_folder(), "*")
@@ -46,7 +46,7 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
         for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
         if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)
     }
-    # A session may mount one input at two places: of a run's paths the one without links counts.
+    # A session may mount an input in two places: use a run's path that contains no links.
     linked = sorted(matches, key=lambda path: (path.resolve() != path.absolute(), path))
     folders = sorted({path.resolve(): path for path in reversed(linked)}.values())
     names = _names(folders)
@@ -62,18 +62,16 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
             skipped.append(f"{names[folder]}: {why}")
     if not runs:
         raise DataError(
-            f"no run to read in {pattern!r} (from {Path.cwd()})"
+            f"no run in {pattern!r} (from {Path.cwd()})"
             + "".join(f"\n  {line}" for line in skipped)
-            + f"\n  {_how_to_get_one()}"
+            + (
+                "\n  attach kernels whose last version left a run: kernel_sources in the metadata"
+                if on_kaggle()
+                else "\n  make one with tools/run_notebook.py notebooks/02_train.py"
+            )
         )
     comparable, others = groups.largest(groups.named(groups.joined(runs)))
     return sorted(comparable, key=lambda run: -run.macro_f1), skipped + others
-
-
-def _how_to_get_one() -> str:
-    if on_kaggle():
-        return "attach kernels whose last version left a run: kernel_sources in the metadata"
-    return "make one with tools/run_notebook.py notebooks/02_train.py"
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:
@@ -89,24 +87,22 @@ def _read(folder: Path, name: str) -> FinishedRun:
         if not isinstance(metrics[part], dict):
             raise ValueError(f"metrics.json has no {part}")
     stored = arrays(folder / "val_predictions.npz", ("ids", "labels", "probabilities"))
-    ids, labels, probabilities = (
-        stored["ids"].astype(str),
-        stored["labels"],
-        stored["probabilities"],
-    )
+    ids, labels, probabilities = stored.values()
     if probabilities.ndim != 2 or not len(ids) == len(labels) == len(probabilities) > 0:
-        raise ValueError("val_predictions.npz holds arrays that do not belong together")
+        raise ValueError("val_predictions.npz contains arrays of different lengths")
     if len(set(ids.tolist())) < len(ids) or not np.isfinite(probabilities).all():
-        raise ValueError("val_predictions.npz holds an id twice, or no numbers")
+        raise ValueError("val_predictions.npz contains an id twice, or values that are not finite")
     if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
-        raise ValueError("val_predictions.npz holds labels outside of its classes")
+        raise ValueError("val_predictions.npz contains labels outside its classes")
     history = _history(folder / "history.csv")
-    return FinishedRun(name, folder, metrics, history, ids, labels.astype(np.int64), probabilities)
+    return FinishedRun(
+        name, folder, metrics, history, ids.astype(str), labels.astype(np.int64), probabilities
+    )
 
 
 def _history(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
-        return []  # nothing but the curves needs it
+        return []  # only the curves need it
     with path.open(encoding="utf-8") as file:
         return [
             {k: v if k == "phase" else float(v or "nan") for k, v in row.items() if k}
@@ -115,7 +111,7 @@ def _history(path: Path) -> list[dict[str, Any]]:
 
 
 def ranking(runs: Sequence[FinishedRun]) -> Table:
-    """Every run with its scores, its size and what it took, best first."""
+    """A row for each run, in the given order: its scores, its size, its duration and device."""
     rows = [
         {
             "run": run.name,
@@ -126,7 +122,7 @@ def ranking(runs: Sequence[FinishedRun]) -> Table:
             "trainable": run.metrics.get("trainable_params"),
             "pixels": run.metrics["data"].get("image_size"),
             "fine-tuned": run.parameter("fine_tune"),
-            "minutes": _minutes(run),
+            "minutes": (run.metrics.get("seconds") or 0) / 60 or None,
             "device": run.metrics["device"].get("name"),
         }
         for run in runs
@@ -134,33 +130,26 @@ def ranking(runs: Sequence[FinishedRun]) -> Table:
     return Table.of(rows)
 
 
-def _minutes(run: FinishedRun) -> float | None:
-    seconds = run.metrics.get("seconds")
-    return seconds / 60 if seconds else None
-
-
 def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
-    """Epoch times by device and the best score, for each backbone, size and share of it trained.
+    """Rows of epoch times and best scores by device, backbone, image size and trained part.
 
-    A row's seconds and images a second are means over its runs; its parameters are those of its
-    best run, None where metrics.json does not say. What is alike but for the
-    device comes together, fastest first.
+    Seconds and images per second are means over the runs of a row; the parameters are those of its
+    best run, None if metrics.json does not have them. Rows that differ only in the device are
+    adjacent, the fastest first.
     """
     alike: dict[tuple, list[FinishedRun]] = defaultdict(list)
     for run in runs:
         device = run.metrics["device"]
-        what = (
+        key = (
             str(run.parameter("backbone")),
             int(run.metrics["data"].get("image_size") or 0),
             _trained(run),
-        )
-        where = (
             str(device.get("kind", "?")).upper(),
             str(device.get("name", "?")),
             int(device.get("replicas") or 1),
             str(device.get("dtype", "?")),
         )
-        alike[what + where].append(run)
+        alike[key].append(run)
     rows = []
     for (backbone, size, trained, kind, name, replicas, dtype), group in alike.items():
         best = max(group, key=lambda run: run.macro_f1)

@@ -25,6 +25,7 @@ from petals.progress import ShowProgress
 
 BITS = 64
 THUMBNAIL = (18, 16)  # columns, rows: halved, these are the 9 x 8 grey values that a hash compares
+NEAR = 5  # of these bits differ at most between twins
 ALIKE = 12.0  # largest mean difference of two thumbnails' channel values, out of 255
 MOST_PAIRS = 20_000
 _CHUNK = 512
@@ -109,7 +110,7 @@ def _hashes(thumbnails: np.ndarray) -> np.ndarray:
     return (small[:, :, :-1] > small[:, :, 1:]).reshape(n, BITS)
 
 
-def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
+def find_pairs(prints: Fingerprints, near: int = NEAR) -> list[Pair]:
     """All pairs with the same bytes or hashes that differ in at most `near` bits, nearest first.
 
     Images with similar hashes are a pair only if their thumbnails are similar, too. The search ends
@@ -130,17 +131,17 @@ def find_pairs(prints: Fingerprints, near: int = 5) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (not pair.same_bytes, pair.distance))[:MOST_PAIRS]
 
 
-def twins_of(prints: Fingerprints, others: Fingerprints, near: int = 5) -> np.ndarray:
+def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:
     """int64 (n,): for each image the position of its nearest twin among the others, -1 for none.
 
-    A twin has the same bytes, or a hash that differs in at most `near` bits and a similar
+    A twin has the same bytes, or a hash that differs in at most `NEAR` bits and a similar
     thumbnail, mirrored or not. Unlike `find_pairs`, this has no limit on the number of twins.
     """
     same = {digest: place for place, digest in enumerate(others.digests.tolist())}
     twins = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
     for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
         rest = np.flatnonzero(twins < 0)
-        places = _near(_hashes(thumbnails[rest]), others.hashes, near)
+        places = _near(_hashes(thumbnails[rest]), others.hashes, NEAR)
         for image, close in zip(rest, places, strict=True):
             alike = (n for n in close if _alike(thumbnails[image], others.thumbnails[n]))
             twins[image] = next(alike, -1)

@@ -140,13 +140,10 @@ def write_test_ids(
         return
     own = [photo for photo in photos if photo.label == UNLABELLED]
     used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
-    rows = [(photo.id, _printable(photo.path, folder)) for photo in own if photo.digest in used]
+    files = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]
+    # A name may hold bytes that are not text.
+    rows = [(id, name.encode(errors="backslashreplace").decode()) for id, name in files]
     storage.write_csv(path, ("id", "file"), rows)
-
-
-def _printable(path: Path, folder: Path) -> str:
-    # A name may hold bytes that are no text.
-    return path.relative_to(folder).as_posix().encode(errors="backslashreplace").decode()
 
 
 def _rows(table: Path) -> Iterator[tuple[int, str, str, str]]:

@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from PIL import Image
 
@@ -19,7 +19,6 @@ from petals.data import photo_files
 from petals.data.photo_files import PhotoError
 
 JPEG_QUALITY = 92
-T = TypeVar("T")
 UNLABELLED = -1  # in place of a label, where nobody knows the class
 
 
@@ -53,8 +52,8 @@ def read(path: Path, label: int) -> Photo:
     return Photo(path, label, hashlib.blake2b(data, digest_size=16).hexdigest())
 
 
-def attempt(make: Callable[..., T], *arguments: Any) -> T | str:
-    """What `make` returns, or in words why the photo cannot be used."""
+def attempt(make: Callable[..., Any], *arguments: Any) -> Any:
+    """What `make` returns, or as text the reason why the photo cannot be used."""
     try:
         return make(*arguments)
     except PhotoError as error:

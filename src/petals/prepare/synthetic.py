@@ -134,18 +134,13 @@ def _plan(counts: Mapping[str, int]) -> dict[str, list[_Picture]]:
             share = _IMBALANCE[label * 2 % 5] if split == "train" else 1.0
             for k in range(max(1, int(images * share + 0.5))):
                 index = _FIRST_INDEX[split] + k
-                splits[split].append(_Picture(_new_id(label, index, taken), label, index))
+                id = f"0/{label}/{index}"
+                while len(id) != 9 or id in taken:  # nine digits, as the competition's ids have
+                    id = hashlib.blake2b(id.encode(), digest_size=8).hexdigest()[:9]
+                taken.add(id)
+                splits[split].append(_Picture(id, label, index))
         splits[split].sort()
     return splits
-
-
-def _new_id(label: int, index: int, taken: set[str]) -> str:
-    """Nine hexadecimal characters like the competition's, not taken yet."""
-    name = f"0/{label}/{index}"
-    while len(name) != 9 or name in taken:
-        name = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()[:9]
-    taken.add(name)
-    return name
 
 
 def _write_labels(

@@ -17,10 +17,15 @@ from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
 
+def budget(repository, **given):
+    """The budget of a server that starts now."""
+    return Budget(repository.runs / "assistant" / "budget.json", **given)
+
+
 @pytest.fixture
 def call(repository):
     """`call("check")`: what that tool answers, with a budget of one push, an hour and an entry."""
-    tools = Tools(repository.root, Budget(hours=1, pushes=1, submissions=1))
+    tools = Tools(repository.root, budget(repository, hours=1, pushes=1, submissions=1))
 
     def call(name, *arguments, **options):
         return asyncio.run(getattr(tools, name)(*arguments, **options))
@@ -63,11 +68,43 @@ def test_a_log_or_metrics_that_are_a_link_to_elsewhere_are_not_read(call, reposi
 
 
 def test_nothing_is_spent_without_a_budget_for_it(repository):
-    tools = Tools(repository.root, Budget())
+    tools = Tools(repository.root, budget(repository))
     with pytest.raises(CapacityError, match=r"0 hours left and this takes 0\.5.*--hours"):
         asyncio.run(tools.push(minutes=30))
     with pytest.raises(CapacityError, match="0 submissions left"):
         asyncio.run(tools.submit("mine"))
+
+
+def test_a_server_that_starts_again_has_what_is_left_of_the_day(repository, monkeypatch):
+    with budget(repository, hours=2, pushes=3).spending(hours=0.5, pushes=1):
+        pass
+    again = budget(repository, hours=2, pushes=1)
+    assert again.left() == {"hours": 1.5, "pushes": 0, "submissions": 0}
+    with pytest.raises(CapacityError, match="0 pushes left"), again.spending(pushes=1):
+        pass
+    monkeypatch.setattr("kernelkit.assistant.budget._today", lambda: "9999-01-01")
+    assert again.left()["pushes"] == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"day": "2026-11-23", "hours": 1}',
+        '{"day": "today", "hours": 0, "pushes": 0, "submissions": 0}',
+        '{"day": "2026-11-23", "hours": NaN, "pushes": 0, "submissions": 0}',
+        '{"day": "2026-11-23", "hours": 0, "pushes": -9, "submissions": 0}',
+    ],
+)
+def test_nothing_is_spent_while_the_account_of_the_budget_is_damaged(call, repository, content):
+    file = repository.runs / "assistant" / "budget.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+    for name in ("push", "budget"):
+        with pytest.raises(CapacityError, match=r"budget\.json .*cannot be read.* delete it"):
+            call(name)
+    assert file.read_text() == content
 
 
 @pytest.mark.parametrize("minutes", [float("nan"), -600.0, float("inf")])

@@ -80,6 +80,7 @@ def test_notes_of_cpp_libraries_are_left_out_for_readers():
     error = "E0000 00:00:1795233512.444420   21565 cuda_platform.cc:52] failed call to cuInit\n"
     entries = [
         logs.Entry(0.1, "stderr", note),
+        logs.Entry(0.1, "stderr", "To enable the following instructions: AVX2 FMA, rebuild.\n"),
         logs.Entry(0.2, "stderr", error),
         logs.Entry(0.3, "stdout", note),
         logs.Entry(0.4, "stdout", "macro F1\n"),

@@ -123,5 +123,7 @@ def test_a_wrong_start_is_refused_before_any_host_starts(notebook, monkeypatch):
         ({"TF_CONFIG": "{nonsense"}, ""),
     ],
 )
-def test_hosts_that_share_a_disk_do_not_share_a_folder(environ, below):
-    assert own_folder(Path("runs/x"), environ) == Path("runs/x") / below
+def test_hosts_that_share_a_disk_do_not_share_a_folder(monkeypatch, environ, below):
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert own_folder(Path("runs/x")) == Path("runs/x") / below

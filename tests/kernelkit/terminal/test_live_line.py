@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kernelkit.terminal import live_line
-from kernelkit.terminal.live_line import LiveLine, NotebookOutput, fitted, is_note, is_step
+from kernelkit.terminal.live_line import LiveLine, NotebookOutput, fitted, is_step, note_level
 
 
 class Terminal(io.StringIO):
@@ -44,10 +44,10 @@ def test_a_step_is_known_by_how_far_it_is(line, step):
 
 def test_notes_of_c_libraries_are_known_by_their_head():
     head = "0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call to cuInit"
-    assert all(is_note(level + head) for level in "IWE")
-    assert not is_note(f"F{head}")  # what ends a process
-    assert is_note("WARNING: All log messages before absl::InitializeLog() is called")
-    assert not is_note("WARNING: the photos are damaged")
+    assert all(note_level(level + head) == level for level in "IWE")
+    assert not note_level(f"F{head}")  # what ends a process
+    assert note_level("WARNING: All log messages before absl::InitializeLog() is called") == "I"
+    assert not note_level("WARNING: the photos are damaged")
 
 
 def test_elsewhere_steps_are_at_least_a_minute_apart(clock):

@@ -52,7 +52,8 @@ def test_without_it_the_preflight_tells_of_the_last_check(garden):
     assert "was not checked with the TPU's compiler" in pushed(garden)
     assert garden.asked() == []
     check_tpu(garden.notebook, quiet=True)
-    assert "it fits a v5e-8" in pushed(garden)
+    assert "checked with libtpu 2 on " in pushed(garden)
+    assert "it fits a v5e-8" in garden.message
     with pytest.raises(errors.DoesNotFitError):
         check_tpu(garden.notebook, ["batch_size=48"], quiet=True)
     assert "does not fit: it needs 24.00 GiB a chip" in pushed(garden, "batch_size=48")
@@ -60,6 +61,20 @@ def test_without_it_the_preflight_tells_of_the_last_check(garden):
     (garden.package / "petals.py").write_text("F1 = 0.76\n")
     assert "before the sources changed: it fits a v5e-8" in pushed(garden)
     assert "sources changed: training step: does not fit" in pushed(garden, "batch_size=48")
+
+
+def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
+    monkeypatch.setattr("kernelkit.tpu.environment.libtpu_folder", lambda *_: garden.root / "other")
+    path = garden.package / "compile.py"
+    version = '"libtpu": "0.9" if "other" in os.environ["PYTHONPATH"] else "2"'
+    path.write_text("import os\n" + path.read_text().replace('"libtpu": "2"', version))
+    check_tpu(garden.notebook, quiet=True)
+    check_tpu(garden.notebook, libtpu="0.9", quiet=True)
+    assert "checked with libtpu 0.9 on " in pushed(garden)
+    check_tpu(garden.notebook, libtpu="0.9", quiet=True)
+    assert len(garden.asked()) == 2
+    check_tpu(garden.notebook, quiet=True)  # what one compiler says is not what the other says
+    assert len(garden.asked()) == 3
 
 
 @pytest.mark.usefixtures("quick_sessions")
@@ -78,7 +93,7 @@ def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, of
     with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
         garden.push("recomputes=true")
     assert (
-        "40 ms per step with its input, 21.3 ms by the compiler's estimate: 1.9 times; 9.00 GiB "
+        "40 ms per step with its input, 21.3 ms by the estimate of libtpu 2: 1.9 times; 9.00 GiB "
         "a chip at peak, compiled for 8.00 GiB; traced in 95 s, compiled in 5 min 0 s"
     ) in garden.message
     assert "the session compiled with libtpu 3, and the estimate is by libtpu 2" in garden.message

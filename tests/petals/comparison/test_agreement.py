@@ -77,7 +77,7 @@ def test_photos_that_are_gone_or_others_are_said(write_run, read, dataset):
     write_run("one")
     run = read()[0]
     assert "no pictures: no data at 'nowhere'" in agreement_module.photos(run).missing
-    assert "does not hold the photos" in agreement_module.photos(run, str(dataset)).missing
-    with pytest.raises(DataError, match="does not hold the photos"):
+    assert "does not contain the photos" in agreement_module.photos(run, str(dataset)).missing
+    with pytest.raises(DataError, match="does not contain the photos"):
         agreement_module.photos(run, str(dataset)).of(run, np.arange(2))
     assert list(agreement_module.photos(run).names) == ["class 0", "class 1", "class 2"]

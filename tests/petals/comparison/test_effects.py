@@ -62,7 +62,7 @@ def test_runs_that_differ_in_two_axes_prove_nothing(write_run, read):
     write_run("b", 0.9, dropout=0.5, augment="strong")
     effect = effects.effect(read(), "augmentation")
     assert not effect.fair
-    assert "no two runs differ in it alone" in effects.verdict(effect)["what follows"]
+    assert "no two runs differ only in it" in effects.verdict(effect)["what follows"]
     compare.effects([effect]).canvas.draw()
 
 

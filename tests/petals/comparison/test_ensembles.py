@@ -90,7 +90,7 @@ def test_runs_without_test_probabilities_fall_back_on_the_best(write_run, read, 
     (write_run("b", 0.5) / "test_predictions.npz").unlink()
     path = tmp_path / "submission.csv"
     message = ensembles.submit_or_best(read(), [0.5, 0.5], path)
-    assert "b keeps no test probabilities" in message
+    assert "b has no test probabilities" in message
     assert message.endswith("submission from a")
     assert answers(path) == answers(best / "submission.csv")
     with pytest.raises(DataError, match="run it again"):

@@ -134,7 +134,8 @@ def test_of_runs_on_other_photos_the_largest_group_is_taken(write_run, glob):
     runs, skipped = comparison.read(glob)
     assert sorted(run.name for run in runs) == ["one", "two"]
     assert skipped == [
-        "alone: validated on 60 other photos, of 3 classes; to compare these, name them in runs=..."
+        "alone: validated on 60 other photos of 3 classes; to compare such runs, name them in "
+        "runs=..."
     ]
 
 

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +19,6 @@ from kernelkit import files, processes
 from kernelkit.errors import KernelkitError
 
 ERROR, LOG, REQUEST = "error.txt", "log.txt", "request.json"  # in a run's folder
-POLL_SECONDS = 0.5  # between checks whether the sweep is still alive
 
 
 def execute(request: Mapping[str, Any]) -> int:
@@ -51,18 +47,7 @@ def execute(request: Mapping[str, Any]) -> int:
     return code
 
 
-def die_with(parent: int) -> None:
-    """End this process and its descendants soon after its parent is gone."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(POLL_SECONDS)
-        processes.kill_family(os.getpid())
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 if __name__ == "__main__":
-    die_with(int(sys.argv[2]))
+    processes.die_with(int(sys.argv[2]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
     sys.exit(execute(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))

@@ -87,7 +87,7 @@ def _fork(request: Mapping[str, Any]) -> int:
         from kernelkit.sweep.workers import forked_kernel
 
         forked_kernel.fork_kernel()
-        execute.die_with(fork_server)
+        processes.die_with(fork_server)
         code = execute.execute(request)
     finally:
         os._exit(code)

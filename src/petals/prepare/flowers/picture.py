@@ -36,27 +36,26 @@ UPRIGHT = {"bell", "spike", "spire", "fan", "cone", "plume", "tuft", "quill", "c
 NEARLY_UPRIGHT = {"orchid", "pansy", "iris", "half"}
 
 
-def draw_flower(label: int, index: int, size: int, *, seed: int = 0) -> np.ndarray:
+def draw_flower(label: int, index: int, size: int) -> np.ndarray:
     """Draw one picture of a flower, the same on every machine.
 
     Args:
         label: the class, 0..103.
         index: which picture of the class, any number >= 0.
         size: width and height in pixels; the flower is the same at every size.
-        seed: another seed draws another set of pictures.
 
     Returns:
         uint8 (size, size, 3), red green blue.
 
     Raises:
-        SettingError: for a label outside 0..103, a negative index or seed, or a size below 8.
+        SettingError: for a label outside 0..103, a negative index, or a size below 8.
     """
-    if not 0 <= label < len(FLORA) or index < 0 or seed < 0 or size < 8:
+    if not 0 <= label < len(FLORA) or index < 0 or size < 8:
         raise SettingError(
-            f"no flower has label {label}, index {index}, seed {seed} at {size} pixels: labels are "
-            f"0..{len(FLORA) - 1}, indices and seeds 0 or more, sizes 8 or more."
+            f"no flower has label {label}, index {index} at {size} pixels: labels are "
+            f"0..{len(FLORA) - 1}, indices 0 or more, sizes 8 or more"
         )
-    rng = Rng(seed, label, index)
+    rng = Rng(0, label, index)
     canvas = Canvas(size)
     canvas.light = direction(rng.between(-150.0, -30.0))
     draw_background(canvas, rng)

@@ -40,7 +40,7 @@ class Sessions:
         self.patch.setenv("KERNELKIT_SESSION_BEGAN", str(began or time.monotonic()))
         self.patch.setenv("KERNELKIT_SESSION_MINUTES", "60")
         self.patch.chdir(self.working)
-        run_in_session(json.loads(json.dumps(carried)), minutes)
+        run_in_session(json.loads(json.dumps(carried)), minutes, "auto")
         return self.working / FOLDER
 
     def metrics(self):
