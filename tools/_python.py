@@ -16,3 +16,4 @@ if not (find_spec("kernelkit") and find_spec("click")):
         file=sys.stderr,
     )
     sys.exit(2)
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's notes, of no use to a user

@@ -152,8 +152,48 @@ torchinfo torchmetrics torchtune tpot vtk wand wandb wavio wordcloud xarray xgbo
 ydata_profiling ydf yellowbrick yfinance
 """
 
+_DISTRIBUTIONS = {  # those that are not named as the module that they bring
+    "Crypto": "pycryptodome",
+    "OpenSSL": "pyopenssl",
+    "PIL": "pillow",
+    "absl": "absl-py",
+    "argon2": "argon2-cffi",
+    "attr": "attrs",
+    "bayes_opt": "bayesian-optimization",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "google": "protobuf",
+    "grpc": "grpcio",
+    "haiku": "dm-haiku",
+    "ignite": "pytorch-ignite",
+    "imblearn": "imbalanced-learn",
+    "mpl_toolkits": "matplotlib",
+    "openslide": "openslide-python",
+    "pkg_resources": "setuptools",
+    "pylab": "matplotlib",
+    "rgf": "rgf-python",
+    "scikitplot": "scikit-plot",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "sklearnex": "scikit-learn-intelex",
+    "skmultilearn": "scikit-multilearn",
+    "skopt": "scikit-optimize",
+    "surprise": "scikit-surprise",
+    "tree": "dm-tree",
+    "umap": "umap-learn",
+    "websocket": "websocket-client",
+    "yaml": "pyyaml",
+    "zmq": "pyzmq",
+}
+
 TPU = frozenset([*_TPU.split(), *_BROUGHT_ALONG.split()])
 CPU_AND_GPU = TPU | frozenset(_CPU_AND_GPU.split())
+
+
+def distribution(module: str) -> str:
+    """The name under which pip installs a top-level module, such as grpcio for grpc."""
+    return _DISTRIBUTIONS.get(module, module.replace("_", "-"))
 
 
 def modules(kind: Kind) -> frozenset[str]:

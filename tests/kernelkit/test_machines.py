@@ -37,5 +37,11 @@ def test_the_pinned_versions_are_of_one_date_and_name_no_host():
     assert len(re.findall(r"--hash=sha256:", text)) > 500
 
 
+def test_a_module_is_installed_under_the_name_of_its_distribution():
+    names = ["grpc", "sklearn", "huggingface_hub", "torch"]
+    installed = ["grpcio", "scikit-learn", "huggingface-hub", "torch"]
+    assert [machines.distribution(name) for name in names] == installed
+
+
 def test_no_name_is_in_the_list_that_python_has_anyway():
     assert not machines.CPU_AND_GPU & set(sys.stdlib_module_names) - {"distutils"}

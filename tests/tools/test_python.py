@@ -34,6 +34,14 @@ def test_the_kits_own_python_takes_over(checkout, tool):
     assert done.returncode == 7
 
 
+def test_a_tool_is_silent_about_what_tensorflow_notes(checkout, monkeypatch):
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    code = "import os, _python; print(os.environ['TF_CPP_MIN_LOG_LEVEL'])"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=checkout / "tools", capture_output=True, text=True)
+    assert done.stdout == "3\n"
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_without_it_one_line_says_what_to_do(checkout, tool):
     done = run(checkout, tool, "--help")

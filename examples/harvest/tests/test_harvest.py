@@ -1,4 +1,4 @@
-"""The package's own tests."""
+"""Tests of the package."""
 
 import numpy as np
 

@@ -206,8 +206,8 @@ class Run:
         if not self.context.local or not named or named[1] not in machines.modules(kind):
             return ""
         return (
-            f", which Kaggle's image holds: install {named[1]} here, or rehearse with "
-            "--packages kaggle"
+            f", which Kaggle's image holds: install {machines.distribution(named[1])} here, or "
+            "rehearse with --packages kaggle"
         )
 
     def judge(self) -> None:

@@ -11,20 +11,6 @@ from kernelkit import machines
 from kernelkit.machines import Kind
 from kernelkit.wheels.download import install
 
-# Distributions that are not called as the module that they bring.
-NAMES = {
-    "Crypto": "pycryptodome",
-    "PIL": "pillow",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python-headless",
-    "imblearn": "imbalanced-learn",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "skopt": "scikit-optimize",
-    "umap": "umap-learn",
-    "yaml": "pyyaml",
-}
-
 
 def lacking(modules: Iterable[str], kind: Kind, folder: Path) -> list[str]:
     """The modules that such a session imports at Kaggle, and neither this Python nor `folder` has.
@@ -43,7 +29,7 @@ def install_lacking(modules: Iterable[str], versions: Mapping[str, str], folder:
 
     Returns the requirements. Raises `PreflightError` or `NetworkError`, as `download.install` does.
     """
-    names = [NAMES.get(module, module.replace("_", "-")) for module in modules]
+    names = list(map(machines.distribution, modules))
     requirements = [f"{name}=={versions[name]}" if name in versions else name for name in names]
     install(requirements, folder)
     return requirements

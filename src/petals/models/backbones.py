@@ -234,10 +234,12 @@ def _download(backbone: Backbone, size: int) -> list:
     except Exception as error:  # urllib, http and ssl raise different kinds
         names = " or ".join(backbone.weights_files(size))
         # A session, rehearsed or not, does not have the local folders.
-        way = "Attach a Kaggle dataset or model that holds" if on_kaggle() else "Put into weights/"
+        way = f"Attach a Kaggle dataset or model with {names}"
+        if not on_kaggle():
+            way = f"Put {names} into weights/"
         raise WeightsError(
             f"the ImageNet weights of {backbone.name} could not be downloaded "
-            f"({type(error).__name__}). {way} {names}, or set weights='none'"
+            f"({type(error).__name__}). {way}, or set weights='none'"
         ) from None
 
 

@@ -239,7 +239,8 @@ class Summary:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.kinds.items()))
             lines.append(f"handled: {kinds}")
         if self.left_out:
-            lines.append(f"left out: {len(self.left_out)} files")
+            count = len(self.left_out)
+            lines.append(f"left out: {count} file{'s' * (count > 1)}")
             lines += [f"  {path}: {why}" for path, why in sorted(self.left_out.items())]
         return "\n".join(lines + [f"note: {line}" for line in self.advice])
 

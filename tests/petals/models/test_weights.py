@@ -94,11 +94,12 @@ def test_a_missing_file():
 def test_without_a_network_the_error_says_which_file_to_bring(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        WeightsError, match=r"Put into weights/ mobilenet_2_5_192_tf_no_top.h5 or .* weights='none'"
+        WeightsError,
+        match=r"Put mobilenet_2_5_192_tf_no_top.h5 or .* into weights/, or set weights='none'",
     ):
         weights.load_backbone(MOBILENET, 192, "imagenet")
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")  # which lacks the folders of the desk
-    with pytest.raises(WeightsError, match="Attach a Kaggle dataset or model that holds mobilenet"):
+    with pytest.raises(WeightsError, match="Attach a Kaggle dataset or model with mobilenet"):
         weights.load_backbone(MOBILENET, 192, "imagenet")
 
 

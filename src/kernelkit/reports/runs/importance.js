@@ -215,7 +215,7 @@ function importance() {
       labelled(make("td", { className: "number" }, percent(row.share)), "explains"),
       labelled(make("td", { className: "number" }, row.interval ? `${Math.round(100 * row.interval[0])}–${percent(row.interval[1])}` : "too few runs"), "interval"),
       labelled(make("td", {}, `${row.levels.names[row.best]} (${fixed(row.means[row.best])})`), "best on average"),
-      labelled(make("td", {}, row.with.sort((a, b) => b[1] - a[1]).map(strengthText).join(", ")), "goes together with"));
+      labelled(make("td", {}, row.with.sort((a, b) => b[1] - a[1]).map(strengthText).join(", ")), "associated with"));
   }));
   const all = pairs();
   byId("pair-part").hidden = !all.length;
