@@ -77,14 +77,13 @@ def make_tfrecords(
 ) -> Summary:
     """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
 
-    `labels`: a CSV in UTF-8 with the columns `file` (relative to `folder`) and `label`, which then
-    names the photos. `test_photos`: a folder of photos without labels, which become the test split;
-    `output/test_photos.csv` lists the id of each file in a submission, and a labelled photo with
-    the same bytes is left out. `settings`: the fields of `IngestSettings`.
+    `labels`: a CSV in UTF-8 that names the photos in `file` (relative to `folder`) and `label`.
+    `test_photos`: a folder of photos without labels, which become the test split; their ids in a
+    submission are in `output/test_photos.csv`, and labelled photos with the same bytes are left
+    out. `settings`: the fields of `IngestSettings`.
 
-    A photo's split depends only on a hash of its content: it is the same in every size and on every
-    machine, and does not change with other photos. Existing shards with the same photos are kept,
-    so that a call continues an interrupted one.
+    A photo's split depends only on a hash of its content, not on the size, the machine or other
+    photos. Existing shards with the same photos are kept, as after an interruption.
 
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
     folder without usable photos and, before anything is written, for bad lines of the CSV.
