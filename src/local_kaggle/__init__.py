@@ -1,4 +1,4 @@
-"""A Kaggle on loopback, for rehearsals and tests, that the unmodified `kaggle` client talks to.
+"""A stand-in for Kaggle on loopback, for rehearsals and tests with the unmodified `kaggle` client.
 
     from local_kaggle import LocalKaggle, ServerLimits
 
@@ -6,9 +6,9 @@
         subprocess.run(["kaggle", "kernels", "push", "-p", folder],
                        env=kaggle.client_environment())
 
-It keeps kernels, versions, sessions, datasets, submissions and quota in one folder and runs
-what is pushed. Nothing here has met Kaggle itself: it behaves as public reports and the
-client's source say that Kaggle does, and a session on "TPU" is eight CPU devices.
+It stores kernels, versions, sessions, datasets, submissions and quota in one folder, and runs what
+is pushed. It has never been compared with Kaggle itself: it behaves as Kaggle does according to
+public reports and the client's source. A session on "TPU" has eight CPU devices.
 
 The names below are the public interface; README.md beside this file shows how to use them. The
 modules import the Python library, Starlette and kagglesdk's types, never kernelkit or petals.

@@ -31,7 +31,7 @@ LAST_LINES = 12  # of a command that failed
 
 
 class Catalogue:
-    """Read-only view of the folder; whatever is put there later is seen at once."""
+    """A read-only view of the folder; files that are added later are visible at once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

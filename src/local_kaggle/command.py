@@ -1,7 +1,7 @@
 """Serve a Kaggle for rehearsals on 127.0.0.1 until SIGINT, SIGTERM or SIGHUP.
 
-Prints the shell lines that point the official client at it. What still runs in the end is killed;
-the next server with the same root goes on from there.
+Prints the shell lines that point the official client at it. Running sessions are killed at the end;
+the next server with the same root continues from there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kaggle's machines and figures, and what a rehearsal allows: each figure can be moved."""
+"""Kaggle's machines and limits, and what a rehearsal allows; each value can be changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 Kind = Literal["tpu", "gpu", "cpu"]
 HOUR = 3600.0
 
-# The names that the API has for machines, as of November 2026; any other one gives a CPU.
+# The API's names of machines, as of November 2026; any other name means a CPU.
 SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "tpu": ("TpuV5E8", "TpuV6E8"),
     "gpu": (
@@ -23,7 +23,7 @@ SHAPES: Mapping[Kind, tuple[str, ...]] = {
     ),
     "cpu": ("",),
 }
-"""The first of each kind is the one that `enable_tpu` and `enable_gpu` ask for."""
+"""By kind; `enable_tpu` and `enable_gpu` request the first of their kind."""
 
 RETIRED = {
     "NvidiaTeslaP100": "NvidiaTeslaT4",
@@ -32,35 +32,36 @@ RETIRED = {
     "TpuV232": "",
     "TpuV2256": "",
 }
-"""The machine that Kaggle silently gives for a retired shape."""
+"""The machine that Kaggle silently substitutes for a retired shape."""
 
 
 @dataclass(frozen=True)
 class ServerLimits:
     """Caps, sizes and delays; times in seconds.
 
-    sessions          batch sessions alive at once (queued ones counted), per accelerator
-    session_seconds   the longest session, per accelerator; past it the run is killed
-    memory_bytes      of all processes of a session, per accelerator; past it the run is killed
-    working_bytes     of all files in /kaggle/working, likewise
-    weekly_seconds    accelerator time a week (it starts on Saturday, 00:00 UTC)
-    source_bytes      a notebook of this size or more is refused
-    page_size         entries a page where the request names none
-    max_page_size     entries a page at most, whatever the request names
-    link_seconds      how long a signed link works
+    sessions          concurrent batch sessions (including queued ones), per accelerator
+    session_seconds   the longest session, per accelerator; a longer run is killed
+    memory_bytes      memory of all processes of a session, per accelerator; beyond it the run is
+                      killed
+    working_bytes     size of all files in /kaggle/working, likewise
+    weekly_seconds    accelerator time per week (which starts on Saturday, 00:00 UTC)
+    source_bytes      a notebook of this size or larger is refused
+    page_size         entries per page if the request names no number
+    max_page_size     the most entries per page, whatever the request names
+    link_seconds      how long a signed link is valid
     queue_seconds     from a push to the start of its session
-    lag_seconds       how long after its start a session stays unseen by a reader that names
-                      no version and is told of the version before
-    dataset_seconds   from the creation of a dataset version to `ready`
+    lag_seconds       how long a new session stays invisible to requests without a version, which
+                      get the previous version
+    dataset_seconds   from the creation of a dataset version until it is `ready`
     score_seconds     from a submission to its score
-    latency_seconds   added to every answer that carries a file
-    submissions_a_day submissions per competition and day; on Kaggle as a rule 5 or fewer
-    phone_verified    without it `enableInternet` is ignored in silence
-    rules_pending     competitions whose rules nobody has accepted, and models (owner/model) to
-                      whose license nobody has consented: their files and submissions are
-                      refused (403), and a push goes on without them
-    also_named        another name of the user, whose sources are the user's and are mounted
-                      under it: that of an account at Kaggle which is rehearsed for
+    latency_seconds   delay of every response that contains a file
+    submissions_a_day submissions per competition and day; on Kaggle usually 5 or fewer
+    phone_verified    if False, `enableInternet` is silently ignored
+    rules_pending     competitions whose rules nobody has accepted, and models (owner/model) whose
+                      license nobody has accepted: their files and submissions are refused (403),
+                      and a push continues without them
+    also_named        another name of the user, under which the user's sources are mounted: that
+                      of the account at Kaggle for which the rehearsal is made
     """
 
     sessions: Mapping[Kind, int] = field(default_factory=lambda: {"tpu": 1, "gpu": 2, "cpu": 5})

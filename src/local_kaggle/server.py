@@ -34,28 +34,28 @@ UNSET_FOR_CLIENT = (
     "KAGGLE_KERNEL_RUN_TYPE",
     "KAGGLE_API_V1_TOKEN",
 )
-"""Variables that would lead the genuine client past the local Kaggle."""
+"""Variables that would make the official client bypass the local Kaggle."""
 
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
 
 
 class LocalKaggle:
-    """A Kaggle on 127.0.0.1, served from a thread of this process.
+    """A stand-in for Kaggle on 127.0.0.1, served from a thread of this process.
 
-    root       folder for all it keeps (SQLite, sessions, datasets); a later server on the same
-               root goes on where this one stopped; made if missing
-    port       0 takes a free one
+    root       folder of its state (SQLite, sessions, datasets), created if missing; a later server
+               with the same root continues from there
+    port       TCP port; 0 = a free one
     catalogue  folder of inputs: `competitions/<slug>/`, `datasets/<owner>/<slug>/`,
-               `kernels/<owner>/<slug>/`, and `solutions/<slug>.csv` with the answers that
-               `<slug>.toml` beside it says how to score; default `root/catalogue`
+               `kernels/<owner>/<slug>/`, and `solutions/<slug>.csv` with the answers, which are
+               scored as `<slug>.toml` beside them says; default `root/catalogue`
     faults     a `FaultSchedule`; may be replaced while serving (`kaggle.faults = …`)
     limits     caps, page sizes and delays
-    accounts   {user: legacy key}; default `tester`; an empty key is drawn once per root
+    accounts   {user: legacy key}; default `tester`; an empty key is replaced by a random one
     tokens     {access token: user}, for Bearer authentication
 
-    Use it as a context manager, or `start()` and `stop()`. Stopping kills what still runs.
-    Raises LocalKaggleError on Windows, and on starting if the port is taken or
-    another server has the same root.
+    Use it as a context manager, or call `start()` and `stop()`. Stopping kills running sessions.
+    Raises LocalKaggleError on Windows, and in `start()` if the port is taken or another server
+    uses the same root.
 
     Point a subprocess at it with `client_environment()`; in this process:
 
@@ -91,7 +91,7 @@ class LocalKaggle:
         self._claim: FileLock
 
     def start(self) -> Self:
-        """Begin to serve; `port` and `url` are right from here on."""
+        """Start serving; afterwards `port` and `url` have their final values."""
         self._claim, listener = _claim(self.root), None
         try:
             (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
@@ -111,7 +111,7 @@ class LocalKaggle:
         return self
 
     def stop(self) -> None:
-        """Stop serving and kill what still runs; those sessions end in ERROR."""
+        """Stop serving and kill running sessions, which end in ERROR."""
         if self._serving is None:
             return
         (state, serving), self._serving = self._serving, None

@@ -1,4 +1,4 @@
-"""What the local Kaggle remembers: one SQLite file, safe to use from every thread."""
+"""The state of the local Kaggle: one SQLite file, which any thread may use."""
 
 from __future__ import annotations
 

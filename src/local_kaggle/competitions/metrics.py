@@ -1,7 +1,7 @@
-"""The metrics that submissions are scored by, under the names that scikit-learn gives them.
+"""The metrics of submissions, with scikit-learn's names for them.
 
 The usual ones are a few lines of plain Python. Any other function of `sklearn.metrics` that takes
-the truth and the predictions serves as well, where scikit-learn is installed.
+the truth and the predictions can be used, too, if scikit-learn is installed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class MetricError(Exception):
 
 
 def accuracy(truth: Sequence[Value], predicted: Sequence[Value]) -> float:
-    """The share of rows that are right, 0 to 1."""
+    """The share of correct rows, 0 to 1."""
     return sum(t == p for t, p in zip(truth, predicted, strict=True)) / len(truth)
 
 
@@ -42,20 +42,20 @@ def mae(truth: Sequence[float], predicted: Sequence[float]) -> float:
 
 
 def rmse(truth: Sequence[float], predicted: Sequence[float]) -> float:
-    """The root of the mean squared error, in the unit of the answers."""
+    """The root mean squared error, in the unit of the answers."""
     squares = fmean((p - t) ** 2 for t, p in zip(truth, predicted, strict=True))
     return math.sqrt(squares)
 
 
 def rmsle(truth: Sequence[float], predicted: Sequence[float]) -> float:
-    """The root of the mean squared error of log(1 + value); values above -1."""
+    """The root mean squared error of log(1 + value); values must be above -1."""
     if min(*truth, *predicted) <= -1:
         raise MetricError("rmsle takes values above -1")
     return rmse([math.log1p(t) for t in truth], [math.log1p(p) for p in predicted])
 
 
 def log_loss(truth: Sequence[float], predicted: Sequence[float]) -> float:
-    """The mean of -log(probability of what is true); truth 0 or 1, predictions 0 to 1."""
+    """The mean of -log(probability of the true class); truth 0 or 1, predictions 0 to 1."""
     _check_binary("log_loss", truth)
     if not all(0 <= p <= 1 for p in predicted):
         raise MetricError("log_loss takes probabilities between 0 and 1")

@@ -1,7 +1,7 @@
 """Run a submitted version again on a competition's hidden data, and record everything about it.
 
-What Kaggle says of a rerun is a score or one of the messages below, and nothing else. The folder
-`reruns/<submission>` holds what it does not say: the log, the outputs, and `rerun.json`.
+Kaggle reports only a score or one of the messages below. The folder `reruns/<submission>` contains
+everything else: the log, the outputs and `rerun.json`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The few array functions that augmentation needs, for TensorFlow and for JAX.
 
-`of` returns those of an array's library. Arithmetic, comparisons and slices are written alike
-everywhere and need none.
+`of` returns the functions of an array's library. Arithmetic, comparisons and slices are the same in
+both libraries.
 """
 
 from __future__ import annotations

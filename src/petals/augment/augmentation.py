@@ -1,8 +1,8 @@
 """Augmentation: the host draws a few numbers for each image, the device changes the pixels.
 
-The numbers are drawn from (seed, step) for the whole batch of all devices and hosts, so an image
-is changed alike by each runtime, by any number of devices, and by a run that was resumed. The
-pixels are changed by `Augmentation.apply`, one set of functions for TensorFlow and JAX.
+The numbers are drawn from (seed, step) for the whole batch over all devices and hosts. An image is
+therefore changed in the same way by both runtimes, on any number of devices, and in a resumed run.
+`Augmentation.apply` changes the pixels, with the same functions on TensorFlow and on JAX.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Stage = Callable[[Any, Any], Any]
 
 
 def augmentation(level: str, mix: str = "none") -> Augmentation | None:
-    """The augmentation of these names; None where both are "none".
+    """The augmentation with these names; None if both are "none".
 
     Raises `SettingError` for a name that is not in `LEVELS` or `MIXES`.
     """
@@ -40,7 +40,7 @@ def augmentation(level: str, mix: str = "none") -> Augmentation | None:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """One of `LEVELS` and one of `MIXES`."""
+    """An augmentation: one of `LEVELS` together with one of `MIXES`."""
 
     level: str = "none"
     mix: str = "none"
@@ -51,30 +51,31 @@ class Augmentation:
         return LEVELS[self.level]
 
     def draw(self, key: tf.Tensor, count: int | tf.Tensor, size: int) -> tf.Tensor:
-        """What to do to each image of a batch: float32 (count, columns), on the host.
+        """Draw on the host how to change each image of a batch: float32 (count, columns).
 
-        `key`: int64 (2,), a seed and a step; `count`: images of the batch over all devices and
-        hosts; `size`: their side in pixels.
+        `key`: int64 (2,), a seed and a step; `count`: the number of images in the batch over all
+        devices and hosts; `size`: their side in pixels.
         """
         return drawn(self.strength, key, count, size)
 
     def apply(
         self, images: Any, changes: Any, *, dense: bool = False, dtype: str = "float32"
     ) -> Any:
-        """uint8 (n, size, size, 3) and their rows of `draw` to uint8 of the same shape.
+        """Change images, uint8 (n, size, size, 3), by their rows of `draw`; same shape and dtype.
 
-        TensorFlow or JAX, on any device. `dense`: the way of `petals.augment.resampling` that suits
-        a TPU; `dtype`: of the pixels in between. With a mix, n is even: images change in pairs.
+        Works with TensorFlow and JAX, on any device. `dense`: use the method of
+        `petals.augment.resampling` that suits a TPU; `dtype`: the type of the pixels in between.
+        With a mix, n must be even, because images are changed in pairs.
         """
         for stage in _stages(self.strength, self.mix, dense, dtype):
             images = stage(images, changes)
         return images
 
     def compiled(self) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-        """`apply` for TensorFlow on a CPU: by XLA, up to five times as fast as op by op.
+        """`apply` for TensorFlow on a CPU, compiled by XLA: up to five times as fast as op by op.
 
-        Each stage is a program of its own. In one program, XLA computes the first pass over the
-        pixels again for each of the pixels that the second one looks up.
+        Each stage is a separate program. In a single program, XLA would compute the first pass over
+        the pixels again for each pixel that the second pass looks up.
         """
         stages = [
             tf.function(stage, jit_compile=True, autograph=False)
@@ -89,7 +90,7 @@ class Augmentation:
         return tf.function(apply, autograph=False)
 
     def labels(self, labels: tf.Tensor, changes: tf.Tensor, size: int) -> tf.Tensor:
-        """One-hot labels (n, classes), blended as `apply` blends the pixels; on the host."""
+        """Blend one-hot labels (n, classes) on the host, as `apply` blends the pixels."""
         if self.mix == "none":
             return labels
         draws = by_name(changes)
@@ -102,7 +103,7 @@ class Augmentation:
 
 
 def augmented(images: np.ndarray, change: Augmentation | None, seed: int) -> list[np.ndarray]:
-    """uint8 (n, size, size, 3) as they are after each of three changes, to look at."""
+    """Three augmented versions of the images, uint8 (n, size, size, 3) each, for display."""
     if change is None:
         return [images] * 3
     draws = [
@@ -113,7 +114,7 @@ def augmented(images: np.ndarray, change: Augmentation | None, seed: int) -> lis
 
 
 def _stages(strength: Strength | None, mix: str, dense: bool, dtype: str) -> list[Stage]:
-    """The functions of (uint8 images, their rows of draws) that are applied one after another."""
+    """The functions of (uint8 images, rows of draws) that are applied one after another."""
     stages: list[Stage] = []
     if strength is not None and strength.scales:
         move = partial(_moved, strength=strength, dense=dense, dtype=dtype)
@@ -181,7 +182,7 @@ def _rectangle(pixels: Any, draws: Draws, name: str) -> tuple[Any, Any]:
 
 
 def _partner(ops: ArrayOps, rows: Any) -> Any:
-    """The other one of each pair of neighbours: both are always on the same device."""
+    """The other image of each pair of neighbours, which is always on the same device."""
     pairs = ops.reshape(rows, (-1, 2, *rows.shape[1:]))
     return ops.reshape(pairs[:, ::-1], (-1, *rows.shape[1:]))
 

@@ -1,4 +1,4 @@
-"""What is drawn for each image of a batch, on the host: a few numbers, from a seed and a step."""
+"""Draw a few numbers on the host for each image of a batch, from a seed and a step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Draws = dict[str, Any]  # a column (n,) by name
 
 
 def drawn(level: Strength | None, key: tf.Tensor, count: int | tf.Tensor, size: int) -> tf.Tensor:
-    """Float32 (count, columns): what to do to each image, within the strength of the level."""
+    """How to change each image, within the strength of the level: float32 (count, columns)."""
     draw = Draw(key, count)
     strength = level or Strength()
     columns = {"flip": tf.cast(draw.uniform(0, 1) < 0.5, tf.float32)}
@@ -55,7 +55,7 @@ def drawn(level: Strength | None, key: tf.Tensor, count: int | tf.Tensor, size: 
 
 
 def by_name(changes: Any) -> Draws:
-    """The columns (n,) of float32 (n, columns), by their names."""
+    """The columns (n,) of an array float32 (n, columns), by name."""
     return {name: changes[:, number] for number, name in enumerate(COLUMNS)}
 
 

@@ -1,4 +1,4 @@
-"""Augmentation as the first layer of a model: part of its compiled step, on the device."""
+"""Augmentation as the first layer of a model, in its compiled step on the device."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from petals.augment.draws import COLUMNS
 def augmenting(
     model: keras.Model, augmentation: Augmentation, *, dense: bool | None = None
 ) -> keras.Model:
-    """The model with the augmentation before it; both have the same variables.
+    """A model that augments its images before `model`, with the same variables.
 
-    `model` maps uint8 (n, size, size, 3); the result maps {"image": the same, "changes": float32
-    (n, columns) of `Augmentation.draw`}, as `petals.data.pipeline.Batches` gives them. `dense`:
-    the way to resample pixels; None = the one that suits the device at hand.
+    The input of `model` is uint8 (n, size, size, 3). That of the result is {"image": the same,
+    "changes": float32 (n, columns) from `Augmentation.draw`}, as `petals.data.pipeline.Batches`
+    yields it. `dense`: how to resample pixels; None = as suits the device.
     """
     strategy = getattr(model, "distribute_strategy", None)
     if dense is None:
@@ -36,10 +36,10 @@ def augmenting(
 
 
 def in_step(model: keras.Model) -> bool:
-    """Whether the images of this model are to be augmented in its step, on its device.
+    """Whether to augment the images of this model in its step, on its device.
 
-    Elsewhere the input pipeline has a batch ready while the last one is trained on: where
-    TensorFlow computes on a single CPU, both share its cores in any case.
+    Otherwise the input pipeline augments a batch while the step before it runs. If TensorFlow
+    computes on a single CPU, both share its cores anyway.
     """
     strategy = getattr(model, "distribute_strategy", None)
     shared = strategy is not None and strategy.num_replicas_in_sync > 1
@@ -56,11 +56,11 @@ class Augment(keras.layers.Layer):
         self._compiled = augmentation.compiled() if compiled else None
 
     def compute_output_spec(self, inputs: dict[str, Any]) -> Any:
-        """What Keras 3 would trace otherwise: on JAX, an unknown number of images has no pairs."""
+        """Spare Keras 3 the tracing: on JAX, an unknown number of images cannot be paired."""
         return keras.KerasTensor(inputs[IMAGE].shape, dtype="uint8")
 
     def call(self, inputs: dict[str, Any]) -> Any:
-        """uint8 images, changed."""
+        """Return the changed images, uint8 (n, size, size, 3)."""
         images, changes = inputs[IMAGE], inputs[CHANGES]
         if self._compiled is not None:
             return self._compiled(images, changes)

@@ -1,4 +1,4 @@
-"""The levels of augmentation by name: how far a batch may be changed."""
+"""The levels of augmentation: the limits of the changes, by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHAPES = 0.288  # of crops: the logarithm of 4 / 3
 
 @dataclass(frozen=True)
 class Strength:
-    """How far a batch may be changed; every image draws its own values within these."""
+    """The limits of the changes; each image draws its own values within them."""
 
     rotation: float = 0.0  # degrees, either way
     shear: float = 0.0  # degrees, either way
@@ -35,11 +35,11 @@ class Strength:
 
     @property
     def stretch(self) -> float:
-        """How much more height than width is scaled at most, either way: a natural logarithm."""
+        """The natural logarithm of the largest ratio between the scales of height and width."""
         return 0.25 * math.log1p(self.zoom)
 
     def shifted(self, size: int) -> tuple[int, int]:
-        """By less than how many pixels rows and columns of a picture of this size are shifted."""
+        """Bounds in pixels: rows and columns of a picture of this size are shifted by less."""
         if not self.turns:
             return 0, 0
         zoom = 1 + self.zoom

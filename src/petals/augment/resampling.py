@@ -1,14 +1,14 @@
-"""Crop, scale, shear and turn pictures, each its own way, by two passes.
+"""Crop, scale, shear and rotate each picture differently, in two passes.
 
 One pass moves pixels along rows and one along columns; together they make any affine map (Catmull
 & Smith, 1980). A pass scales the lines, which mixes two neighbouring pixels, and shifts each line
 by quarters of a pixel, which shears the picture. It can be computed in two ways, with the same
 result up to rounding:
 
-* gathered: the two pixels are looked up. CPUs and GPUs are good at that.
-* dense: a product with a matrix of weights, which a TPU's matrix unit does in no time, scales the
-  lines, at each quarter of a pixel. Then every line chooses its quarter, and its shift by whole
-  pixels in a few steps, each a choice of four. Looking up single pixels would keep a TPU waiting.
+* gathered: the two pixels are looked up, which suits CPUs and GPUs.
+* dense: a product with a matrix of weights, which is fast on a TPU's matrix unit, scales the lines
+  at each quarter of a pixel. Then each line selects its quarter, and its shift by whole pixels in a
+  few steps with four choices each. Looking up single pixels would be slow on a TPU.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ROWS, COLUMNS = 2, 1  # the axis along which pixels move
 
 @dataclass(frozen=True)
 class Pass:
-    """What is the same for all pictures: along which axis, how far, and how it is computed.
+    """What all pictures have in common: the axis, the largest shift, and the method.
 
-    `bound`: every shift is by fewer pixels, either way; 0 = no line is shifted. `dtype`: of the
-    pixels while they are mixed.
+    `bound`: all shifts are smaller than this many pixels; 0 = no line is shifted. `dtype`: the type
+    of the pixels while they are mixed.
     """
 
     axis: int

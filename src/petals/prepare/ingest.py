@@ -1,4 +1,4 @@
-"""Photos with their classes, made into a dataset in the competition's format."""
+"""Convert photos with their classes to a dataset in the competition's format."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ Encode = Callable[[Path, Sequence[int]], tuple[dict[int, bytes], list[str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class IngestSettings:
-    """How photos become TFRecords.
+    """How photos are converted to TFRecords.
 
-    sizes   pixels, each from 8 to 4096: every split is written once in each size
-    val     share of each class that validates, in expectation
-    test    share of each class that is the test split: 0.2, or none beside photos without labels
-    fit     "crop" or "squash": how a photo becomes a square
-    shards  files per split, 0 = as many as suit the data
+    sizes   sides in pixels, each from 8 to 4096: every split is written in each size
+    val     expected share of each class for validation
+    test    expected share of each class for the test split; by default 0.2, and 0 if photos
+            without labels are the test split
+    fit     "crop" or "squash": how a photo is made square
+    shards  files per split; 0 = a number that suits the data
 
-    Raises `SettingError` for shares or sizes out of range.
+    Raises `SettingError` for a value out of range.
     """
 
     sizes: Sequence[int] = (192,)
@@ -76,22 +77,23 @@ def make_tfrecords(
 ) -> Summary:
     """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
 
-    With `labels`, a CSV in UTF-8 with the columns `file` (relative to `folder`) and `label`, the
-    photos are those that it names. `test_photos`: a folder of photos without labels, which become
-    the test split; `output/test_photos.csv` tells each file's id in a submission, and a labelled
-    photo of the same bytes is left out. `settings` are those of `IngestSettings`.
+    `labels`: a CSV in UTF-8 that names the photos in `file` (relative to `folder`) and `label`.
+    `test_photos`: a folder of photos without labels, which become the test split; their ids in a
+    submission are in `output/test_photos.csv`, and labelled photos with the same bytes are left
+    out. `settings`: the fields of `IngestSettings`.
 
-    A photo's split and its shard follow from a hash of its content, so they are the same in every
-    size, on every machine, and however many photos come or go beside it. Existing shards with the
-    same photos are kept, so an interrupted call goes on where it was.
+    A photo's split depends only on a hash of its content, not on the size, the machine or other
+    photos. Existing shards with the same photos are kept, as after an interruption.
 
-    Raises `SettingError`, `StorageError` when the output cannot be written, and `DataError` for a
-    folder that holds nothing to use and, before anything is written, for bad lines of the CSV.
+    Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
+    folder without usable photos and, before anything is written, for bad lines of the CSV.
     """
     folder, output, made = Path(folder), Path(output), IngestSettings(**settings)
     unlabelled = None if test_photos is None else Path(test_photos)
     if made.test and unlabelled:
-        raise SettingError(f"test {made.test}: the test photos are the whole split, leave test out")
+        raise SettingError(
+            f"test {made.test}: the test photos are the whole test split: leave test out"
+        )
     if made.test is None:
         made = replace(made, test=0.0 if unlabelled else TEST_SHARE)
     say = progress or (lambda what, done, total: None)
@@ -100,7 +102,7 @@ def make_tfrecords(
         names, files = ingest_files.in_class_folders(folder, leave_out)
     else:
         names, files = ingest_files.in_csv(Path(labels), folder)
-    if unlabelled:  # first, so that of photos that are the same these are kept
+    if unlabelled:  # first, so that these are kept if a labelled photo is the same
         files = [*ingest_files.in_test_folder(unlabelled, files), *files]
     summary = Summary(output, names)
     with _any_image_size(), ThreadPoolExecutor(cpu_count()) as pool:
@@ -170,7 +172,7 @@ def _write_all(
     say: ShowProgress,
     summary: Summary,
 ) -> None:
-    """Write the shards that the manifest does not know, and note each there when it is whole."""
+    """Write the shards that are not in the manifest, and add each to it once it is complete."""
     before, after = _manifest(output), {}
     sizes, encode = settings.sizes, partial(photos.encode, fit=settings.fit)
     total, done = sum(len(shard.photos) for shard in plan), 0

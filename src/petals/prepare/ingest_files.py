@@ -1,4 +1,4 @@
-"""Which photos there are, and of what class; the summary of an ingest and its advice."""
+"""Find photos and their classes; summarise an ingest and give advice."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ TPU_SHARD_BYTES = (10_000_000, 200_000_000)  # the organisers' advice: 10s to 10
 
 
 def in_class_folders(folder: Path, leave_out: tuple[Path, ...]) -> tuple[list[str], Labelled]:
-    """Class names and the files of `folder/CLASS/`; the folders in `leave_out` are no classes.
+    """The class names and the files in `folder/CLASS/`, except for the folders in `leave_out`.
 
-    Raises `DataError` when there are no class folders, or one of them is empty.
+    Raises `DataError` if there are no class folders, or if one of them is empty.
     """
     _check_folder(folder)
     others = {path.resolve() for path in leave_out}
@@ -38,8 +38,8 @@ def in_class_folders(folder: Path, leave_out: tuple[Path, ...]) -> tuple[list[st
     )
     if not names:
         raise DataError(
-            f"{folder} holds no class folders: put each class's photos in its own, or give a CSV "
-            "of labels"
+            f"{folder} contains no class folders: put the photos of each class in a folder of its "
+            "own, or give a CSV of labels"
         )
     empty = [name for name in names if not any((folder / name).iterdir())]
     if empty:
@@ -50,20 +50,23 @@ def in_class_folders(folder: Path, leave_out: tuple[Path, ...]) -> tuple[list[st
 
 
 def in_test_folder(folder: Path, labelled: Labelled) -> Labelled:
-    """The files at any depth of a folder of test photos, but for those that have a label."""
+    """The files at any depth in a folder of test photos, except for those that have a label.
+
+    Raises `DataError` if there are none.
+    """
     _check_folder(folder)
     with_label = {path.resolve() for path, _ in labelled}
     files = [(path, UNLABELLED) for path in _files(folder) if path.resolve() not in with_label]
     if not files:
-        raise DataError(f"no files without a label in {folder}: the test photos belong there")
+        raise DataError(f"no files without a label in {folder}: put the test photos there")
     return files
 
 
 def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
-    """Class names and the files that a CSV in UTF-8 names in its columns `file` and `label`.
+    """The class names and the files listed in a CSV in UTF-8, in its columns `file` and `label`.
 
-    Files are relative to `folder`. Labels are names, or numbers, which keep their order. Raises
-    `DataError` with a line for each line that cannot be used.
+    Files are relative to `folder`. Labels are names or numbers; numbers keep their order. Raises
+    `DataError`, with a line for each bad line of the CSV.
     """
     _check_folder(folder)
     labels: dict[Path, str] = {}
@@ -96,7 +99,7 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
 def hash_all(
     files: Labelled, pool: ThreadPoolExecutor, say: ShowProgress, summary: Summary
 ) -> list[Photo]:
-    """The photos of files that can be read; the summary notes why the others cannot be."""
+    """The photos of all files that can be read; adds the reasons for the others to the summary."""
     photos = []
     results = pool.map(attempt, [read] * len(files), *zip(*files, strict=True))
     for done, (item, result) in enumerate(zip(files, results, strict=True), 1):
@@ -109,9 +112,9 @@ def hash_all(
 
 
 def unique(photos: list[Photo], summary: Summary) -> list[Photo]:
-    """The first of each content, in an order that follows from the contents.
+    """The first photo of each content, in the order of their hashes.
 
-    Raises `DataError` when no photo is left.
+    Raises `DataError` if no photo is left.
     """
     first: dict[str, Photo] = {}
     for photo in photos:
@@ -130,9 +133,9 @@ def unique(photos: list[Photo], summary: Summary) -> list[Photo]:
 def write_test_ids(
     output: Path, folder: Path | None, photos: list[Photo], summary: Summary
 ) -> None:
-    """Write the id that each file has in a submission to `output/test_photos.csv`.
+    """Write the id of each test photo in a submission to `output/test_photos.csv`.
 
-    Without a `folder` of test photos, a file from an earlier call is removed.
+    Without a `folder` of test photos, the file of an earlier call is removed.
     """
     path = output / TEST_IDS
     if folder is None:
@@ -147,7 +150,7 @@ def write_test_ids(
 
 
 def _rows(table: Path) -> Iterator[tuple[int, str, str, str]]:
-    """(line, file, label, what is wrong with it or "") of each row."""
+    """(line, file, label, problem or "") for each row."""
     reader, last = csv.DictReader(io.StringIO(_text(table), newline=""), strict=True), 1
     try:
         columns = reader.fieldnames or ()
@@ -222,7 +225,7 @@ class Summary:
     shards_kept: int = 0
 
     def add(self, split: str, entry: dict) -> None:
-        """Count in what the manifest says of one shard."""
+        """Add the counts of one shard, as they are in the manifest."""
         self.kinds.update(entry["kinds"])
         self.left_out.update(entry["left_out"])
         counts = Counter({int(label): n for label, n in entry["labels"].items()})
@@ -246,7 +249,7 @@ class Summary:
 
 
 def advise(summary: Summary, sizes: Sequence[int]) -> list[str]:
-    """Lines on classes that a split lacks and on shards that would keep a TPU waiting."""
+    """Advice on classes that are missing from a split, and on shards of an unsuitable size."""
     advice = []
     train = summary.images.get("train", Counter())
     for label, name in enumerate(summary.class_names):

@@ -1,4 +1,4 @@
-"""One photo of any kind made into a square RGB JPEG; threads do it in parallel.
+"""Convert photos of any kind to square RGB JPEGs, in parallel threads.
 
 Pillow releases Python's lock while it decodes, resizes and encodes, so a pool of threads
 uses all cores and nothing has to be copied between processes.
@@ -19,12 +19,12 @@ from petals.data import photo_files
 from petals.data.photo_files import PhotoError
 
 JPEG_QUALITY = 92
-UNLABELLED = -1  # in place of a label, where nobody knows the class
+UNLABELLED = -1  # the label of a photo whose class is unknown
 
 
 @dataclass(frozen=True)
 class Photo:
-    """A photo, known by the hash of its bytes; `label`: the position of its class."""
+    """A photo, identified by the hash of its bytes; `label`: the position of its class."""
 
     path: Path
     label: int
@@ -37,12 +37,12 @@ class Photo:
 
     @property
     def position(self) -> float:
-        """A number in [0, 1) from the content alone: what decides the split."""
+        """A number in [0, 1) that depends only on the content and decides the split."""
         return int(self.digest[16:], 16) / 16**16
 
 
 def read(path: Path, label: int) -> Photo:
-    """Hash a file's content. Raises `PhotoError` for an empty or unreadable file."""
+    """Read and hash a file. Raises `PhotoError` if it is empty or cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -63,10 +63,10 @@ def attempt(make: Callable[..., Any], *arguments: Any) -> Any:
 def encode(
     path: Path, sizes: Sequence[int], fit: str = "crop"
 ) -> tuple[dict[int, bytes], list[str]]:
-    """The photo as a JPEG of each size, and what was peculiar about it.
+    """The photo as a JPEG in each size (pixels), and its peculiarities.
 
-    `fit` and the peculiarities as in `petals.data.photo_files.squares`. Raises `PhotoError` with
-    the reason when the file is not an image or is cut short.
+    `fit` and the peculiarities are those of `petals.data.photo_files.squares`. Raises `PhotoError`,
+    with the reason, if the file is not an image or is truncated.
     """
     pictures, peculiarities = photo_files.squares(path, sizes, fit)
     return {size: _jpeg(picture) for size, picture in pictures.items()}, peculiarities

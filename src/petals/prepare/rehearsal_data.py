@@ -1,4 +1,4 @@
-"""Inputs for a rehearsal: the drawn flowers where a local Kaggle looks for the competition.
+"""Inputs for a rehearsal: drawn flowers in place of the competition's files in a local Kaggle.
 
 python -m petals.prepare.rehearsal_data FOLDER [SIZE ...]
 """
@@ -26,12 +26,12 @@ columns = ["id", "label"]
 
 
 def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
-    """Write the embedded data and its solution into a catalogue.
+    """Write the drawn dataset and its solution into a catalogue; return the competition's folder.
 
-    `sizes` in pixels; those that the competition does not have are left out. Returns the
-    competition's folder. What is there stays, and is added to where its answers show that this
-    drew it: the real competition's files, put there by hand, are left as they are. The rules of
-    scoring are added where there are none. Raises what `ensure_dataset` raises.
+    `sizes` are in pixels; sizes that the competition does not have are ignored. Existing files
+    stay. Sizes are added only if the answers show that the existing files were drawn by this
+    function: the real competition's files are never mixed with drawn ones. Scoring rules are
+    written if there are none. Raises what `ensure_dataset` raises.
     """
     folder = Path(folder)
     competition = folder / "competitions" / COMPETITION
@@ -60,7 +60,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _drawn(size: int) -> Path:
-    # kernelkit shows the lines of the progress: drawing takes a minute
+    # kernelkit shows the progress, because drawing takes a minute
     return synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
 
 

@@ -1,6 +1,6 @@
-"""A dataset of drawn flowers in the competition's format, for runs that have no download.
+"""A dataset of drawn flowers in the competition's format, for runs without a download.
 
-`petals.prepare.flowers` draws; here are the splits, the files, and the cache that makes them once.
+`petals.prepare.flowers` draws the pictures; this module makes splits and files, and caches them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from petals.progress import ShowProgress
 
 VERSION = 1  # raise it whenever a pixel changes: caches of another version are not used
 JPEG_QUALITY = 90
-COUNTS = {"train": 24, "val": 5, "test": 3}  # images per class; in train the mean
+COUNTS = {"train": 24, "val": 5, "test": 3}  # images per class; for train, the mean
 # How many training images per class has, relative to the mean: real classes are uneven too.
 _IMBALANCE = (0.67, 0.83, 1.0, 1.17, 1.33)
 _SHARDS = {"train": 8, "val": 4, "test": 4}
 _FIRST_INDEX = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
-_AT_A_TIME = 32  # images per worker, between two looks at whether anybody still wants them
+_AT_A_TIME = 32  # images per worker and batch, so that an interruption takes effect soon
 _IDLE = 10  # seconds after which a worker without work ends
 
 
@@ -49,9 +49,10 @@ def ensure_dataset(
     counts: Mapping[str, int] = COUNTS,
     progress: ShowProgress | None = None,
 ) -> Path:
-    """The folder of such a dataset under `cache`, which is drawn if it is not there yet.
+    """The folder of the dataset below `cache`; draws the dataset if it does not exist yet.
 
-    Of several processes one draws and the others wait. Arguments and errors as in `write_dataset`.
+    If several processes call this, one draws and the others wait. Arguments and errors are those of
+    `write_dataset`.
     """
     images = "-".join(str(counts[split]) for split in _SHARDS)
     folder = Path(cache) / f"flowers-v{VERSION}-{size}px-{images}-seed0"
@@ -72,16 +73,16 @@ def write_dataset(
     Args:
         root: the folder to write to.
         size: width and height of the images in pixels; the flowers are the same at every size.
-        counts: images per class in train, val and test; in train it is the mean, and single classes
-            have 0.67 to 1.33 times as many.
+        counts: images per class in train, val and test; for train it is the mean, and a class has
+            0.67 to 1.33 times as many.
         workers: processes that draw; by default one per core, at most 8.
-        progress: called with (what, images done, images in all) after each.
+        progress: called with (what, images done, images in total) after each image.
 
-    `solution.csv` holds the test images' true labels; no shard does.
+    The true labels of the test images are only in `solution.csv`, not in the shards.
 
     Raises:
-        SettingError: for a count below 1, or a size that nothing can be drawn with.
-        StorageError: when the disk is full or the folder read-only.
+        SettingError: for a count below 1, or a size below 8.
+        StorageError: if the disk is full or the folder is read-only.
     """
     if min(counts.values()) < 1 or size < 8:
         raise SettingError(
@@ -125,7 +126,7 @@ def _write_shards(
 
 
 def _plan(counts: Mapping[str, int]) -> dict[str, list[_Picture]]:
-    """Which pictures make up each split, sorted by their random ids."""
+    """The pictures of each split, sorted by their random ids."""
     taken: set[str] = set()
     splits: dict[str, list[_Picture]] = {}
     for split, images in counts.items():
@@ -160,8 +161,8 @@ def _jpeg(label: int, index: int, size: int) -> bytes:
 def _drawn(pictures: Sequence[_Picture], size: int, workers: int) -> Iterator[bytes]:
     """The JPEGs of pictures, in order.
 
-    Drawing is many small numpy calls, which hold Python's lock: threads do not speed it up.
-    joblib's processes do not run the user's script once more, as those of multiprocessing do.
+    Drawing consists of many small numpy calls that hold Python's lock, so threads do not speed it
+    up. Unlike those of multiprocessing, joblib's processes do not run the user's script again.
     """
     if len(pictures) < 200:
         workers = 1  # starting processes takes longer than drawing
