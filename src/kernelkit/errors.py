@@ -146,11 +146,12 @@ class NoLocalKaggleError(KernelkitError):
 
     exit_code = 2
 
-    def __init__(self) -> None:
-        super().__init__(
-            "a rehearsal needs local_kaggle, which is a separate wheel: "
-            "pip install local_kaggle-*.whl"
-        )
+    def __init__(
+        self,
+        message: str = "a rehearsal needs local_kaggle, which is a separate wheel: "
+        "pip install local_kaggle-*.whl",
+    ) -> None:
+        super().__init__(message)
 
 
 class DoesNotFitError(KernelkitError):

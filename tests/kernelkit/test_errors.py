@@ -56,3 +56,11 @@ def test_petals_names_its_errors_so():
         ):
             here = errors.OF_NOTEBOOKS.get(name, errors.RunFailedError)
             assert here.exit_code == kind.exit_code, name
+
+
+def test_every_error_takes_a_message_alone():
+    """A push makes its error anew, without secrets."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    for kind in kinds:
+        if issubclass(kind, errors.KernelkitError):
+            assert str(kind("cleared")) == "cleared"
