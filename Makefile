@@ -34,10 +34,10 @@ tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own comp
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
 	$(BIN)/python tools/push_kernel.py
 
-# Three workers, since many tests wait for a server or a process. Each begins with tests that stand
+# More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
 test: .venv/installed lint ## lint, types and the tests (5 minutes)
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 test-long: .venv/installed ## the tests that take more than five seconds each
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m long
