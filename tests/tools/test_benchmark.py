@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kernelkit.errors import KernelkitError
+from kernelkit.errors import KernelkitError, RunFailedError
 from petals.data import shards, tfrecords
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -119,6 +119,16 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
     rows = table.table(table.read()).splitlines()[2:]
     assert [row.rsplit("| ", 1)[1] for row in rows[:2]] == ["0.0.51 |", "0.0.50 |"]
     assert "not compiled yet" in rows[0]
+
+
+def test_a_compiler_that_was_killed_is_a_row_and_not_the_end(table, monkeypatch):
+    def killed(backbone, size):
+        raise RunFailedError(f"the programs could not be built: {table.KILLED}")
+
+    monkeypatch.setattr(table, "compiled", killed)
+    table.run()
+    row = "| VGG16 | 192 |  | refused: the compiling machine ran out of memory |"
+    assert row in table.PAGE.read_text()
 
 
 def test_the_committed_table_is_that_of_the_committed_rows(runtimes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,12 @@ SIZES = (192, 512)
 BATCH = 16  # images for each replica
 AUGMENT = "none"  # what augmentation adds is the same for every backbone, and a line of its own
 MACHINE = "v5e-8"
+# The row of a program whose compiler was killed, before it said how large the model is.
+KILLED_ROW = {
+    "augment": AUGMENT,
+    "fits": False,
+    "message": "the compiling machine ran out of memory",
+}
 HEADER = """\
 | backbone | pixels | parameters, M | peak memory a chip | step at best | binds | \
 step as estimated | images/s as estimated | compile, CPU time | libtpu |
@@ -63,24 +68,10 @@ def run() -> dict[str, Any]:
                 except RunFailedError as error:
                     if KILLED not in str(error):
                         raise
-                    rows[name] = _killed(libtpu)
+                    rows[name] = {**KILLED_ROW, "versions": {"libtpu": libtpu}}
                 write(rows)
     write(rows)
-    return {
-        name: "fits" if facts["fits"] else facts.get("failed") or facts["message"]
-        for name, facts in rows.items()
-    }
-
-
-def _killed(libtpu: str) -> dict[str, Any]:
-    """The row of a program whose compiler ran out of memory."""
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024  # Linux counts in KiB
-    return {
-        "augment": AUGMENT,
-        "failed": f"compiler killed at {most / GIB:.0f} GiB of memory",
-        "fits": False,
-        "versions": {"libtpu": libtpu},
-    }
+    return {name: "fits" if facts["fits"] else facts["message"] for name, facts in rows.items()}
 
 
 def pinned() -> str:
@@ -114,15 +105,15 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(backbone: str, size: int, facts: dict[str, Any] | None, libtpu: str) -> str:
-    absent = "not compiled yet" if facts is None else facts.get("failed")
-    cells = _cells(facts) if facts and not absent else [str(absent), *[""] * 6, libtpu]
+    cells = ["not compiled yet", *[""] * 6, libtpu] if facts is None else _cells(facts)
     held = facts["augment"] if facts else AUGMENT
     name = backbone if held == AUGMENT else f"{backbone}, with `augment={held}`"
     return f"| {name} | {size} | " + " | ".join(cells) + " |"
 
 
 def _cells(facts: dict[str, Any]) -> list[str]:
-    parameters, libtpu = f"{facts['parameters'] / 1e6:.1f}", facts["versions"]["libtpu"]
+    libtpu = facts["versions"]["libtpu"]
+    parameters = f"{facts['parameters'] / 1e6:.1f}" if "parameters" in facts else ""
     if not facts["fits"]:
         message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
         return [parameters, f"refused: {message}", *[""] * 5, libtpu]
