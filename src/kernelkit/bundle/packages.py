@@ -19,7 +19,6 @@ from pathlib import Path
 from kernelkit.bundle.imports import imported, parsed
 from kernelkit.errors import PreflightError
 from kernelkit.files import git
-from kernelkit.terminal import invocation
 
 _SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
 _SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
@@ -78,7 +77,7 @@ def _text(path: Path) -> str:
     if "\0" in text:
         raise PreflightError(
             f"{path} is binary, and a bundle contains only text: move it out of the package, to "
-            f"a Kaggle dataset ({invocation.command('dataset')} FOLDER)"
+            "a Kaggle dataset (kernelkit dataset FOLDER)"
         )
     return text
 

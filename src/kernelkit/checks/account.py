@@ -15,7 +15,6 @@ from kernelkit.kaggle_api.answers import Kernel, Quota, accept_rules, as_errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
-from kernelkit.terminal import invocation
 from kernelkit.terminal.events import from_here, secrets_of_environment
 from kernelkit.workspace.context import PushContext
 
@@ -165,7 +164,7 @@ def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> li
         stored = kaggle.stored(kernel)
         reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
         raise KernelBusyError(
-            f"{message}, using quota twice: wait for it ({invocation.command('resume')} "
+            f"{message}, using quota twice: wait for it (kernelkit resume "
             f"{reference}), or push anyway (--force)"
         )
     return [warning(message)]

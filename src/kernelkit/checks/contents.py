@@ -21,7 +21,6 @@ from kernelkit.machines import Kind
 from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
-from kernelkit.terminal import invocation
 from kernelkit.workspace.context import DOCTOR, LEDGER
 from kernelkit.workspace.ledger import Ledger
 
@@ -115,7 +114,7 @@ def paths(plan: Plan) -> Iterator[Finding]:
         if _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach its contents "
-                f"({invocation.command('dataset')} FOLDER) and name it as the notebook finds it "
+                "(kernelkit dataset FOLDER) and name it as the notebook finds it "
                 "there"
             )
 

@@ -8,7 +8,6 @@ from kernelkit.checks.findings import Finding, warning
 from kernelkit.checks.preflight import stop_on_errors
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.plans.plan import Plan
-from kernelkit.terminal import invocation
 from kernelkit.tpu import cache, check, figures
 from kernelkit.tpu.cache import TpuCheck
 from kernelkit.tpu.chips import TpuMachine, machine_named
@@ -74,7 +73,7 @@ def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[F
         context.events(
             "tpu",
             "this program was not checked with the TPU's compiler: "
-            f"{invocation.command('push')} --check-tpu compiles it before anything is sent",
+            "kernelkit push --check-tpu compiles it before anything is sent",
         )
         return []
     since = "" if result.current else ", before the sources changed"

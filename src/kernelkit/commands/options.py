@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from kernelkit.commands import completion
-from kernelkit.terminal import invocation
 from kernelkit.terminal.cli import exits_with_code
 
 FILE = click.Path(path_type=Path)
@@ -130,9 +129,9 @@ def command(
 
 
 def in_help(command: str, examples: tuple[str, str]) -> str:
-    """The end of a command's help: examples, with the tool's name if it was called as a tool."""
-    typed = invocation.command(command)
-    return "\n".join(["\b", "Examples:", *(f"  {typed} {given}".rstrip() for given in examples)])
+    """The end of a command's help: examples."""
+    lines = (f"  kernelkit {command} {words}".rstrip() for words in examples)
+    return "\n".join(["\b", "Examples:", *lines])
 
 
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,7 +23,6 @@ from kernelkit.errors import CredentialsError
 from kernelkit.kaggle_api import answers, retries
 from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.retries import Retries
-from kernelkit.terminal import invocation
 
 T = TypeVar("T")
 
@@ -39,7 +38,7 @@ NO_HEADER = (
     "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
     "mark: write it again, alone, into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
-REHEARSE = ". To rehearse without an account, add --local"  # for commands with this option
+REHEARSE = ". `kernelkit rehearse` needs no account"
 
 
 @dataclass(frozen=True)
@@ -237,7 +236,7 @@ def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = 
     except Failure as failure:
         raise failure.error() from None
     except CredentialsError as error:
-        raise CredentialsError(f"{error}{REHEARSE * invocation.takes('local')}") from None
+        raise CredentialsError(f"{error}{REHEARSE}") from None
     username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
     return Connection(api.build_kaggle_client(), username, timeouts)
 

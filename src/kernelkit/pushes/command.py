@@ -33,7 +33,6 @@ from kernelkit.pushes.follow import FollowOptions, follow
 from kernelkit.pushes.resuming import stored_version
 from kernelkit.pushes.send import draft, look_after_cut_off, prepare, repeated, send
 from kernelkit.run_folders import claims
-from kernelkit.terminal import invocation
 from kernelkit.terminal.events import from_here, size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import COMPLETE
@@ -131,7 +130,7 @@ def _plan_and_push(
     if context.local and not options.get("wait", True):
         raise ParameterError(
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
-            f"--no-wait, or start one that keeps running with {invocation.command('local')}"
+            "--no-wait, or start one that keeps running with kernelkit local"
         )
     with context.ending():
         if output := options.get("output"):

@@ -28,7 +28,7 @@ from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.claims import session_of
 from kernelkit.shown import duration
-from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import from_here, size_of
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
@@ -132,7 +132,7 @@ def _report_stays(context: PushContext, push: Push, stays: Mapping[str, int]) ->
         context.events(
             "stays",
             f"{len(stays)} files, {size_of(sum(stays.values()))}, are only useful in sessions; to "
-            f"download: {invocation.command('fetch')} {push.reference} --only '{push.stays[0]}'",
+            f"download: kernelkit fetch {push.reference} --only '{push.stays[0]}'",
             files=dict(stays),
         )
 

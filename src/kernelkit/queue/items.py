@@ -22,7 +22,6 @@ from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.run_folders import claims
-from kernelkit.terminal import invocation
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
@@ -109,7 +108,7 @@ class Queue:
             if item.number == number:
                 return item
         raise ParameterError(
-            f"the queue has no {number}: see the numbers with {invocation.command('queue')} list"
+            f"the queue has no {number}: see the numbers with kernelkit queue list"
         )
 
     def __contains__(self, item: QueuedPush) -> bool:
@@ -184,7 +183,7 @@ def add(
             )
     continues = options.get("continues", False)
     item = queue.add(plan, output, force=force, submit=submit, continues=continues)
-    hint = f"{invocation.command('queue')} run"
+    hint = "kernelkit queue run"
     context.events(
         "queued",
         f"{item.number}: {_words(item)}. Push the queued items with: {hint}",
@@ -231,7 +230,7 @@ def remove(
         if state not in REMOVABLE:
             raise ParameterError(
                 f"queued push {item.number} is {state}: wait for it with "
-                f"{invocation.command('queue')} run, or end it with {invocation.command('stop')}"
+                "kernelkit queue run, or end it with kernelkit stop"
             )
     for item in items:
         queue.remove(item)

@@ -29,7 +29,6 @@ from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow
 from kernelkit.pushes.send import look_after_cut_off, prepare, send
 from kernelkit.queue.items import OVER, Queue, QueuedPush
-from kernelkit.terminal import invocation
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
@@ -177,5 +176,5 @@ def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: K
     if status and status.alive:
         raise StillRunningError(
             f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect with "
-            f"{invocation.command('queue')} run"
+            "kernelkit queue run"
         )

@@ -24,7 +24,7 @@ from kernelkit.run_folders.kit_folder import REPORT
 from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
-from kernelkit.terminal import invocation, safe_text
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Events, from_here
 from kernelkit.terminal.live_line import NotebookOutput
 
@@ -66,7 +66,7 @@ class ExecutedRun:
         """Show the measures, the report, and the next commands."""
         page = self.report if self.report.is_file() else self.folder
         runs = shlex.quote(from_here(self.folder.parent))
-        index = f"{invocation.command('report')} {runs} --index  # all runs"
+        index = f"kernelkit report {runs} --index  # all runs"
         events("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
         events("report", from_here(page), path=str(page), folder=str(self.folder))
         events("next", index, commands=[index])

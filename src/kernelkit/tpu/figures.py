@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.shown import duration
-from kernelkit.terminal import invocation
 from kernelkit.tpu.chips import TpuMachine
 
 GIB = 2**30
@@ -209,7 +208,7 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
         names = [n for n in ("jax", "libtpu") if n in there and n in here and there[n] != here[n]]
         if names:
             runs, own = (", ".join(f"{n} {v[n]}" for n in names) for v in (there, here))
-            command = f"{invocation.command('tpu')} NOTEBOOK --libtpu {there.get('libtpu')}"
+            command = f"kernelkit tpu NOTEBOOK --libtpu {there.get('libtpu')}"
             yield (
                 "warning",
                 f"the session compiled with {runs}, and the estimate is by {own}: {command} "

@@ -20,7 +20,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
-from kernelkit.terminal import invocation, live_line
+from kernelkit.terminal import live_line
 from kernelkit.terminal.cli import unwinding
 from kernelkit.terminal.events import Events, from_here, secrets_of_environment
 from kernelkit.workspace.ledger import Ledger, Push
@@ -67,7 +67,7 @@ class PushContext:
         real = self.events.rehearsal or self.ledger.of("", rehearsal=False)
         if reference == LAST and not real and self.ledger.pushes():
             raise ParameterError(
-                f"nothing was pushed to Kaggle yet, only rehearsed: {invocation.command('status')} "
+                "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status "
                 "--local. For a push from another machine, write OWNER/SLUG/N"
             )
         if reference not in ("", LAST) and not REFERENCE.fullmatch(reference):
@@ -137,20 +137,20 @@ class PushContext:
 
     def how_to_continue(self) -> str:
         """A sentence with the command that continues a run from its outputs."""
-        typed = invocation.command("rehearse" if self.local else "push")
-        return f"Continue in another session with: {typed} --continue"
+        command = "rehearse" if self.local else "push"
+        return f"Continue in another session with: kernelkit {command} --continue"
 
     def what_next(self, push: Push) -> list[str]:
         """The commands to suggest after a complete run."""
         if push.rehearsal:
-            push_it = f"{invocation.command('push')}{' --chain' * self.chained}"
+            push_it = f"kernelkit push{' --chain' * self.chained}"
             commands = [f"{push_it}  # on Kaggle, with ~/.kaggle/access_token"]
         elif push.competition:
-            commands = [f"{invocation.command('submit')} {push.reference} --message MESSAGE"]
+            commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
         else:
             commands = []
         runs = shlex.quote(from_here(self.runs))
-        index = f"{invocation.command('report')} {runs} --index  # all runs"
+        index = f"kernelkit report {runs} --index  # all runs"
         return [*commands, index]
 
     def how_to_resume(self, push: Push) -> str:
@@ -166,7 +166,7 @@ class PushContext:
     def resuming(self, push: Push) -> str:
         """The command that resumes a push."""
         local = " --local" if self.local else ""
-        return f"{invocation.command('resume')} {push.reference}{local}"
+        return f"kernelkit resume {push.reference}{local}"
 
 
 class CommandOptions(TypedDict, total=False):
