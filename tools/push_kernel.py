@@ -35,7 +35,6 @@ main = click.Command(
     help=push.help,
     epilog=push.epilog,
 )
-main.context_class = push.context_class
 
 if __name__ == "__main__":
     main()

@@ -6,8 +6,6 @@ from importlib import import_module
 
 import click
 
-from kernelkit.commands import options
-
 # The module of each command, in the groups and the order of the help.
 GROUPS = {
     "Start": dict.fromkeys(("init", "local", "doctor", "mcp"), "start"),
@@ -26,8 +24,6 @@ COMMANDS = {name: module for group in GROUPS.values() for name, module in group.
 
 class Commands(click.Group):
     """The commands; the module of each is imported when the command is called."""
-
-    context_class = options.Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, in the order of the help."""

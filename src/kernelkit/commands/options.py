@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kernelkit.commands import completion
 from kernelkit.terminal.cli import exits_with_code
 
 FILE = click.Path(path_type=Path)
@@ -17,7 +16,6 @@ accelerator = click.option(
     "--accelerator",
     metavar="KIND",
     help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
-    shell_complete=completion.machines,
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
 QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
@@ -35,7 +33,6 @@ ignore = click.option(
     metavar="CHECK",
     multiple=True,
     help="Push even if this check fails; may be repeated.",
-    shell_complete=completion.checks,
 )
 metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
 model = click.option(
@@ -44,6 +41,7 @@ model = click.option(
     multiple=True,
     help="Attach a model too, in the form of model_sources; may be repeated.",
 )
+notebook = click.argument("notebook", type=FILE, required=False)
 once = click.option(
     "--once", is_flag=True, help="Resume an identical earlier push instead of pushing again."
 )
@@ -59,7 +57,6 @@ parameters = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     help="Set a parameter; may be repeated.",
-    shell_complete=completion.parameters,
 )
 report = click.option("--report/--no-report", default=True, help="Write a report.html (default).")
 submit = click.option(
@@ -73,29 +70,6 @@ timeout = click.option(
 unverified = click.option(
     "--unverified", is_flag=True, help="Accept files without proof that they are this push's."
 )
-
-UNBREAKABLE = "\u2011"  # a hyphen after which click does not break a line
-
-
-class WholeWords(click.HelpFormatter):
-    """Writes tables of options without line breaks after hyphens, as in `kernel-metadata.json`."""
-
-    def write_dl(
-        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
-    ) -> None:
-        """Write a list of terms and their meanings."""
-        whole = [(term, meaning.replace("-", UNBREAKABLE)) for term, meaning in rows]
-        super().write_dl(whole, col_max, col_spacing)
-
-    def getvalue(self) -> str:
-        """The help, with ordinary hyphens again."""
-        return super().getvalue().replace(UNBREAKABLE, "-")
-
-
-class Context(click.Context):
-    """The context of every command of `kernelkit`."""
-
-    formatter_class = WholeWords
 
 
 def command(
@@ -119,7 +93,6 @@ def command(
         new = click.command(name, cls=click.Command, epilog=epilog, **settings)(
             exits_with_code(function)
         )
-        new.context_class = Context
         new.params += [*([LOCAL] if local else []), *([AS_JSON, QUIET] if events else [])]
         if group:
             group.add_command(new)
@@ -136,9 +109,7 @@ def in_help(command: str, examples: tuple[str, str]) -> str:
 
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the notebook and the options of a push, for a command that pushes or queues."""
-    notebook = click.argument("notebook", type=FILE, required=False)
     common = (parameters, metadata, accelerator, timeout, model, output, continues, submit)
-    named = (notebook, *common)
-    for option in reversed(named):
+    for option in reversed((notebook, *common)):
         command = option(command)
     return command

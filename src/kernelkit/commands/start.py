@@ -17,6 +17,8 @@ from kernelkit import project
 from kernelkit.commands import options
 from kernelkit.errors import NoLocalKaggleError, ParameterError
 
+FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
+
 
 @options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
 @click.argument("folder", metavar="NAME", type=options.FILE)
@@ -42,51 +44,44 @@ def init(
         click.echo("\n".join([*written, following]))
 
 
-@options.command("local", ("", "--port 8800 --faults 7"))
-@click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    show_default="runs/local_kaggle at the repository's root",
-    help="Folder for kernels, sessions, datasets and submissions.",
+@options.command(
+    "local",
+    ("", "--port 8800 --faults 7"),
+    context_settings={"ignore_unknown_options": True},
 )
-@click.option(
-    "--catalogue",
-    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    show_default="ROOT/catalogue",
-    help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
-)
-@click.option(
-    "--faults", type=int, metavar="SEED", help="Inject faults on a schedule drawn from this seed."
-)
-@click.option(
-    "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
-)
-@click.option("--account", multiple=True, metavar="NAME", help="An account; may be repeated.")
-@click.option(
-    "--token", multiple=True, metavar="TOKEN[=NAME]", help="An access token; may be repeated."
-)
-def local(as_json: bool, quiet: bool, **values: Any) -> None:
+@click.option("--root", type=FOLDER, help="Its folder (default: runs/local_kaggle of the project).")
+@click.option("--catalogue", type=FOLDER, help="What kernels read (default: ROOT/catalogue).")
+@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
+@click.argument("others", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION]...")
+def local(
+    root: Path | None,
+    catalogue: Path | None,
+    fill: str | None,
+    others: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Serve a local stand-in for Kaggle with this project's inputs.
 
-    Prints how to point the official client at it.
+    Prints how to point the official client at it. Every other OPTION is passed to
+    `python -m local_kaggle`, for example --port, --faults SEED, --account and --token; see its
+    --help.
     """
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
     own = project.find_project(Path.cwd())
-    values["root"] = values["root"] or own.local_kaggle
-    catalogue = values["root"] / "catalogue"
-    empty = not (catalogue.is_dir() and any(catalogue.iterdir()))
+    root = root or own.local_kaggle
+    inputs = catalogue or root / "catalogue"
+    empty = not (inputs.is_dir() and any(inputs.iterdir()))
     by_itself = re.findall(r"\{(\w+)\}", own.catalogue) == ["catalogue"]  # without a push
-    if not (values["fill"] or values["catalogue"]) and empty and by_itself:
+    if by_itself and empty and not (fill or catalogue):
         os.chdir(own.root)
-        values["fill"] = own.catalogue
-    several = {name: values.pop(name) for name in ("account", "token")}
-    words = [f"--{name}={value}" for name, value in values.items() if value is not None]
-    words += [f"--{name}={each}" for name, chosen in several.items() for each in chosen]
-    words += ["--json"] * as_json + ["--quiet"] * quiet
-    own_command = [sys.executable, "-m", "local_kaggle", *words]
-    os.execv(sys.executable, own_command)  # noqa: S606 - our own arguments, and no shell
+        fill = own.catalogue
+    words = [f"--root={root}", *others, *["--json"] * as_json, *["--quiet"] * quiet]
+    words += [f"--catalogue={catalogue}"] if catalogue else []
+    words += [f"--fill={fill}"] if fill else []
+    command = [sys.executable, "-m", "local_kaggle", *words]
+    os.execv(sys.executable, command)  # noqa: S606 - our own arguments, and no shell
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)

@@ -34,10 +34,10 @@ def started(monkeypatch, tmp_path):
 def test_an_empty_catalogue_is_filled_by_the_project_from_any_of_its_folders(started, tmp_path):
     fill = "python fill.py {catalogue}"
     root = tmp_path / "runs" / "local_kaggle"
-    assert started(fill) == (tmp_path, {"--port=0", f"--root={root}", f"--fill={fill}"})
+    assert started(fill) == (tmp_path, {f"--root={root}", f"--fill={fill}"})
     os.chdir(tmp_path / "notebooks")
     (root / "catalogue" / "datasets").mkdir(parents=True)
-    assert started(fill, "--json", "--faults", "1")[1] >= {"--faults=1", "--json"}
+    assert started(fill, "--json", "--faults", "1")[1] >= {"--faults", "1", "--json"}
 
 
 def test_what_the_user_names_comes_before_the_projects_command(started, tmp_path):
@@ -53,11 +53,11 @@ def test_what_the_user_names_comes_before_the_projects_command(started, tmp_path
 def test_accounts_and_tokens_are_handed_on(started):
     chosen = ("--account", "me", "--account", "you", "--token", "t0k3n=you")
     words = started("python fill.py {catalogue}", *chosen)[1]
-    assert words >= {"--account=me", "--account=you", "--token=t0k3n=you"}
+    assert words >= set(chosen)
 
 
 def test_a_command_that_needs_a_push_is_left_to_the_push(started):
-    assert len(started("python fill.py {catalogue} {size}")[1]) == 2
+    assert len(started("python fill.py {catalogue} {size}")[1]) == 1
 
 
 @pytest.mark.parametrize("words", [("local",), ("quota", "--local")])

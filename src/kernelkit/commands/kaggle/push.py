@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from kernelkit.commands import options
-from kernelkit.terminal.cli import exits_with_code
 
 
 @options.command(
@@ -41,7 +40,7 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
 
 
 @options.command("check", ("", "kernels/train --accelerator tpu"))
-@click.argument("notebook", type=options.FILE, required=False)
+@options.notebook
 @options.parameters
 @options.metadata
 @options.accelerator
@@ -58,36 +57,34 @@ def check(notebook: Path | None, **values: Any) -> None:
 
 
 NOT_IN_REHEARSALS = ("local", "no_wait", "once")
-PACKAGES = click.Option(
-    ["--packages"],
+
+
+@options.command(
+    "rehearse",
+    ("notebooks/train.ipynb", "-p epochs=1 --check-tpu"),
+    events=False,  # the options of a push include those of its events
+    params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
+)
+@click.option(
+    "--packages",
     type=click.Choice(["kaggle"]),
     help="Install what Kaggle's image holds and this machine lacks, once, for rehearsals.",
 )
+def rehearse(notebook: Path | None, **values: Any) -> None:
+    """Rehearse a push against a local stand-in for Kaggle.
 
-
-@exits_with_code
-def _rehearse(notebook: Path | None, **values: Any) -> None:
+    Nothing leaves the machine.
+    """
     from kernelkit.pushes.command import push_kernel
 
     push_kernel(notebook, local=True, **values)
 
 
-rehearse = click.Command(
-    "rehearse",
-    callback=_rehearse,
-    params=[PACKAGES, *(o for o in push.params if o.name not in NOT_IN_REHEARSALS)],
-    help="Rehearse a push against a local stand-in for Kaggle.\n\nNothing leaves the machine.",
-    epilog=options.in_help("rehearse", ("notebooks/train.ipynb", "-p epochs=1 --check-tpu")),
-)
-
-
 @options.command("rerun", ("notebooks/submit.ipynb", "--hidden hidden/leaves --rows 20000"))
-@click.argument("notebook", type=options.FILE, required=False)
+@options.notebook
 @options.parameters
 @options.ignore
-@click.option(
-    "--metadata", "metadata_file", type=options.FILE, help="Use this kernel-metadata.json."
-)
+@options.metadata
 @click.option(
     "--hidden",
     type=options.FILE,
@@ -97,7 +94,7 @@ rehearse = click.Command(
 @click.option(
     "--rows", type=click.IntRange(1), help="Rows of the real test set: project the time for them."
 )
-def rerun(notebook: Path | None, **values: Any) -> None:
+def rerun(notebook: Path | None, metadata: Path | None, **values: Any) -> None:
     """Rehearse a code competition: run the notebook, then again on hidden data.
 
     The second run has no internet and Kaggle's limits. You get the message that Kaggle would show,
@@ -105,4 +102,4 @@ def rerun(notebook: Path | None, **values: Any) -> None:
     """
     from kernelkit.pushes import rerun as reruns
 
-    reruns.rerun(notebook, **values)
+    reruns.rerun(notebook, metadata_file=metadata, **values)

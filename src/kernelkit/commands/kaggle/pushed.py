@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from kernelkit.commands import completion, options
+from kernelkit.commands import options
 
-pushed = click.argument(
-    "push", metavar="[OWNER/SLUG/N]", default="last", shell_complete=completion.pushes
-)
+pushed = click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 
 
 @options.command("resume", ("", "anna/train/3 --submit 'twelve epochs'"), local=True)
