@@ -18,8 +18,8 @@ import urllib3
 from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.pushes.proof import Evidence, of_log
-from kernelkit.run_folders.excerpts import excerpt
 from kernelkit.run_folders.log import Entry, decode, entry_of
+from kernelkit.terminal.safe_text import excerpt
 from kernelkit.workspace.ledger import Push
 
 METHOD = "log stream"

@@ -12,7 +12,6 @@ import nbformat
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import INJECTED_TAG, PARAMETERS_TAG, has_tag
-from kernelkit.run_folders.excerpts import excerpt
 from kernelkit.terminal import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -96,7 +95,7 @@ def _shown_data(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _short(text: str) -> str:
     # nbconvert's time grows with the square of the number of colours: too many are removed.
     colours = text.count("\x1b") <= MOST_COLOURS
-    return safe_text.plain(excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
+    return safe_text.plain(safe_text.excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
 
 
 def title(notebook: nbformat.NotebookNode) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.run_folders import kit_folder, run_folder
-from kernelkit.terminal import live_line, safe_text
+from kernelkit.terminal import safe_text
 
 PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
 SAVE_SECONDS = 2  # between two saves while a cell prints
@@ -63,4 +63,4 @@ def _last_lines(cells: list[dict[str, Any]]) -> str:
         if output["output_type"] == "stream"
     ]
     lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
-    return "\n".join([line for line in lines if not live_line.note_level(line)][-LINES:])
+    return "\n".join([line for line in lines if not safe_text.note_level(line)][-LINES:])

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.run_folders.excerpts import excerpt
-from kernelkit.terminal import live_line, safe_text
+from kernelkit.terminal import safe_text
 
 TRACEBACK_LINES = 40
 LONGEST = 10_000_000  # characters of the readable log
@@ -34,7 +33,7 @@ class Entry:
     @property
     def chatter(self) -> bool:
         """Whether the entry is a C++ library's diagnostic that tells of no trouble."""
-        return self.stream == "stderr" and live_line.note_level(self.text) == "I"
+        return self.stream == "stderr" and safe_text.note_level(self.text) == "I"
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def text(entries: Iterable[Entry]) -> str:
     A log longer than `LONGEST` characters is cut to its two ends.
     """
     whole = "".join(entry.text for entry in entries if not entry.chatter)
-    return safe_text.plain(excerpt(whole, LONGEST, "see Kaggle's original log"))
+    return safe_text.plain(safe_text.excerpt(whole, LONGEST, "see Kaggle's original log"))
 
 
 def failure(log: str, notebook: str = "") -> RunFailure | None:

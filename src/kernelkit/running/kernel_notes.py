@@ -14,7 +14,6 @@ from typing import Any
 from jupyter_client.manager import AsyncKernelManager
 
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.live_line import note_level
 
 
 class KernelWithoutNotes(AsyncKernelManager):
@@ -35,5 +34,5 @@ def _pass_on(descriptor: int) -> None:
     with os.fdopen(descriptor, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             text = safe_text.plain(line.rstrip("\n"))
-            if not note_level(text):
+            if not safe_text.note_level(text):
                 print(safe_text.writable(text, sys.stderr), file=sys.stderr, flush=True)

@@ -25,8 +25,7 @@ from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Events, from_here
-from kernelkit.terminal.live_line import NotebookOutput
+from kernelkit.terminal.events import Events, NotebookOutput, from_here
 
 EXECUTED = run_folder.EXECUTED[0]
 LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"

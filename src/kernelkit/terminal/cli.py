@@ -1,4 +1,7 @@
-"""How every command ends: errors become one message and an exit code, signals become an exit."""
+"""How a command is found, and how every command ends.
+
+Errors become one message and an exit code, signals become an exit.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from types import FrameType
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import click
 
@@ -25,21 +29,45 @@ INTERRUPTED = 130
 AGAIN_SECONDS = 0.02
 CANNOT_WRITE = 12
 UNWRITABLE = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.EEXIST,
-    errno.ENAMETOOLONG,
-    errno.EILSEQ,
-    errno.ELOOP,
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM),
+    *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.ELOOP),
 )
 # A terminal sends SIGHUP when it closes; Windows has no such signal.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class LazyGroup(click.Group):
+    """A group that imports the module of a command when the command is called, or for its help.
+
+    groups  {title in the help: {name of a command: the module of `package` that has it}}
+    """
+
+    def __init__(
+        self, name: str, package: str, groups: Mapping[str, Mapping[str, str]], **settings: Any
+    ) -> None:
+        self.package, self.groups = package, groups
+        self.modules = {name: at for group in groups.values() for name, at in group.items()}
+        # click suggests the nearest of these names.
+        super().__init__(name, dict.fromkeys(self.modules, click.Command(None)), **settings)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands' names, in the order of the help."""
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with this name, or None."""
+        if cmd_name not in self.modules:
+            return None
+        module = import_module(f"{self.package}.{self.modules[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, with their full first sentences."""
+        for title, names in self.groups.items():
+            commands = [c for name in names if (c := self.get_command(ctx, name))]
+            with formatter.section(title):
+                formatter.write_dl([(str(c.name), c.get_short_help_str(200)) for c in commands])
 
 
 def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
@@ -66,11 +94,9 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            where = f": {safe_text.one_line(str(error.filename)[:200])}" if error.filename else ""
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-            remedy = "Free some space or choose" if full else "Choose"
-            reason = f"cannot write{where} ({error.strerror})"
-            click.echo(f"error: {reason}. {remedy} another folder.", err=True)
+            name = safe_text.one_line(str(error.filename or "a file")[:200])
+            remedy = "free some space, or choose another folder"
+            click.echo(f"error: cannot write {name} ({error.strerror}): {remedy}", err=True)
             sys.exit(CANNOT_WRITE)
         except Exception as error:
             code = getattr(error, "exit_code", None)

@@ -1,24 +1,32 @@
 """The events of a running command, for people or for programs.
 
-A terminal gets one line per event, one live line with times and steps, and a box around the
-result; a CI log gets the same lines, and the times once a minute. With `--json`, each event is one
-JSON object on its own line, including steps and libraries' notes; with `--quiet`, only the events
-in `RESULTS` are written. Known secrets are removed, and each line of a rehearsal is marked.
+A terminal gets one line per event, and one live line with times and steps that is overwritten in
+place; a CI log gets the same lines, and the live one at most once a minute. With `--json`, each
+event is one JSON object on its own line, including steps and libraries' notes; with `--quiet`,
+only the events in `RESULTS` are written. Known secrets are removed, and each line of a rehearsal is
+marked.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO, TypedDict
 
-from kernelkit.terminal import live_line, safe_text
-from kernelkit.terminal.live_line import LiveLine
+import click
+
+from kernelkit.terminal import safe_text
 
 SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
+PLAIN_SECONDS = 60.0  # between two states of the live line outside a terminal
+NAME_WIDTH = 9  # columns for an event's name
+NO_NAME = " " * NAME_WIDTH
 # The events that `--quiet` shows: those that need attention, and the results.
 RESULTS = frozenset(
     {
@@ -41,8 +49,92 @@ RESULTS = frozenset(
         "largest",
     }
 )
-# A terminal shows these in a box, when the command moves on or ends.
-IN_THE_BOX = frozenset({"metrics", "report", "score", "next"})
+# The colours of events' names in a terminal; all others are dim.
+COLOURS = {
+    "warning": "yellow",
+    "retrying": "yellow",
+    "stopped": "yellow",
+    "set aside": "yellow",
+    "error": "red",
+    "failure": "red",
+}
+
+
+class LiveLine:
+    """A stream whose last line is overwritten."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self._in_place = stream.isatty()
+        self._on_screen = False
+        self._written_at = time.monotonic()
+
+    def stay(self, *lines: str) -> None:
+        """Write lines that stay."""
+        self.erase()
+        for line in lines:
+            self.write(f"{line.rstrip()}\n")
+        self.stream.flush()
+
+    def move(self, line: str) -> None:
+        """Replace the live line; the new text is cut to the width of the terminal."""
+        if self._in_place:
+            self.erase()
+            self.write(fitted(line, shutil.get_terminal_size().columns - 1))
+            self.stream.flush()
+            self._on_screen = True
+        elif time.monotonic() - self._written_at >= PLAIN_SECONDS:
+            self._written_at = time.monotonic()
+            self.stay(line)
+
+    def erase(self) -> None:
+        """Erase the live line."""
+        if self._on_screen:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+            self._on_screen = False
+
+    def write(self, text: str) -> None:
+        """Write text as far as the stream's encoding has it."""
+        self.stream.write(safe_text.writable(text, self.stream))
+
+
+def fitted(line: str, width: int) -> str:
+    """The line in at most `width` characters: its beginning, and its end with the time left."""
+    half = (width - 1) // 2
+    return line if len(line) <= width else f"{line[:half]}…{line[len(line) - half :]}"
+
+
+class NotebookOutput(io.TextIOBase):
+    """A stream that copies a notebook's output to another stream, with its steps on one line.
+
+    Colours are kept, unless NO_COLOR is set (https://no-color.org).
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._line = LiveLine(stream)
+        self._rest = ""
+
+    def write(self, text: str) -> int:
+        """Show the complete lines; an incomplete last line waits for its end."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._show(line)
+        return len(text)
+
+    def close(self) -> None:
+        """Show an incomplete last line, and erase the live line."""
+        if self._rest:
+            self._show(self._rest)
+        self._rest = ""
+        self._line.erase()
+
+    def _show(self, line: str) -> None:
+        line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
+        if safe_text.is_step(line):
+            self._line.move(safe_text.plain(line))
+        elif not safe_text.note_level(line):
+            self._line.stay(line)
 
 
 class EventOptions(TypedDict, total=False):
@@ -71,50 +163,27 @@ class Events:
         self.keep_secret(secrets)
         self._line = LiveLine(self.stream)
         self._state = self._step = ""  # the run's state, and the last step in its log
-        self._boxes, self._coloured = self.stream.isatty(), live_line.has_colours(self.stream)
-        self._box: list[tuple[str, list[str]]] = []
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        self._coloured = self.stream.isatty() and not plain
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`.
 
         When the reader is gone (`| head -1`), the command continues silently.
         """
+        if self.quiet and event not in RESULTS:
+            return
         try:
-            self._tell(event, text, facts)
+            if self.as_json:
+                self._write_json(event, text, facts)
+            else:
+                self._show(event, safe_text.plain(text).rstrip("\n"))
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
-    def _tell(self, event: str, text: str, facts: dict[str, Any]) -> None:
-        if self.quiet and event not in RESULTS:
-            return
-        if self.as_json:
-            self._write_json(event, text, facts)
-        elif self._boxes and event in IN_THE_BOX:
-            self._box.append((event, safe_text.plain(text).rstrip("\n").split("\n")))
-        elif event == "progress":
-            self._state = safe_text.one_line(safe_text.plain(text))
-            self._move()
-        elif event == "log":
-            self._write_log(safe_text.plain(text).rstrip("\n").split("\n"))
-        else:
-            self._state = self._step = ""
-            first, *others = safe_text.plain(text).rstrip("\n").split("\n")
-            named = live_line.label(event, coloured=self._coloured)
-            self._stay(
-                f"{named} {first}", *(f"{'':<{live_line.NAME_WIDTH}} {line}" for line in others)
-            )
-
     def end(self) -> None:
-        """Write the box and erase the live line, so that other output appears below the events."""
-        self._close_box()
+        """Erase the live line, so that other output appears below the events."""
         self._line.erase()
-
-    def _close_box(self) -> None:
-        rows, self._box = self._box, []
-        if rows:
-            title = "rehearsal" if self.rehearsal else ""
-            lines = live_line.box(title, rows, coloured=self._coloured)
-            self._line.stay(*(self.clear(line) for line in lines))
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Remove these from everything that is printed from now on."""
@@ -132,29 +201,39 @@ class Events:
             message["rehearsal"] = True
         if text:
             message["text"] = text
-        line = json.dumps(message | facts, default=str)
-        self.stream.write(safe_text.writable(self.clear(line) + "\n", self.stream))
+        self._line.write(self.clear(json.dumps(message | facts, default=str)) + "\n")
         self.stream.flush()
 
-    def _write_log(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            if live_line.is_step(line):
+    def _show(self, event: str, text: str) -> None:
+        if event == "progress":
+            self._state = safe_text.one_line(text)
+            self._move()
+        elif event == "log":
+            self._show_log(text)
+        else:
+            self._state = self._step = ""
+            name = f"{event:<{NAME_WIDTH}}"
+            if self._coloured:
+                name = click.style(name, fg=COLOURS.get(event), dim=event not in COLOURS or None)
+            self._stay(f"{name} {text}".replace("\n", f"\n{NO_NAME} "))
+
+    def _show_log(self, text: str) -> None:
+        for line in text.split("\n"):
+            if safe_text.is_step(line):
                 self._step = safe_text.one_line(line.strip())
                 self._move()
-            elif not live_line.note_level(line):
+            elif not safe_text.note_level(line):
                 self._step = ""
                 self._stay(f"  | {line}")
 
     def _move(self) -> None:
-        self._close_box()
         message = ": ".join(part for part in (self._state, self._step) if part)
-        self._line.move(self._own(f"{'':<{live_line.NAME_WIDTH}} {message}"))
+        self._line.move(self._marked(f"{NO_NAME} {message}"))
 
-    def _stay(self, *lines: str) -> None:
-        self._close_box()
-        self._line.stay(*(self._own(line) for line in lines))
+    def _stay(self, text: str) -> None:
+        self._line.stay(*map(self._marked, text.split("\n")))
 
-    def _own(self, line: str) -> str:
+    def _marked(self, line: str) -> str:
         return self.clear(f"[rehearsal] {line}" if self.rehearsal else line)
 
 

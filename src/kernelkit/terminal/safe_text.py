@@ -1,4 +1,4 @@
-"""Make text from a log, a server or a file name safe to print in a terminal.
+"""Text of a log, a server or a notebook, made fit for a terminal: sanitised, shortened, classified.
 
 A terminal obeys control sequences: they can set its title, fill the clipboard, clear the screen or
 send input as if typed. These functions remove the sequences and keep tabs and line ends.
@@ -24,6 +24,15 @@ _RETURN = re.compile(r"(?<!\r)\r+(?=\n|\Z)")
 _REWRITTEN = re.compile(r"(?m)^[^\n]*\r")
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 
+# `  reading 3 of 12`, `epoch 3/12  loss 0.4  0:41 left`, and the bars that tqdm draws
+_PROGRESS = re.compile(r"^\s+\S.* \d[\d,]* of \d[\d,]*\s*$|\d:\d\d left\s*$|\d%\|")
+_COUNT = re.compile(r"(\d[\d,]*)(?:/| of )(\d[\d,]*)")
+# C++ libraries, such as TensorFlow's, begin a line with its level, time, process and location.
+_NOTE = re.compile(
+    r"([IWE])\d{4} \S+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::"
+    r"|To enable the following instructions: "
+)
+
 
 def plain(text: str, *, colours: bool = False) -> str:
     """The text without control sequences; for a line that was overwritten, its last state.
@@ -47,3 +56,26 @@ def writable(text: str, stream: TextIO) -> str:
     """The text with escapes for characters that the stream cannot encode, e.g. `\\xe9` in ASCII."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def excerpt(text: str, longest: int, whole: str) -> str:
+    """At most `longest` characters of a text, from both ends; `whole` says where all of it is."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    omitted = f"\n… {len(text) - 2 * half:,} characters omitted: {whole} …\n"
+    return f"{text[:half]}{omitted}{text[len(text) - half :]}"
+
+
+def is_step(line: str) -> bool:
+    """Whether a line shows the progress of unfinished work."""
+    if not _PROGRESS.search(line):
+        return False
+    counts = _COUNT.findall(line)  # of epochs, and of steps within the last epoch
+    return not counts or any(done != total for done, total in counts)
+
+
+def note_level(line: str) -> str:
+    """The level of a line that is a C++ library's diagnostic, I, W or E; "" for other lines."""
+    note = _NOTE.match(line)
+    return note[1] or "I" if note else ""

@@ -20,7 +20,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
-from kernelkit.terminal import live_line
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.cli import unwinding
 from kernelkit.terminal.events import Events, from_here, secrets_of_environment
 from kernelkit.workspace.ledger import Ledger, Push
@@ -97,7 +97,7 @@ class PushContext:
             self.events.end()
 
     def _tell_filling(self, line: str) -> None:
-        if live_line.is_step(line):
+        if safe_text.is_step(line):
             self.events("progress", f"making the rehearsal's inputs, once: {line.strip()}")
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:

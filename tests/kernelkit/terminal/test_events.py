@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from kernelkit.terminal.events import Events, size_of
+from kernelkit.terminal import events as event_module
+from kernelkit.terminal.events import Events, LiveLine, NotebookOutput, fitted, size_of
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ NOTE = "E0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call t
 
 def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
     now = 0.0
-    monkeypatch.setattr("kernelkit.terminal.live_line.time.monotonic", lambda: now)
+    monkeypatch.setattr("kernelkit.terminal.events.time.monotonic", lambda: now)
     stream = io.StringIO()
     events = Events(stream)
     for second in range(100):
@@ -162,35 +163,6 @@ def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
     assert "of score" in lines[1]
 
 
-def test_a_terminal_boxes_the_result_with_the_next_commands():
-    stream = Terminal()
-    events = Events(stream, rehearsal=True, secrets=["a-secret-of-mine"])
-    events("state", "complete")
-    events("metrics", "macro F1 0.9")
-    events("report", "runs/a-secret-of-mine/report.html")
-    events("next", "kernelkit push\nkernelkit report runs --index")
-    assert "macro F1" not in stream.getvalue(), "the box is drawn whole"
-    events.end()
-    events.end()
-    assert stream.getvalue() == (
-        "[rehearsal] state     complete\n"
-        "╭── rehearsal\n"
-        "│ metrics   macro F1 0.9\n"
-        "│ report    runs/[secret]/report.html\n"
-        "│ next      kernelkit push\n"
-        "│           kernelkit report runs --index\n"
-        "╰──\n"
-    )
-
-
-def test_what_comes_after_a_result_stands_below_its_box():
-    stream = Terminal()
-    events = Events(stream)
-    events("metrics", "macro F1 0.9")
-    events("warning", "no report: it cannot be read")
-    assert stream.getvalue().splitlines()[1:3] == ["│ metrics   macro F1 0.9", "╰──"]
-
-
 def test_only_a_terminal_gets_colours(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -227,3 +199,65 @@ def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path):
         assert process.stderr.read() == b""
     assert process.returncode == 0
     assert (tmp_path / "end").exists()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    class Clock:
+        now = 0.0
+
+    monkeypatch.setattr(event_module.time, "monotonic", lambda: Clock.now)
+    return Clock
+
+
+def test_elsewhere_steps_are_at_least_a_minute_apart(clock):
+    stream = io.StringIO()
+    line = LiveLine(stream)
+    for second in range(200):
+        clock.now = float(second)
+        line.move(f"at {second} s")
+    assert stream.getvalue() == "at 60 s\nat 120 s\nat 180 s\n"
+
+
+def test_in_a_terminal_what_stays_replaces_what_moves():
+    stream = Terminal()
+    line = LiveLine(stream)
+    line.move("1 of 3")
+    line.move("2 of 3")
+    line.stay("done")
+    line.erase()
+    assert stream.getvalue() == "1 of 3\r\x1b[K2 of 3\r\x1b[Kdone\n"
+
+
+def test_a_line_that_is_too_long_keeps_its_time_left():
+    line = "running for 45 s: tune 3/20  loss 0.680  val loss 0.448  841 images/s  0:41 left"
+    assert fitted(line, 61) == "running for 45 s: tune 3/20  l…0.448  841 images/s  0:41 left"
+    assert fitted(line, 100) == line
+    assert all(len(fitted(line, width)) <= width for width in range(1, 60))
+
+
+def test_what_a_notebook_prints_comes_in_whole_lines_and_its_steps_in_one(clock):
+    stream = Terminal()
+    shown = NotebookOutput(stream)
+    for text in (
+        "a be",
+        "gin\n  reading 1 ",
+        "of 3\n  reading 2 of 3\n",
+        "read\x1b[2J all\nen",
+        "d",
+    ):
+        shown.write(text)
+    shown.close()
+    assert stream.getvalue() == (
+        "a begin\n  reading 1 of 3\r\x1b[K  reading 2 of 3\r\x1b[Kread all\nend\n"
+    )
+
+
+def test_no_color_leaves_out_a_notebooks_colours(monkeypatch):
+    for value, shown in (("", "\x1b[31mred\x1b[0m\n"), ("1", "red\n")):
+        monkeypatch.setenv("NO_COLOR", value)
+        stream = io.StringIO()
+        output = NotebookOutput(stream)
+        output.write("\x1b[31mred\x1b[0m\n")
+        output.close()
+        assert stream.getvalue() == shown

@@ -1,4 +1,4 @@
-"""Nothing that a terminal obeys is left in a text."""
+"""Nothing that a terminal obeys is left in a text; steps and notes are recognised."""
 
 import io
 
@@ -65,3 +65,41 @@ def test_what_an_encoding_lacks_is_escaped():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     assert safe_text.writable("Blüte \udc80", stream) == "Bl\\xfcte \\udc80"
     assert safe_text.writable("Blüte", io.StringIO()) == "Blüte"
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("  drawing 193 of 3,324  36 a second  1:26 left", True),
+        ("  drawing 3,324 of 3,324  41 a second  0:00 left", False),
+        ("  tune 1/2: step 2 of 9", True),
+        ("  tune 2/2: step 2 of 9  64 images/s  0:07 left", True),
+        ("  tune 1/2  loss 4.812  4 images/s  0:23 left", True),
+        ("  tune 2/2  loss 4.045  9 images/s  0:00 left", False),
+        (" 45%|####5     | 9/20 [00:01<00:01]", True),
+        ("100%|##########| 20/20 [00:02<00:00]", False),
+        ("26,728 of 30,000", False),
+        ("  3 of the 9 were left out", False),
+        ("F1 0.9 after 3 of 4 parts, 0:10 left over", False),
+    ],
+)
+def test_a_step_is_known_by_how_far_it_is(line, step):
+    assert safe_text.is_step(line) is step
+
+
+def test_notes_of_c_libraries_are_known_by_their_head():
+    head = "0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call to cuInit"
+    assert all(safe_text.note_level(level + head) == level for level in "IWE")
+    assert not safe_text.note_level(f"F{head}")  # what ends a process
+    assert (
+        safe_text.note_level("WARNING: All log messages before absl::InitializeLog() is called")
+        == "I"
+    )
+    assert not safe_text.note_level("WARNING: the photos are damaged")
+
+
+def test_a_long_text_names_what_is_left_out():
+    message = safe_text.excerpt("a" * 50 + "x" * 900 + "b" * 50, 100, "the log has them")
+    middle = "\n… 900 characters omitted: the log has them …\n"
+    assert message == "a" * 50 + middle + "b" * 50
+    assert safe_text.excerpt("petals", 6, "there") == "petals"
