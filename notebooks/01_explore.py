@@ -16,15 +16,14 @@
 # %% [markdown]
 # # Explore the data
 #
-# Look at the photos before you train on them. This notebook answers seven questions:
+# Look at the photos before you train on them. This notebook answers six questions:
 #
 # 1. Which files are there?
 # 2. Are the files whole?
 # 3. What do the flowers look like?
 # 4. How many photos does each class have?
 # 5. Which photos occur twice?
-# 6. How large are the JPEGs?
-# 7. Does this machine read photos as fast as an accelerator trains on them?
+# 6. Does this machine read photos as fast as an accelerator trains on them?
 #
 # It trains nothing and needs no accelerator.
 #
@@ -56,7 +55,7 @@ from IPython.display import display
 
 from petals import storage
 from petals.data import duplicates, exploration, inspection
-from petals.plots import explore
+from petals.plots import photos as pictures
 from petals.plots import run as plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
@@ -73,7 +72,8 @@ print(f"{source}: {len(names)} classes")
 #
 # The photos come as *shards*: [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord)
 # files with hundreds of JPEGs each. The number of photos is part of a file's name, so the cell
-# fills its table without opening a file. Tens to hundreds of files of 10 to 100 MB suit a TPU best,
+# fills its table without opening a file. Very small JPEGs are often drawings, blank pictures or
+# enlarged thumbnails. Tens to hundreds of files of 10 to 100 MB suit a TPU best,
 # because many of them can be read at the same time. `02_train` learns from the split *train*,
 # measures on *val*, and writes a submission for *test*, which has no labels.
 
@@ -107,7 +107,7 @@ each = 8 if len(names) <= 13 else 1
 chosen = exploration.some_of_each(splits["train"], labels["train"], each)
 photos = splits["train"].sample(chosen)
 captions = [names[label] for label in photos.labels]
-run.figure(plots.gallery(photos.images, captions), "gallery")
+run.figure(pictures.gallery(photos.images, captions), "gallery")
 
 # %% [markdown]
 # ## How many photos each class has
@@ -116,24 +116,17 @@ run.figure(plots.gallery(photos.images, captions), "gallery")
 # photos counts as much as one with 782, and each of its photos counts more. Classes with few
 # photos are the first to look at when a model is bad.
 #
-# The second figure compares shares in *train* with shares in *val*. A class far from the diagonal
-# is more common in one of them than in the other, and then the validation score does not say what
-# the model learnt. The lines above the figure name the classes whose shares differ by more than
-# chance explains (two standard errors).
+# The cell also names the classes whose shares of *train* and of *val* differ by more than chance
+# explains (two standard errors): for them the validation score does not say what the model learnt.
 
 # %%
 balance = exploration.balance(labels, names)
 print("{smallest} to {largest} training images a class (median {median:.0f})".format(**balance))
 if balance["absent"]:
     print("without any training image:", ", ".join(balance["absent"]))
-run.figure(plots.class_balance(labels, names), "classes")
-
-# %%
 for name, train_share, val_share in balance["unlike_val"]:
     print(f"{name}: {100 * train_share:.2f} % of train, {100 * val_share:.2f} % of val")
-if "val" in labels:
-    figure = explore.train_against_val(labels["train"], labels["val"], names)
-    display(run.figure(figure, "train_against_val"))
+run.figure(plots.class_balance(labels, names), "classes")
 
 # %% [markdown]
 # ## Photos that occur twice
@@ -151,21 +144,12 @@ prints = duplicates.Fingerprints.of(splits, Progress())
 pairs = duplicates.find_pairs(prints, near)
 across = duplicates.across(prints, pairs)
 print(f"{len(pairs):,} pairs alike among {len(prints):,} photos, {len(across):,} across splits")
-Table.of(duplicates.summary(prints, pairs)) if pairs else None
+Table(duplicates.summary(prints, pairs)) if pairs else None
 
 # %%
 twins = sorted(pairs, key=lambda pair: (not duplicates.disagree(prints, pair), pair not in across))
 if twins:
-    display(run.figure(explore.pairs(prints, twins, splits, names), "twins"))
-
-# %% [markdown]
-# ## How large the JPEGs are
-#
-# The size of a JPEG says how much detail it holds. Very small ones are often drawings, blank
-# pictures or enlarged thumbnails.
-
-# %%
-run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
+    display(run.figure(pictures.twins(prints, twins, splits, names), "twins"))
 
 # %% [markdown]
 # ## Can this machine feed an accelerator?
@@ -178,14 +162,19 @@ run.figure(explore.jpeg_sizes(prints), "jpeg_sizes")
 # `docs/explanation/tpu.md` has other backbones. TensorFlow's
 # [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #
-# The bar "decoding" decodes the JPEGs and does nothing else. The other bars are the training
-# pipeline. It reads the files again in every epoch or, where the decoded photos fit, takes them
+# "Decoding" decodes the JPEGs and does nothing else. The other rows are the training pipeline. It
+# reads the files again in every epoch or, where the decoded photos fit, takes them
 # from memory. An accelerator changes the photos itself (*augmentation*). Where the CPU trains, the
-# CPU also changes the photos: "strong on the CPU" is that case. Red bars are below `needed`.
+# CPU also changes the photos: "strong on the CPU" is that case.
 
 # %%
 rates = exploration.rates(splits["train"], batch_size, len(names), seconds)
-run.figure(explore.throughput(rates, needed), "throughput")
+Table(
+    [
+        {"way of reading": name, "images/s": rate, "needed": needed, "enough": rate >= needed}
+        for name, rate in rates.items()
+    ]
+)
 
 # %%
 best = max(rates, key=rates.get)

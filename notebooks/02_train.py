@@ -149,11 +149,12 @@ train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)
 
 # %%
+from petals.plots import photos as pictures
 from petals.plots import run as plots
 
 sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
-run.figure(plots.gallery(sample.images, captions), "gallery")
+run.figure(pictures.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
 # In the competition the rarest class has 18 photos to train on and the commonest 782.
@@ -312,7 +313,7 @@ fine_tunes, on_device = fine_tune != "none" and not stopped, in_step(model)
 if fine_tunes:
     change = augmentation(augment, mix)
     changed = augmented(sample.images[:8], change, seed)
-    display(run.figure(plots.augmentations(sample.images[:8], changed), "augmentation"))
+    display(run.figure(pictures.augmentations(sample.images[:8], changed), "augmentation"))
 
 # %% [markdown]
 # ### The learning rate over time
@@ -437,7 +438,7 @@ probabilities = predict_split(val)
 scores = Scores.of(val_labels, probabilities)
 validated = validation != "none"
 if validated:
-    run.write_predictions(val_ids, val_labels, probabilities)
+    run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
     run.write_evaluation(val, val_labels, probabilities, names)  # for the report
 else:
     print("the photos below were trained on: these figures say nothing about new ones")
@@ -453,40 +454,33 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 
 # %%
 from petals.evaluation.calibration import Calibration
-from petals.plots import probabilities as answers
 
 calibration = Calibration.of(val_labels, probabilities)
 print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}
-run.figure(answers.reliability(curves), "reliability")
+run.figure(plots.reliability(curves), "reliability")
 
 # %% [markdown]
 # ## Which mistakes to look at
 #
 # - **The worst classes.** With few photos, a class's F1 jumps from run to run.
-# - **The pairs.** Of up to 20 classes a matrix shows all: a row is the true class, a column the
-#   answer. Of more, the most common mistakes are drawn, and the report has the matrix. Confused
-#   classes look alike at this image size, or one is labelled wrongly.
+# - **The pairs.** The most common mistakes are drawn; the report has the matrix of all classes.
+#   Confused classes look alike at this image size, or one is labelled wrongly.
 # - **The confident mistakes.** They are often wrong labels, which no setting cures, photos of two
 #   flowers, or small flowers.
 
 # %%
-from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
+from petals.evaluation.metrics import instructive, per_class
 
 rows = per_class(val_labels, probabilities, names)
-display(run.figure(answers.class_scores(rows), "class_scores"))
-matrix = confusion(val_labels, probabilities)
-display(run.figure(answers.confusion(matrix, names), "confusion"))
-repeated = [each for each in most_confused(val_labels, probabilities, names) if each[2] > 1]
-print("most common mistakes:" if repeated else "no mistake was made twice")
-for truth, answer, times in repeated:
-    print(f"{times:4}  {truth} → {answer}")
+display(run.figure(plots.class_scores(rows), "class_scores"))
+run.figure(plots.mistakes(val_labels, probabilities, names), "confusion")
 
 # %%
 chosen = instructive(val_labels, probabilities, most=24)
 shown = val.sample(chosen)
 run.figure(
-    answers.predictions(shown.images, shown.labels, probabilities[chosen], names),
+    pictures.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 
@@ -502,7 +496,7 @@ from petals.evaluation.submission import write_submission
 
 test_probabilities = predict_split(test)
 _, test_ids = test.labels_and_ids()
-run.write_test_predictions(test_ids, test_probabilities)
+run.write_predictions("test", test_ids, probabilities=test_probabilities)
 run.write_gallery(sample.images, captions)  # for the report
 sample_submission = photos.sample_submission
 write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
@@ -512,10 +506,8 @@ metrics = run.write_metrics(
     scores if validated else None,
     history,
     accelerator=device,
-    source=photos.source,
-    splits=photos.splits,
+    dataset=photos,
     counts=(total, trainable),
-    added=[addition.summary() for addition in photos.added],
     stopped=stopped,
     resumed=kept.resumed,
     parameters=settings,

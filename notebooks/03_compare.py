@@ -17,10 +17,11 @@
 # # Compare runs
 #
 # Every run of `02_train` leaves a folder with its scores, its settings and its predictions. This
-# notebook reads any number of these folders and sets them side by side: which scored best, what
-# each device cost, which setting helped, where two models disagree, and whether several models
-# together are better than the best one. At the end it writes a submission from the winner. Where
-# the runs cannot answer one of these questions, the notebook says so.
+# notebook reads any number of these folders and sets them side by side: which scored best, where
+# two models disagree, and whether several models together are better than the best one. At the end
+# it writes a submission from the winner. Where the runs cannot answer one of these questions, the
+# notebook says so. Which setting helped, and how the runs learnt, is on the page of a sweep and on
+# the page of all runs (`kernelkit report runs --index`).
 #
 # The cell below holds all settings. At home it compares what is in `runs/`; on Kaggle it compares
 # the outputs of the notebooks that are attached as inputs. Scores can be compared only if the
@@ -47,15 +48,26 @@ except ModuleNotFoundError:
 # %% [markdown]
 # ## Which runs there are
 #
-# The table has the best run first. A folder that cannot be read is left out, and a line says why.
-# The runs of all folds of one recipe (`validation="fold:1/5"` to `"fold:5/5"`) are joined into one.
+# The table has the best run first, with the settings that differ. A folder that cannot be read is
+# left out, and a line says why. The runs of all folds of one recipe (`validation="fold:1/5"` to
+# `"fold:5/5"`) are joined into one.
+#
+# A run that is repeated with another seed scores a little differently. In public notebooks for this
+# competition, repeats differed by about ± 0.008 of macro F1. A smaller difference shows nothing; a
+# larger one is a hint, and becomes evidence once each setting was repeated three times.
+#
+# The first epoch is slower, because it compiles the program and fills the caches; the later epochs
+# are what training costs. Compare times only between runs that trained the same part of a backbone
+# at the same size.
 
 # %%
+import numpy as np
 from IPython.display import display
 
 from petals import storage
-from petals.comparison import agreement, effects, ensembles
-from petals.plots import compare
+from petals.comparison import agreement, ensembles
+from petals.errors import DataError
+from petals.plots.photos import gallery
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
@@ -65,58 +77,6 @@ print(f"{len(found)} run{'s' * (len(found) > 1)} on {len(found[0].ids):,} valida
 for line in skipped:
     print(f"left out: {line}")
 comparison.ranking(found)
-
-# %% [markdown]
-# ## How they learnt
-#
-# Each line is one run, epoch by epoch, for the best twelve runs. The curves share an axis of
-# epochs, and not of time: an epoch over stored features takes a fraction of a second, an epoch of
-# fine-tuning can take minutes. A curve that still rises at its end belongs to a run that was too
-# short.
-
-# %%
-folder.figure(compare.curves(found), "curves")
-
-# %% [markdown]
-# ## What each backbone costs on each device
-#
-# One row for each device, backbone, image size and trained part: how large the backbone is, how
-# many of its parameters were trained, the best score, and the seconds an epoch took. The first
-# epoch is slower, because it compiles the program and fills the caches; the later epochs are what
-# training costs. Compare times only between rows that trained the same part at the same size.
-
-# %%
-devices = comparison.devices(found)
-Table.of(devices)
-
-# %%
-kinds = {(row["device"], row["name"]) for row in devices}
-if len(kinds) == 1:
-    print("all runs had the same device: run one elsewhere to compare")
-folder.figure(compare.epoch_times(devices), "devices")
-
-# %% [markdown]
-# ## What each setting does
-#
-# Two runs show what a setting does only if they differ in this setting and in nothing else.
-# (Another seed is not another setting.) The next cells look for such runs along six axes: image
-# size, backbone, head, augmentation, regularisation and learning rate.
-#
-# A run that is repeated with another seed scores a little differently. In public notebooks for
-# this competition, repeats differed by about ± 0.008 of macro F1, the grey bands in the figure. A
-# smaller difference shows nothing. A larger one is a hint; it becomes evidence once each setting
-# was repeated three times.
-
-# %%
-measured = {axis: effects.effect(found, axis) for axis in effects.AXES}
-same = [axis for axis, effect in measured.items() if effect is None]
-varied = [effect for effect in measured.values() if effect is not None]
-print("the same in all runs, so nothing can be said:", ", ".join(same) or "none")
-Table.of([effects.verdict(effect) for effect in varied]) if varied else None
-
-# %%
-if varied:
-    display(effects.summary(varied), folder.figure(compare.effects(varied), "effects"))
 
 # %% [markdown]
 # ## Two models side by side
@@ -129,30 +89,31 @@ if varied:
 # first model better than the second.
 
 # %%
-pair = agreement.most_complementary(found) if len(found) > 1 else None
+pair = agreement.Agreement.of(found) if len(found) > 1 else None
 if pair is None:
     print("only one run: nothing to set beside it")
 else:
-    agreed = agreement.Agreement.of(*pair)
-    print(f"1: {pair[0].name}\n2: {pair[1].name}")
-    print(f"probability of so uneven a split by chance: {agreed.chance:.2g}")
-    display(folder.figure(compare.agreement(agreed, pair), "agreement"))
+    print(f"1: {pair.first.name}\n2: {pair.second.name}")
+    for part, positions in pair.positions.items():
+        print(f"{part}: {len(positions):,} photos")
+    print(f"probability of so uneven a split by chance: {pair.chance:.2g}")
 
 # %% [markdown]
 # Photos that only one model recognises show what it has learnt and the other has not. Photos that
 # neither recognises are worth a close look: some have a wrong label.
 
 # %%
-photos = agreement.photos(found[0], data)
-if photos.missing:
-    print(photos.missing)
-if pair and not photos.missing:
-    for name in ("only_first", "only_second", "neither", "both"):
-        positions = getattr(agreed, name)
-        print(f"{name.replace('_', ' ')} right: {len(positions)}")
+try:
+    photos, names = agreement.find_photos(found[0], data)
+except DataError as error:
+    photos = None
+    print(f"no pictures: {error}")
+if pair and photos:
+    for part, positions in pair.positions.items():
         if len(positions):
-            figure = compare.surest(photos, pair, positions, most)
-            display(folder.figure(figure, name))
+            images, captions = pair.surest(part, photos, names, most)
+            figure = gallery(images, captions, overall=f"Photos with their class: {part}.")
+            display(folder.figure(figure, part.replace(" ", "_")))
 
 # %% [markdown]
 # ## Several models together
@@ -161,30 +122,29 @@ if pair and not photos.missing:
 # correct one another. [Ensemble selection](https://doi.org/10.1145/1015330.1015432) finds the
 # weights, of twelve runs at most: it begins with the best model, then adds in each round the model
 # that raises the score most. A model may be added several times.
-#
+
+# %%
+members = found[: ensembles.MOST]
+probabilities, labels = np.stack([run.probabilities for run in members]), members[0].labels
+weights = ensembles.hill_climb(probabilities, labels)
+rows = [
+    {"run": run.name, "weight": float(w), "macro F1": run.macro_f1}
+    for run, w in zip(members, weights, strict=True)
+]
+Table(rows)
+
+# %% [markdown]
 # Weights that were chosen on the validation set look good on that set, even if they are not. So
 # the set is cut in two halves: one half chooses the weights and the best single run, the other
 # half measures both. This is repeated `repeats` times with other halves. The gain below is what
 # you can expect on new photos.
 
 # %%
-members = found[: ensembles.MOST]
-probabilities, labels = ensembles.stacked(members), members[0].labels
-weights = ensembles.hill_climb(probabilities, labels)
-rows = [
-    {"run": run.name, "weight": float(w), "macro F1": run.macro_f1}
-    for run, w in zip(members, weights, strict=True)
-]
-Table.of(rows)
-
-# %%
 judged = ensembles.held_out(probabilities, labels, repeats) if len(members) > 1 else None
 if judged is None:
     print("only one run: nothing to put together")
 else:
-    for what in ("mean", "weighted"):
-        print("{}: {:+.4f} ± {:.4f} against the best run".format(what, *judged.gain(what)))
-    display(folder.figure(compare.held_out(judged), "ensemble"))
+    display(Table(judged.rows()))
 
 # %% [markdown]
 # ## The submission
@@ -195,11 +155,13 @@ else:
 # not.
 
 # %%
-choice = submit if submit != "auto" else judged.choice if judged else "single"
-path = folder.path / "submission.csv"
-chosen = ensembles.weights_for(choice, weights)
-outcome = ensembles.submit_or_best(members, chosen, path, insist=submit != "auto")
-print(f"{choice}: {outcome}")
+choice = submit if submit != ensembles.AUTO else judged.choice if judged else ensembles.SINGLE
+try:
+    used = ensembles.submit(members, choice, weights, folder.path / "submission.csv")
+    outcome = f"{choice}: submission from {used}"
+except DataError as error:
+    outcome = f"no submission: {error}"
+print(outcome)
 
 # %% [markdown]
 # ## What is kept
@@ -212,11 +174,9 @@ storage.write_json(
     {
         "runs": [{"name": run.name, "macro_f1": run.macro_f1} for run in found],
         "left_out": skipped,
-        "devices": devices,
         "weights": rows,
         "submission": outcome,
-        "effects": [effects.verdict(effect) for effect in varied],
-        "gain": judged.gain() if judged else None,
+        "held_out": judged.rows() if judged else None,
     },
 )
 print(f"everything is in {folder}")

@@ -53,7 +53,7 @@ from petals import classify
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.submission import write_submission
 from petals.models.restore import find_model, restore
-from petals.plots.probabilities import reliability
+from petals.plots.run import reliability
 from petals.run_folder import RunFolder
 
 # %%
@@ -87,11 +87,10 @@ else:
 
 # %%
 paths = classify.photos_for(photos, limit)
-test = None if paths else classify.find_test_split(card, path, data, limit)
 answers = (
     classify.predict_photos(classifier, card, paths, fit)
-    if test is None
-    else classify.predict_split(classifier, card, test)
+    if paths
+    else classify.predict_test_split(classifier, card, data, limit)
 )
 print(f"{len(answers.names):,} photos")
 answers.table(top, most=20)
@@ -106,7 +105,7 @@ run.figure(answers.picture(top), "predictions")
 # `submission.csv`.
 
 # %%
-answers.write_table(run.path, top)
-if test is not None:
-    write_submission(run.path / "submission.csv", answers.ids, answers.probabilities)
+answers.write(run.path, top)
+if not paths:
+    write_submission(run.path / "submission.csv", answers.names, answers.probabilities)
 print(f"files in {run}")

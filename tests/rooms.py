@@ -49,7 +49,7 @@ ROOMS = {
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
             "training",
             "comparison": f"{_ground} settings data evaluation",
-            "plots": f"{_ground} data evaluation comparison",
+            "plots": f"{_ground} data evaluation",
             "resources": f"{_ground} accelerators",
             "run_folder": f"{_ground} versions resources data accelerators evaluation models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",

@@ -63,7 +63,6 @@ STILL = {
     "long functions": set(),
     "many arguments": {
         "plants.rays",
-        "run_folder.write_metrics",
     },
     "full rooms": set(),
     "circles": set(),

@@ -20,7 +20,7 @@ from kernelkit.terminal.cli import exits_with_code
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="A folder for predictions.csv and predictions.png.",
+    help="A folder for predictions.csv and predictions.jpg.",
 )
 @click.option(
     "--top", type=click.IntRange(1), default=5, show_default=True, help="Likeliest classes to tell."
@@ -60,10 +60,10 @@ def main(
     """
     # TensorFlow's C++ libraries log to stderr as they are loaded, and say nothing to a reader.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    from petals.classify import classify_and_export
+    from petals.classify import classify
 
     click.echo(
-        classify_and_export(
+        classify(
             model, photos, weights=weights, fit=fit, top=top, output=output, export_to=export_to
         )
     )

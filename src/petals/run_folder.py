@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from matplotlib.figure import Figure
 from petals import resources, storage
 from petals.accelerators import cluster, compilation
 from petals.accelerators.detect import Accelerator
+from petals.data.dataset import Dataset
 from petals.data.shards import Split
-from petals.data.source import Source
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
@@ -101,15 +102,14 @@ class RunFolder:
         rows = ([row[name] for name in HISTORY] for row in history)
         storage.write_csv(self.path / "history.csv", HISTORY, rows)
 
-    def write_predictions(
-        self, ids: np.ndarray, labels: np.ndarray, probabilities: np.ndarray
-    ) -> None:
-        """Write `val_predictions.npz`, which ensembles and comparisons read."""
-        self._write_arrays("val_predictions", ids, probabilities, labels=labels)
+    def write_predictions(self, split: str, ids: np.ndarray, **arrays: np.ndarray) -> None:
+        """Write `val_predictions.npz` or `test_predictions.npz`, which ensembles are made from.
 
-    def write_test_predictions(self, ids: np.ndarray, probabilities: np.ndarray) -> None:
-        """Write `test_predictions.npz`, from which an ensemble of runs makes its submission."""
-        self._write_arrays("test_predictions", ids, probabilities)
+        `arrays`: `probabilities` (n, classes), and of a labelled split `labels` (n,).
+        """
+        arrays["probabilities"] = arrays["probabilities"].astype(np.float32)
+        with storage.replacing(self.path / f"{split}_predictions.npz") as part:
+            np.savez_compressed(part, ids=ids, **arrays)  # type: ignore[arg-type]
 
     def write_evaluation(
         self, split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
@@ -135,13 +135,6 @@ class RunFolder:
     def write_gallery(self, images: np.ndarray, captions: Sequence[str]) -> None:
         """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
         storage.write_json(self.path / "gallery.json", records.gallery(images, captions))
-
-    def _write_arrays(
-        self, name: str, ids: np.ndarray, probabilities: np.ndarray, **more: np.ndarray
-    ) -> None:
-        with storage.replacing(self.path / f"{name}.npz") as part:
-            rows = probabilities.astype(np.float32)
-            np.savez_compressed(part, ids=ids, probabilities=rows, **more)  # type: ignore[arg-type]
 
     def write_model(
         self,
@@ -185,8 +178,7 @@ class RunFolder:
         history: Sequence[Mapping[str, Any]],
         *,
         accelerator: Accelerator,
-        source: Source,
-        splits: Mapping[str, Split],
+        dataset: Dataset,
         counts: tuple[int, int],
         parameters: Mapping[str, Any],
         calibration: Calibration | None = None,
@@ -208,11 +200,12 @@ class RunFolder:
             "device": accelerator.as_dict() | compilation.facts(),
             "parameters": dict(parameters),
             "data": {
-                "source": str(source),
-                "name": source.name,
-                "image_size": next(iter(splits.values())).size,
-                **{name: split.count for name, split in splits.items()},
+                "source": str(dataset.source),
+                "name": dataset.source.name,
+                "image_size": dataset.train.size,
+                **{name: split.count for name, split in dataset.splits.items()},
             },
+            "added": [addition.summary() for addition in dataset.added],
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
             "calibration_error": after.error if after else None,
@@ -227,12 +220,11 @@ class RunFolder:
 
 def _speed(history: Sequence[Mapping[str, Any]], batch: int) -> dict[str, float | None]:
     """The pace of the last phase; the seconds of a step include its input."""
-    phase = [row for row in history if row["phase"] == history[-1]["phase"]]
-    later = [row["seconds"] for row in phase[1:]]
-    rate = phase[-1]["images_per_second"]
+    first, *later = (row for row in history if row["phase"] == history[-1]["phase"])
+    rate = history[-1]["images_per_second"]
     return {
-        "first_epoch_seconds": phase[0]["seconds"],
-        "later_epoch_seconds": sum(later) / len(later) if later else None,
+        "first_epoch_seconds": first["seconds"],
+        "later_epoch_seconds": fmean(row["seconds"] for row in later) if later else None,
         "images_per_second": rate,
         "step_seconds": batch / rate if rate and batch else None,
     }

@@ -22,7 +22,8 @@ PARAMETERS = (
     *("accelerator", "dtype", "time_limit", "resume", "output"),
 )
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
-# Parameters that affect only training by gradients, with their defaults
+# Parameters that affect only training by gradients, then those that affect only fine-tuning, with
+# their defaults
 BY_GRADIENT: Mapping[str, Any] = {
     "dropout": 0.3,
     "label_smoothing": 0.1,
@@ -30,13 +31,8 @@ BY_GRADIENT: Mapping[str, Any] = {
     "schedule": "cosine",
     "learning_rate": 0.0,
 }
-# Parameters that affect only fine-tuning: the default, then other values without effect
-FINE_TUNING: Mapping[str, tuple[Any, ...]] = {
-    "epochs": (12, 0),
-    "batch_size": (8,),
-    "augment": ("crop",),
-    "mix": ("none",),
-}
+FINE_TUNING: Mapping[str, Any] = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
+TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
 def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,27 +95,19 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
             )
         return
     if head == NONE:
-        yield (
-            "head=none with fine_tune=none trains nothing: set head=logistic, or fine_tune to all, "
-            "last:N or block:NAME"
-        )
-    ignored = [
-        f"{name}={values[name]}"
-        for name, no_effect in FINE_TUNING.items()
-        if values[name] not in no_effect and not (name == "augment" and views > 2)  # makes views
-    ]
-    if ignored:
-        yield (
-            f"{', '.join(ignored)} would be ignored: fine_tune=none trains the head alone. Set "
-            f"fine_tune to all, last:N or block:NAME, or leave {'them' if ignored[1:] else 'it'} "
-            "out"
-        )
-    ignored = [f"{n}={values[n]}" for n, default in BY_GRADIENT.items() if values[n] != default]
-    if ignored and head == LOGISTIC:
-        yield (
-            f"{', '.join(ignored)} would be ignored: the logistic head chooses its own "
-            "regularisation. Set head=gradient, or fine_tune to all, last:N or block:NAME"
-        )
+        yield f"head=none with fine_tune=none trains nothing: set head=logistic, or {TUNE}"
+    unused = [(FINE_TUNING, f"fine_tune=none trains the head alone: {TUNE}")]
+    if head == LOGISTIC:
+        why = "the logistic head chooses its own regularisation: set head=gradient"
+        unused.append((BY_GRADIENT, f"{why}, or {TUNE}"))
+    for defaults, reason in unused:
+        ignored = [
+            f"{name}={values[name]}"
+            for name, default in defaults.items()
+            if values[name] != default and not (name == "augment" and views > 2)  # makes views
+        ]
+        if ignored:
+            yield f"{', '.join(ignored)} would be ignored: {reason}"
 
 
 def check(

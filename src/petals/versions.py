@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import subprocess
 import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +26,22 @@ def versions() -> dict[str, str]:
     its image.
     """
     keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
+    compilers = [name for name in ("jax", "libtpu") if "jax" in sys.modules and find_spec(name)]
     return {
         "petals": version(),
         "tensorflow": tf.__version__,
         "keras": keras_version,
         "numpy": np.__version__,
         "python": platform.python_version(),
-        **(_installed("jax", "libtpu") if "jax" in sys.modules else {}),
+        **{name: metadata.version(name) for name in compilers},
         **({"image": IMAGE.read_text().strip()} if IMAGE.is_file() else {}),
     }
 
 
-def _installed(*names: str) -> dict[str, str]:
-    installed = {}
-    for name in names:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            installed[name] = metadata.version(name)
-    return installed
-
-
 def version() -> str:
     """The kit's version: the bundle's record comes first, as no kit is installed in a session."""
-    if (bundled := os.environ.get("KERNELKIT_PROJECT_VERSION")) is not None:
-        return bundled
     try:
-        return metadata.version(DISTRIBUTION)
+        return os.environ.get("KERNELKIT_PROJECT_VERSION") or metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:  # it runs from its sources
         return "unknown"
 

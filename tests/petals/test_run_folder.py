@@ -6,11 +6,14 @@ import pytest
 
 from petals import storage
 from petals.accelerators.detect import detect
+from petals.data.dataset import Dataset
 from petals.data.source import Source
 from petals.errors import PetalsError, StorageError
 from petals.evaluation.metrics import Scores
 from petals.models.build import build
 from petals.models.restore import find_model, restore
+from petals.plots import run as plots
+from petals.plots.photos import gallery
 from petals.run_folder import RunFolder
 
 HISTORY = [
@@ -38,14 +41,13 @@ HISTORY = [
 def test_the_folder_holds_what_the_design_says(tmp_path, splits):
     run = RunFolder(str(tmp_path / "run"))
     run.write_history(HISTORY)
-    run.write_predictions(np.array(["a"]), np.array([1]), np.array([[0.2, 0.8]]))
-    train, val, test = splits
+    answer = np.array([[0.2, 0.8]])
+    run.write_predictions("val", np.array(["a"]), labels=np.array([1]), probabilities=answer)
     run.write_metrics(
         Scores(0.9, 0.91, 0.92, 0.93, 0.3),
         HISTORY,
         accelerator=detect("cpu"),
-        source=Source("data", "folder"),
-        splits={"train": train, "val": val, "test": test},
+        dataset=Dataset(Source("data", "folder"), ("a", "b", "c"), *splits),
         counts=(100, 10),
         parameters={"seed": 1, "batch_size": 8},
     )
@@ -108,7 +110,8 @@ def test_a_users_mistake_has_no_traceback_in_jupyter():
 
 
 def test_test_probabilities_are_kept_for_ensembles(tmp_path):
-    RunFolder(str(tmp_path)).write_test_predictions(np.array(["a", "b"]), np.eye(2))
+    run = RunFolder(str(tmp_path))
+    run.write_predictions("test", np.array(["a", "b"]), probabilities=np.eye(2))
     stored = np.load(tmp_path / "test_predictions.npz")
     assert stored["ids"].tolist() == ["a", "b"]
     assert stored["probabilities"].dtype == np.float32
@@ -116,13 +119,11 @@ def test_test_probabilities_are_kept_for_ensembles(tmp_path):
 
 def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
     run = RunFolder(str(tmp_path / "run"))
-    train, val, test = splits
     run.write_metrics(
         None,
         HISTORY,
         accelerator=detect("cpu"),
-        source=Source("data", "folder"),
-        splits={"train": train, "val": val, "test": test},
+        dataset=Dataset(Source("data", "folder"), ("a", "b", "c"), *splits),
         counts=(1, 1),
         parameters={},
     )
@@ -155,8 +156,6 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, depths):
 
 
 def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_see_it(tmp_path):
-    from petals.plots import run as plots
-
     rates = np.array([1e-3, 5e-4])
     shown = RunFolder(str(tmp_path)).figure(plots.schedule(rates, 1), "schedule<")._repr_html_()
 
@@ -170,10 +169,8 @@ def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_se
 
 
 def test_photos_are_told_by_the_first_of_their_names(tmp_path):
-    from petals.plots import run as plots
-
     photos = np.zeros((30, 8, 8, 3), np.uint8)
-    figure = plots.gallery(photos, [f"a <flower> {n}" for n in range(30)])
+    figure = gallery(photos, [f"a <flower> {n}" for n in range(30)])
     shown = RunFolder(str(tmp_path)).figure(figure, "gallery")
 
     assert shown.path.suffix == ".jpg"

@@ -31,7 +31,6 @@ ACCEPTED = [
     {"head": "gradient", "schedule": "exponential", "learning_rate": 0.02, "seed": 7},
     {"head": "logistic", "views": 1},
     {**TUNED, "dropout": 0.0, "learning_rate": 1e-3},
-    {"epochs": 0},
     {"views": 3},
     {"views": 3, "augment": "strong"},
     {"views": 2, "augment": "none", **TUNED},
@@ -103,9 +102,7 @@ def test_open_settings_are_resolved_by_the_head(given, expected):
 
 def test_defaults_are_those_of_the_notebook():
     assert {name: DEFAULTS[name] for name in settings.BY_GRADIENT} == settings.BY_GRADIENT
-    assert {name: values[0] for name, values in settings.FINE_TUNING.items()} == {
-        name: DEFAULTS[name] for name in settings.FINE_TUNING
-    }
+    assert {name: DEFAULTS[name] for name in settings.FINE_TUNING} == settings.FINE_TUNING
 
 
 def test_no_parameter_of_the_notebook_is_left_out():

@@ -15,5 +15,6 @@ def test_a_run_on_jax_tells_jax_and_its_tpu_compiler(monkeypatch):
     monkeypatch.delitem(sys.modules, "jax", raising=False)
     assert not {"jax", "libtpu"} & set(versions.versions())
     monkeypatch.setitem(sys.modules, "jax", object())
+    monkeypatch.setattr(versions, "find_spec", lambda name: True)
     monkeypatch.setattr(metadata, "version", lambda name: f"{name} 1")
     assert versions.versions()["libtpu"] == "libtpu 1"

@@ -1,4 +1,4 @@
-"""Compare finished runs: their table, the effect of each axis, ensembles, disagreements.
+"""Several finished runs: their scores, where two disagree, and whether several are better together.
 
-Begin with `runs.read`. Reads run folders and needs no accelerator.
+Begin with `runs.read`. Imports `petals.settings`, `petals.data` and `petals.evaluation`.
 """

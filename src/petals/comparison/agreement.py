@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from petals.comparison.finished_run import FinishedRun, positions
-from petals.data import classes
+from petals.comparison.runs import FinishedRun
 from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import DataError
 
+BOTH, FIRST, SECOND, NEITHER = "both right", "only 1 right", "only 2 right", "neither right"
+
 
 @dataclass(frozen=True)
 class Agreement:
-    """Positions (int64) in the validation set, by which of two models was right."""
+    """Two runs that were validated on the same photos."""
 
-    both: np.ndarray
-    only_first: np.ndarray
-    only_second: np.ndarray
-    neither: np.ndarray
+    first: FinishedRun
+    second: FinishedRun
 
     @classmethod
-    def of(cls, first: FinishedRun, second: FinishedRun) -> Agreement:
-        """The agreement of two aligned runs; raises `DataError` if their images differ in order."""
-        if not np.array_equal(first.ids, second.ids):
-            raise DataError(
-                f"{first.name} and {second.name} are not aligned: read them in one call"
-            )
-        a, b = first.right, second.right
-        parts = (a & b, a & ~b, ~a & b, ~a & ~b)
-        return cls(*(np.flatnonzero(part) for part in parts))
+    def of(cls, runs: Sequence[FinishedRun]) -> Agreement:
+        """The best run of at least two, and the run that is right most often where it is wrong."""
+        best = max(runs, key=lambda run: run.macro_f1)
+        others = [run for run in runs if run is not best]
+        return cls(best, max(others, key=lambda run: int((run.right & ~best.right).sum())))
+
+    @cached_property
+    def positions(self) -> Mapping[str, np.ndarray]:
+        """Positions (int64) in the validation set, by which of the two runs was right."""
+        first, second = self.first.right, self.second.right
+        parts = {
+            BOTH: first & second,
+            FIRST: first & ~second,
+            SECOND: ~first & second,
+            NEITHER: ~first & ~second,
+        }
+        return {name: np.flatnonzero(part) for name, part in parts.items()}
 
     @property
     def chance(self) -> float:
@@ -41,70 +49,45 @@ class Agreement:
 
         From the exact McNemar test.
         """
-        few, many = sorted((len(self.only_first), len(self.only_second)))
+        few, many = sorted((len(self.positions[FIRST]), len(self.positions[SECOND])))
         total = few + many
         tail = sum(math.comb(total, k) for k in range(few + 1))
         return min(1.0, 2 * tail / 2**total)
 
+    def surest(
+        self, part: str, photos: Split, names: Sequence[str], most: int
+    ) -> tuple[np.ndarray, list[str]]:
+        """The photos of a part of which the runs are most confident, with captions.
 
-def most_complementary(runs: Sequence[FinishedRun]) -> tuple[FinishedRun, FinishedRun]:
-    """The best run by macro F1, and the run that is right most often where the best is wrong.
-
-    Raises `DataError` if there is only one run.
-    """
-    if len(runs) < 2:
-        raise DataError("there is only one run: two are needed for a comparison")
-    best = max(runs, key=lambda run: run.macro_f1)
-    others = [run for run in runs if run is not best]
-    return best, max(others, key=lambda run: int((run.right & ~best.right).sum()))
-
-
-def telling(pair: tuple[FinishedRun, FinishedRun], positions: np.ndarray, most: int) -> np.ndarray:
-    """int64 (at most `most`,): the positions at which both models are most confident."""
-    sure = sum(run.probabilities.max(axis=1)[positions] for run in pair)
-    return positions[np.argsort(-sure, kind="stable")][:most]
-
-
-@dataclass(frozen=True)
-class Photos:
-    """The photos of the runs' validation set, found by id."""
-
-    names: Sequence[str]
-    split: Split | None = None
-    missing: str = ""
-
-    def of(self, run: FinishedRun, chosen: np.ndarray) -> np.ndarray:
-        """uint8 (n, size, size, 3): the photos at the positions `chosen` of an aligned run.
-
-        Raises `DataError` if the photos are missing.
+        uint8 (at most `most`, size, size, 3), from `photos`; a caption has the class and both
+        predictions.
         """
-        if self.split is None:
-            raise DataError(self.missing)
-        _, ids = self.split.labels_and_ids()
-        return self.split.sample(positions(run.ids[chosen], ids)).images
+        chosen = self.positions[part]
+        sure = sum(run.probabilities.max(axis=1)[chosen] for run in (self.first, self.second))
+        chosen = chosen[np.argsort(-sure, kind="stable")][:most]
+        captions = []
+        for i in chosen:
+            truth = names[self.first.labels[i]]
+            guesses = (names[run.probabilities[i].argmax()] for run in (self.first, self.second))
+            lines = ("✓" if guess == truth else guess for guess in guesses)
+            captions.append("{}\n1: {}\n2: {}".format(truth, *lines))
+        place = {id_: at for at, id_ in enumerate(photos.labels_and_ids()[1].tolist())}
+        return photos.sample([place[id_] for id_ in self.first.ids[chosen]]).images, captions
 
 
-def photos(run: FinishedRun, data: str = "") -> Photos:
-    """The photos that a run was validated on; if they cannot be found, `missing` says why.
+def find_photos(run: FinishedRun, data: str = "") -> tuple[Split, Sequence[str]]:
+    """The photos that a run was validated on, among others, and the names of their classes.
 
-    `data`: as the notebooks' parameter of that name; "" = the run's own.
+    `data`: as the notebooks' parameter of that name; "" = the run's own. Raises `DataError` if the
+    photos are not there.
     """
-    classes_ = run.probabilities.shape[1]
-    names = (
-        classes.CLASSES
-        if classes_ == len(classes.CLASSES)
-        else map("class {}".format, range(classes_))
-    )
-    try:
-        size = int(run.metrics["data"]["image_size"])
-        source = find_source((data or str(run.parameter("data"))).split(",")[0], size)
-        split = Split.find(source.root, size, "val")
-        if run.parameter("validation") != "val":  # any of the labelled images may have validated
-            train = Split.find(source.root, size, "train")
-            split = Split(train.paths + split.paths, size, train.count + split.count)
-        absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
-        if absent or len(source.class_names) != classes_:
-            raise DataError(f"{source} does not contain the photos that the runs were validated on")
-    except (DataError, KeyError, TypeError) as error:
-        return Photos(tuple(names), missing=f"no pictures: {error}")
-    return Photos(source.class_names, split)
+    size = int(run.metrics["data"].get("image_size") or 0)
+    source = find_source((data or str(run.parameter("data"))).split(",")[0], size)
+    split = Split.find(source.root, size, "val")
+    if run.parameter("validation") != "val":  # any of the labelled images may have validated
+        train = Split.find(source.root, size, "train")
+        split = Split(train.paths + split.paths, size, train.count + split.count)
+    absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
+    if absent or len(source.class_names) != run.probabilities.shape[1]:
+        raise DataError(f"{source} does not contain the photos that the runs were validated on")
+    return split, source.class_names

@@ -6,30 +6,32 @@ on other images.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.model_selection import RepeatedStratifiedKFold
 
-from petals import storage
-from petals.comparison.finished_run import FinishedRun, mean_predictions
-from petals.errors import DataError, SettingError
+from petals.comparison.runs import FinishedRun, mean_predictions
+from petals.errors import SettingError
 from petals.evaluation.submission import write_submission
 
 ROUNDS = 24  # models added, with repeats: the smallest weight is 1/24
 MOST = 12  # runs considered, the best ones: more would fit noise and take longer
+SINGLE, MEAN, WEIGHTED = "single", "mean", "weighted"
+AUTO = "auto"
 
 
-def macro_f1(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> float:
+def macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
     """Macro F1, 0 to 1, as `sklearn.metrics.f1_score(average="macro")` but 50 times as fast.
 
-    `labels` and `predicted`: int64 (n,), 0 to num_classes - 1. Only classes that occur in either
-    count.
+    `labels`: int64 (n,); `probabilities`: float (n, classes). Only classes that occur in labels or
+    predictions count.
     """
-    hits = np.bincount(labels[labels == predicted], minlength=num_classes)
-    there = np.bincount(labels, minlength=num_classes)
-    there = there + np.bincount(predicted, minlength=num_classes)
+    guesses, classes = probabilities.argmax(axis=1), probabilities.shape[1]
+    hits = np.bincount(labels[labels == guesses], minlength=classes)
+    there = np.bincount(labels, minlength=classes) + np.bincount(guesses, minlength=classes)
     return float((2 * hits[there > 0] / there[there > 0]).mean())
 
 
@@ -49,8 +51,8 @@ def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
         scores = []
         for model in probabilities:
             mean = (total + model) / size
-            f1 = macro_f1(labels, mean.argmax(axis=1), classes)
-            scores.append((f1, float(np.log(np.clip(mean[rows, labels], 1e-7, 1)).mean())))
+            likelihood = np.log(np.clip(mean[rows, labels], 1e-7, 1)).mean()
+            scores.append((macro_f1(labels, mean), float(likelihood)))
         chosen = max(range(models), key=scores.__getitem__)
         total += probabilities[chosen]
         counts = counts + np.eye(models)[chosen]
@@ -61,26 +63,35 @@ def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Macro F1 on the half of the validation set that nothing was fitted on: float64 (repeats,).
+    """Macro F1 on the half of the validation set that nothing was fitted on.
 
-    `single`: the run that was best on the other half; `mean`: all runs with equal weights;
-    `weighted`: all runs with weights fitted on the other half.
+    `scores`: float64 (repeats,) of "single", the run that was best on the other half; "mean", all
+    runs with equal weights; "weighted", all runs with weights fitted on the other half.
     """
 
-    single: np.ndarray
-    mean: np.ndarray
-    weighted: np.ndarray
+    scores: Mapping[str, np.ndarray]
 
-    def gain(self, of: str = "weighted") -> tuple[float, float]:
-        """Mean and standard deviation over repeats of the gain of `of` over the single run."""
-        differences = getattr(self, of) - self.single
-        return float(differences.mean()), float(differences.std())
+    def gains(self, choice: str) -> np.ndarray:
+        """float64 (repeats,): the gain of "mean" or "weighted" over the single run."""
+        return self.scores[choice] - self.scores[SINGLE]
 
     @property
     def choice(self) -> str:
         """The better of "mean" and "weighted" if it wins in nine of ten repeats, else "single"."""
-        best = max(("mean", "weighted"), key=lambda name: self.gain(name)[0])
-        return best if (getattr(self, best) > self.single).mean() >= 0.9 else "single"
+        best = max((MEAN, WEIGHTED), key=lambda choice: self.gains(choice).mean())
+        return best if (self.gains(best) > 0).mean() >= 0.9 else SINGLE
+
+    def rows(self) -> list[dict[str, str | float]]:
+        """A row for each choice: its mean score and gain, and the gain's standard deviation."""
+        return [
+            {
+                "submission": choice,
+                "macro F1": float(scores.mean()),
+                "gain": float(self.gains(choice).mean()),
+                "±": float(self.gains(choice).std()),
+            }
+            for choice, scores in self.scores.items()
+        ]
 
 
 def held_out(probabilities: np.ndarray, labels: np.ndarray, repeats: int = 10) -> HeldOut:
@@ -90,31 +101,19 @@ def held_out(probabilities: np.ndarray, labels: np.ndarray, repeats: int = 10) -
     divided evenly; the value of a repeat is the mean over its two halves. A half has few images of
     rare classes, so its score varies more than that of the whole set.
     """
-    rng = np.random.default_rng(0)
-    classes = probabilities.shape[2]
+    halves = RepeatedStratifiedKFold(n_splits=2, n_repeats=repeats, random_state=0)
     results = []
-    for _ in range(repeats):
-        half = _halves(labels, rng)
-        for fit, judge in ((half, ~half), (~half, half)):
-            single = max(
-                range(len(probabilities)),
-                key=lambda i, fit=fit: macro_f1(  # type: ignore[misc]
-                    labels[fit], probabilities[i, fit].argmax(axis=1), classes
-                ),
-            )
-            weights = hill_climb(probabilities[:, fit], labels[fit])
-            mixes = (probabilities[single], probabilities.mean(axis=0), mix(probabilities, weights))
-            guesses = (rows[judge].argmax(axis=1) for rows in mixes)
-            results.append([macro_f1(labels[judge], guess, classes) for guess in guesses])
-    return HeldOut(*np.array(results).reshape(repeats, 2, 3).mean(axis=1).T)
-
-
-def _halves(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    order = rng.permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]
-    half = np.zeros(len(labels), bool)
-    half[order[rng.integers(2) :: 2]] = True
-    return half
+    for fit, judge in halves.split(labels, labels):
+        scores = [macro_f1(labels[fit], rows[fit]) for rows in probabilities]
+        weights = hill_climb(probabilities[:, fit], labels[fit])
+        mixes = (
+            probabilities[np.argmax(scores)],
+            probabilities.mean(axis=0),
+            mix(probabilities, weights),
+        )
+        results.append([macro_f1(labels[judge], rows[judge]) for rows in mixes])
+    columns = np.array(results).reshape(repeats, 2, 3).mean(axis=1).T
+    return HeldOut(dict(zip((SINGLE, MEAN, WEIGHTED), columns, strict=True)))
 
 
 def mix(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -122,56 +121,17 @@ def mix(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.tensordot(weights, probabilities, axes=1)
 
 
-def weights_for(choice: str, weights: np.ndarray) -> np.ndarray:
-    """The weights (models,) for a choice: "single" (only the first), "mean" or "weighted".
+def submit(runs: Sequence[FinishedRun], choice: str, fitted: np.ndarray, path: Path) -> str:
+    """Write the `submission.csv` of a choice; returns the names of its runs.
 
-    Raises `SettingError` for any other choice.
+    `choice`: "single" for the first run, "mean" for all with equal weights, "weighted" for all with
+    the `fitted` weights (runs,). Raises `SettingError` for any other choice, and `DataError` if a
+    run has no test probabilities or the runs' test images differ.
     """
-    same = np.full(len(weights), 1 / len(weights))
-    choices = {"single": np.eye(len(weights))[0], "mean": same, "weighted": weights}
+    same = np.full(len(runs), 1 / len(runs))
+    choices = {SINGLE: np.eye(len(runs))[0], MEAN: same, WEIGHTED: fitted}
     if choice not in choices:
-        raise SettingError(f"submit {choice!r}: auto, {', '.join(choices)}")
-    return choices[choice]
-
-
-def stacked(runs: Sequence[FinishedRun]) -> np.ndarray:
-    """The probabilities of aligned runs: float32 (runs, n, classes)."""
-    return np.stack([run.probabilities for run in runs])
-
-
-def submit(runs: Sequence[FinishedRun], weights: np.ndarray, path: Path) -> None:
-    """Write the `submission.csv` of the weighted runs; a single run's own file is copied.
-
-    The probabilities of a cross-validation are the mean over its members.
-
-    Raises `DataError` if a run has no test probabilities, or if the runs' test images differ.
-    """
-    members = [(run, weight) for run, weight in zip(runs, weights, strict=True) if weight > 0]
-    if len(members) == 1 and not members[0][0].members:
-        own = members[0][0].path / "submission.csv"
-        if not own.is_file():
-            raise DataError(f"{members[0][0].name} left no submission.csv")
-        storage.write_text(path, own.read_text(encoding="utf-8"))
-        return
+        raise SettingError(f"submit {choice!r}: {AUTO}, {', '.join(choices)}")
+    members = [pair for pair in zip(runs, choices[choice].tolist(), strict=True) if pair[1] > 0]
     write_submission(path, *mean_predictions(members))
-
-
-def submit_or_best(
-    runs: Sequence[FinishedRun], weights: Sequence[float], path: Path, *, insist: bool = False
-) -> str:
-    """Write the ensemble's submission, or the best run's if that fails; return a line on which.
-
-    With `insist`, raises what `submit` raises. If not even the best run has a submission, nothing
-    is written and the line says so.
-    """
-    alone = [1.0] + [0.0] * (len(runs) - 1)
-    names = ", ".join(run.name for run, w in zip(runs, weights, strict=True) if w > 0)
-    try:
-        submit(runs, np.asarray(weights), path)
-    except DataError as error:
-        if insist:
-            raise
-        if sum(weight > 0 for weight in weights) == 1:
-            return f"no submission: {error}"
-        return f"{error}\n{submit_or_best(runs, alone, path)}"
-    return f"submission from {names}"
+    return ", ".join(run.name for run, _ in members)

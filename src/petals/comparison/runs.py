@@ -1,29 +1,100 @@
-"""Read runs back from their folders, and list them for comparison."""
+"""Finished runs: read back from their folders, joined by folds, and ranked."""
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from glob import escape, glob
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from petals.comparison import groups
-from petals.comparison.finished_run import FinishedRun, arrays
 from petals.errors import DataError
+from petals.evaluation.metrics import Scores
 from petals.kaggle import mounts, on_kaggle, runs_folder
+from petals.settings import fold_of
 from petals.tables import Table
 
-LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz", "history.csv")
 AUTO = "auto"
+LEFT_BY_A_RUN = ("metrics.json", "val_predictions.npz")
+DAMAGE = (OSError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile)
+# Parameters in which runs of one recipe may differ
+OWN = ("validation", "output")
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run; `metrics` as in metrics.json.
+
+    `ids` (n,) str in ascending order, `labels` (n,) int64 and `probabilities` float32 (n, classes)
+    are those of the validation set. `members`: the runs of all folds if this stands for a
+    cross-validation, whose validation images are those of all members, each predicted by the member
+    that did not train on it.
+    """
+
+    name: str
+    path: Path
+    metrics: Mapping[str, Any]
+    ids: np.ndarray
+    labels: np.ndarray
+    probabilities: np.ndarray
+    members: tuple[FinishedRun, ...] = ()
+
+    @property
+    def macro_f1(self) -> float:
+        """Macro F1 on the validation set, 0 to 1, computed from the predictions."""
+        return Scores.of(self.labels, self.probabilities).macro_f1
+
+    @property
+    def right(self) -> np.ndarray:
+        """bool (n,): which validation images were classified correctly."""
+        return self.probabilities.argmax(axis=1) == self.labels
+
+    @property
+    def photos(self) -> tuple[Any, ...]:
+        """What runs need to have in common to be comparable: ids, labels, number of classes."""
+        return (*self.ids.tolist(), *self.labels.tolist(), self.probabilities.shape[1])
+
+    def parameter(self, name: str) -> Any:
+        """The value of a parameter of the run's notebook; None if it has no such parameter."""
+        return self.metrics["parameters"].get(name)
+
+    def test_predictions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Test ids (n,) str, ascending, and probabilities float32 (n, classes); the folds' mean.
+
+        Raises `DataError` if the run did not keep them, or if members predicted different images.
+        """
+        if self.members:
+            return mean_predictions([(member, 1.0) for member in self.members])
+        try:
+            ids, probabilities = _arrays(self.path / "test_predictions.npz", "probabilities")
+        except DAMAGE as error:
+            raise DataError(
+                f"{self.name} has no test probabilities ({error}): run it again, or name the other "
+                "runs in runs=..."
+            ) from None
+        return ids, probabilities
+
+
+def mean_predictions(
+    weighted: Sequence[tuple[FinishedRun, float]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Test ids (n,) str, ascending, and the weighted mean of test probabilities (n, classes).
+
+    Raises `DataError` if a run did not keep its own, or if the runs' test images differ.
+    """
+    predictions = [run.test_predictions() for run, _ in weighted]
+    ids = predictions[0][0]
+    if not all(np.array_equal(ids, other) for other, _ in predictions):
+        names = ", ".join(run.name for run, _ in weighted)
+        raise DataError(f"these runs predicted different test images: {names}")
+    weights = [weight for _, weight in weighted]
+    return ids, np.average([rows for _, rows in predictions], axis=0, weights=weights)
 
 
 def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
@@ -32,158 +103,150 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
     `pattern`: globs of run folders, separated by commas; `**` matches folders at any depth. "auto"
     means `runs/*` of the repository, and on Kaggle every attached output that contains a run.
     Folders without any file of a run are ignored, and the runs of all folds of one recipe become
-    one run. Only the largest group of runs that were validated on the same images is returned; each
-    other run has a line. Raises `DataError` if no run can be read.
+    one run. Scores on different images cannot be compared: only the largest group of runs that were
+    validated on the same ones is returned. Raises `DataError` if no run can be read.
     """
-    if pattern == AUTO:
-        here, below = (mounts(), "**") if on_kaggle() else (runs_folder(), "*")
-        pattern, parts = f"{here}/{below}", [f"{escape(str(here))}/{below}"]
-    else:
-        parts = pattern.split(",")
-    matches = {
-        Path(match)
-        for part in parts
-        for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
-        if any((Path(match) / name).is_file() for name in LEFT_BY_A_RUN)
-    }
-    # A session may mount an input in two places: use a run's path that contains no links.
-    linked = sorted(matches, key=lambda path: (path.resolve() != path.absolute(), path))
-    folders = sorted({path.resolve(): path for path in reversed(linked)}.values())
-    names = _names(folders)
+    folders = _folders(pattern)
+    common = os.path.commonpath([folder.parent for folder in folders] or [Path("/")])
     runs, skipped = [], []
     for folder in folders:
+        name = folder.relative_to(common).as_posix()
         try:
-            runs.append(_read(folder, names[folder]))
+            runs.append(_read(folder, name))
         except FileNotFoundError as error:
             missing = Path(error.filename).name
-            skipped.append(f"{names[folder]}: no {missing}, so it did not run to its end")
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            why = f"no {error}" if isinstance(error, KeyError) else error
-            skipped.append(f"{names[folder]}: {why}")
+            skipped.append(f"{name}: no {missing}, so it did not run to its end")
+        except DAMAGE as error:
+            skipped.append(f"{name}: damaged: {error!r}")
     if not runs:
-        raise DataError(
-            f"no run in {pattern!r} (from {Path.cwd()})"
-            + "".join(f"\n  {line}" for line in skipped)
-            + (
-                "\n  attach kernels whose last version left a run: kernel_sources in the metadata"
-                if on_kaggle()
-                else "\n  make one with tools/run_notebook.py notebooks/02_train.py"
-            )
-        )
-    comparable, others = groups.largest(groups.named(groups.joined(runs)))
-    return sorted(comparable, key=lambda run: -run.macro_f1), skipped + others
+        attach = "attach kernels whose last version left a run: kernel_sources in the metadata"
+        make = "make one with tools/run_notebook.py notebooks/02_train.py"
+        lines = [f"no run in {pattern!r} (from {Path.cwd()})", *skipped]
+        raise DataError("\n  ".join([*lines, attach if on_kaggle() else make]))
+    groups: dict[tuple[Any, ...], list[FinishedRun]] = defaultdict(list)
+    for run in joined(runs):
+        groups[run.photos].append(run)
+    comparable, *others = sorted(
+        groups.values(), key=lambda group: (len(group), len(group[0].ids)), reverse=True
+    )
+    skipped += [
+        f"{run.name}: validated on {len(run.ids):,} other photos of {run.probabilities.shape[1]} "
+        "classes; to compare such runs, name them in runs=..."
+        for group in others
+        for run in group
+    ]
+    return sorted(comparable, key=lambda run: -run.macro_f1), skipped
 
 
-def _names(folders: Sequence[Path]) -> dict[Path, str]:
-    if len(folders) == 1:
-        return {folders[0]: folders[0].resolve().name}
-    common = Path(os.path.commonpath([str(folder.absolute()) for folder in folders] or ["/"]))
-    return {folder: folder.absolute().relative_to(common).as_posix() for folder in folders}
+def _folders(pattern: str) -> list[Path]:
+    """The folders with a file of a run; a session may mount an input in two places."""
+    parts = pattern.split(",")
+    if pattern == AUTO:
+        parts = [
+            f"{escape(str(mounts()))}/**" if on_kaggle() else f"{escape(str(runs_folder()))}/*"
+        ]
+    matches = (
+        Path(match).resolve()
+        for part in parts
+        for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
+    )
+    return sorted(
+        {folder for folder in matches if any((folder / name).is_file() for name in LEFT_BY_A_RUN)}
+    )
 
 
 def _read(folder: Path, name: str) -> FinishedRun:
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    for part in ("parameters", "device", "data"):
-        if not isinstance(metrics[part], dict):
-            raise ValueError(f"metrics.json has no {part}")
-    stored = arrays(folder / "val_predictions.npz", ("ids", "labels", "probabilities"))
-    ids, labels, probabilities = stored.values()
-    if probabilities.ndim != 2 or not len(ids) == len(labels) == len(probabilities) > 0:
-        raise ValueError("val_predictions.npz contains arrays of different lengths")
-    if len(set(ids.tolist())) < len(ids) or not np.isfinite(probabilities).all():
-        raise ValueError("val_predictions.npz contains an id twice, or values that are not finite")
-    if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
-        raise ValueError("val_predictions.npz contains labels outside its classes")
-    history = _history(folder / "history.csv")
-    return FinishedRun(
-        name, folder, metrics, history, ids.astype(str), labels.astype(np.int64), probabilities
+    if not {"parameters", "device", "data"} <= metrics.keys():
+        raise ValueError("metrics.json is not that of a run")
+    ids, labels, rows = _arrays(folder / "val_predictions.npz", "labels", "probabilities")
+    unique = len(set(ids.tolist())) == len(rows) > 0
+    if not (
+        unique and np.isfinite(rows).all() and 0 <= labels.min() <= labels.max() < rows.shape[1]
+    ):
+        raise ValueError("val_predictions.npz is not that of a run")
+    return FinishedRun(name, folder, metrics, ids, labels.astype(np.int64), rows)
+
+
+def _arrays(path: Path, *names: str) -> tuple[np.ndarray, ...]:
+    """The ids of an .npz file in ascending order, and its arrays of these names, in that order."""
+    # A file that numpy opens itself stays open if it turns out to be damaged.
+    with path.open("rb") as file, np.load(file) as stored:
+        ids, *arrays = stored["ids"].astype(str), *(stored[name] for name in names)
+    order = np.argsort(ids)
+    return ids[order], *(array[order] for array in arrays)
+
+
+def joined(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs, with each complete cross-validation among them joined into one run.
+
+    It is complete if every fold has a run and all other parameters are the same. If a fold is
+    missing, its runs stay single. If a fold has two runs, the last by name counts.
+    """
+    recipes: dict[tuple[int, str], dict[int, FinishedRun]] = defaultdict(dict)
+    result = []
+    for run in sorted(runs, key=lambda run: run.name):
+        if fold := fold_of(str(run.parameter("validation"))):
+            recipe = {k: v for k, v in run.metrics["parameters"].items() if k not in OWN}
+            recipes[fold[1], json.dumps(recipe, sort_keys=True)][fold[0]] = run
+        else:
+            result.append(run)
+    for (folds, _), members in recipes.items():
+        group = [members[fold] for fold in sorted(members)]
+        ids = np.concatenate([run.ids for run in group])
+        classes = {run.probabilities.shape[1] for run in group}
+        whole = len(group) == folds and len(set(ids)) == len(ids) and len(classes) == 1
+        result += [_join(group)] if whole else group
+    return result
+
+
+def _join(members: Sequence[FinishedRun]) -> FinishedRun:
+    first = members[0]
+    ids = np.concatenate([run.ids for run in members])
+    order = np.argsort(ids)
+    metrics = {
+        **first.metrics,
+        "seconds": sum(run.metrics.get("seconds") or 0 for run in members),
+        "parameters": {**first.metrics["parameters"], "validation": "folds"},
+    }
+    return replace(
+        first,
+        name=f"{first.name} to {members[-1].name} ({len(members)} folds)",
+        metrics=metrics,
+        ids=ids[order],
+        labels=np.concatenate([run.labels for run in members])[order],
+        probabilities=np.concatenate([run.probabilities for run in members])[order],
+        members=tuple(members),
     )
-
-
-def _history(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        return []  # only the curves need it
-    with path.open(encoding="utf-8") as file:
-        return [
-            {k: v if k == "phase" else float(v or "nan") for k, v in row.items() if k}
-            for row in csv.DictReader(file)
-        ]
 
 
 def ranking(runs: Sequence[FinishedRun]) -> Table:
-    """A row for each run, in the given order: its scores, its size, its duration and device."""
-    rows = [
-        {
-            "run": run.name,
-            "macro F1": run.macro_f1,
-            "accuracy": float(run.right.mean()),
-            "backbone": run.parameter("backbone"),
-            "parameters": run.metrics.get("total_params"),
-            "trainable": run.metrics.get("trainable_params"),
-            "pixels": run.metrics["data"].get("image_size"),
-            "fine-tuned": run.parameter("fine_tune"),
-            "minutes": (run.metrics.get("seconds") or 0) / 60 or None,
-            "device": run.metrics["device"].get("name"),
-        }
-        for run in runs
-    ]
-    return Table.of(rows)
+    """A row for each run, in the given order: scores, the parameters that differ, size and times.
 
-
-def devices(runs: Sequence[FinishedRun]) -> list[dict[str, Any]]:
-    """Rows of epoch times and best scores by device, backbone, image size and trained part.
-
-    Seconds and images per second are means over the runs of a row; the parameters are those of its
-    best run, None if metrics.json does not have them. Rows that differ only in the device are
-    adjacent, the fastest first.
+    Times by epoch are those of the last phase; of a cross-validation, those of its first fold.
     """
-    alike: dict[tuple, list[FinishedRun]] = defaultdict(list)
+    names = dict.fromkeys(name for run in runs for name in run.metrics["parameters"])
+    differing = [
+        name
+        for name in names
+        if name != "output" and len({repr(run.parameter(name)) for run in runs}) > 1
+    ]
+    rows = []
     for run in runs:
         device = run.metrics["device"]
-        key = (
-            str(run.parameter("backbone")),
-            int(run.metrics["data"].get("image_size") or 0),
-            _trained(run),
-            str(device.get("kind", "?")).upper(),
-            str(device.get("name", "?")),
-            int(device.get("replicas") or 1),
-            str(device.get("dtype", "?")),
-        )
-        alike[key].append(run)
-    rows = []
-    for (backbone, size, trained, kind, name, replicas, dtype), group in alike.items():
-        best = max(group, key=lambda run: run.macro_f1)
         rows.append(
             {
-                "backbone": backbone,
-                "parameters": best.metrics.get("total_params"),
-                "pixels": size,
-                "trained": trained,
-                "trainable": best.metrics.get("trainable_params"),
-                "best macro F1": best.macro_f1,
-                "device": kind,
-                "name": name,
-                "replicas": replicas,
-                "precision": dtype,
-                "runs": len(group),
-                "first epoch, s": _mean(group, "first_epoch_seconds"),
-                "later epochs, s": _mean(group, "later_epoch_seconds"),
-                "images/s": _mean(group, "images_per_second"),
+                "run": run.name,
+                "macro F1": run.macro_f1,
+                "accuracy": float(run.right.mean()),
+                **{name: run.parameter(name) for name in differing},
+                "parameters": run.metrics.get("total_params"),
+                "trainable": run.metrics.get("trainable_params"),
+                "minutes": (run.metrics.get("seconds") or 0) / 60,
+                "first epoch, s": run.metrics.get("first_epoch_seconds"),
+                "later epochs, s": run.metrics.get("later_epoch_seconds"),
+                "images/s": run.metrics.get("images_per_second"),
+                "device": f"{device.get('replicas', 1)} × {device.get('name', '?')}",
             }
         )
-    same = ("backbone", "pixels", "trained")
-    return sorted(
-        rows, key=lambda r: (*(r[c] for c in same), r["later epochs, s"] or float("inf"), r["name"])
-    )
-
-
-def _trained(run: FinishedRun) -> str:
-    phases = [row.get("phase") for row in run.history]
-    if phases and phases[-1] == "head":
-        return "head, on stored features"
-    return re.sub("^all$", "all of it", str(run.parameter("fine_tune")))
-
-
-def _mean(runs: Sequence[FinishedRun], name: str) -> float | None:
-    values = [run.metrics[name] for run in runs if run.metrics.get(name)]
-    return fmean(values) if values else None
+    return Table(rows)

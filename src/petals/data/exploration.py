@@ -61,7 +61,7 @@ def holdings(root: str) -> Table:
                     "kB an image": 1000 * sum(megabytes) / max(images, 1),
                 }
             )
-    return Table.of(rows)
+    return Table(rows)
 
 
 def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 BINS = 15  # equally wide bins of the confidence, as in Guo et al.
 RANGE = (0.05, 20.0)  # the range of temperatures
-_STEPS = 60  # of the golden-section search: the range shrinks to 1e-12 of itself
+_STEPS = 50  # of the bisection: the range shrinks to 1e-15 of itself
 _TINY = 1e-12
 
 
@@ -42,21 +42,14 @@ class Reliability:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, Sequence[float | None]]) -> Reliability:
-        """The inverse of `as_lists`; raises `KeyError`, `TypeError` or `ValueError` for others."""
-        names = ("counts", "confidence", "accuracy")
-        columns = [
-            np.array([np.nan if v is None else v for v in lists[name]], np.float64)
-            for name in names
-        ]
-        if len({column.shape for column in columns}) > 1 or not columns[0].size:
-            raise ValueError("columns of a reliability must have one length")
-        return cls(*columns)
+        """The inverse of `as_lists`."""
+        return cls(**{name: np.array(values, np.float64) for name, values in lists.items()})
 
     def as_lists(self) -> dict[str, list[float | None]]:
         """The columns for JSON, in which an empty bin has None."""
         return {
-            name: [None if np.isnan(v) else round(float(v), 6) for v in getattr(self, name)]
-            for name in ("counts", "confidence", "accuracy")
+            name: [None if np.isnan(value) else value for value in column.round(6).tolist()]
+            for name, column in vars(self).items()
         }
 
     @property
@@ -74,37 +67,31 @@ def fit_temperature(
     Above 1, the probabilities were overconfident; below 1, underconfident. `label_smoothing`: the
     share of each label that is first spread over all classes.
     """
-    logits = np.log(np.clip(probabilities.astype(np.float64), _TINY, 1))
-    rows = np.arange(len(labels))
-
-    def loss(scale: float) -> float:
-        scaled = logits * scale
-        scaled -= scaled.max(axis=1, keepdims=True)
-        aim = (1 - label_smoothing) * scaled[rows, labels] + label_smoothing * scaled.mean(axis=1)
-        return float((np.log(np.exp(scaled).sum(axis=1)) - aim).mean())
-
-    # The loss is convex in 1 / temperature, so a golden-section search finds its minimum.
+    logits = _logits(probabilities)
+    chosen = logits[np.arange(len(labels)), labels].mean()
+    aim = (1 - label_smoothing) * chosen + label_smoothing * logits.mean()
+    # The loss is convex in 1 / temperature: its slope is the mean logit that the scaled
+    # probabilities expect, less the labels' own.
     low, high = 1 / RANGE[1], 1 / RANGE[0]
-    golden = (np.sqrt(5) - 1) / 2
-    inner, outer = high - golden * (high - low), low + golden * (high - low)
-    at_inner, at_outer = loss(inner), loss(outer)
     for _ in range(_STEPS):
-        if at_inner < at_outer:
-            high, outer, at_outer = outer, inner, at_inner
-            inner = high - golden * (high - low)
-            at_inner = loss(inner)
-        else:
-            low, inner, at_inner = inner, outer, at_outer
-            outer = low + golden * (high - low)
-            at_outer = loss(outer)
+        scale = (low + high) / 2
+        expected = (_softmax(scale * logits) * logits).sum(axis=1).mean()
+        low, high = (low, scale) if expected > aim else (scale, high)
     return float(2 / (low + high))
 
 
 def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     """float32 (n, classes) probabilities whose logits are divided by the temperature."""
-    logits = np.log(np.clip(probabilities.astype(np.float64), _TINY, 1)) / temperature
+    return _softmax(_logits(probabilities) / temperature).astype(np.float32)
+
+
+def _logits(probabilities: np.ndarray) -> np.ndarray:
+    return np.log(np.clip(probabilities.astype(np.float64), _TINY, 1))
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
     exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return (exponents / exponents.sum(axis=1, keepdims=True)).astype(np.float32)
+    return exponents / exponents.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)

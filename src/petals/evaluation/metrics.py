@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
@@ -36,8 +37,7 @@ class Scores:
         return cls(*(float(v) for v in (f1, accuracy, precision, recall, loss)))
 
 
-@dataclass(frozen=True)
-class ClassScore:
+class ClassScore(NamedTuple):
     """One class's scores; `support` is its number of images."""
 
     name: str
@@ -50,14 +50,13 @@ class ClassScore:
 def per_class(
     labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[ClassScore]:
-    """Scores of every class in label order, including those without images."""
+    """Scores of every class that has images, the worst first."""
     columns = precision_recall_fscore_support(
         labels, probabilities.argmax(axis=1), labels=range(len(names)), zero_division=0
     )
-    return [
-        ClassScore(name, float(p), float(r), float(f), int(n))
-        for name, p, r, f, n in zip(names, *columns, strict=True)
-    ]
+    rows = zip(names, *(column.tolist() for column in columns), strict=True)
+    scores = [score for score in map(ClassScore._make, rows) if score.support]
+    return sorted(scores, key=lambda score: score.f1)
 
 
 def confusion(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -67,34 +66,18 @@ def confusion(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 
 
 def most_confused(
-    labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str], most: int = 10
-) -> list[tuple[str, str, int]]:
-    """(truth, prediction, images) of the most frequent mistakes, most frequent first."""
+    labels: np.ndarray, probabilities: np.ndarray, most: int
+) -> list[tuple[int, int, int]]:
+    """(true label, prediction, images) of the most frequent mistakes, most frequent first."""
     matrix = confusion(labels, probabilities)
     np.fill_diagonal(matrix, 0)
     order = np.argsort(-matrix, axis=None, kind="stable")[:most]
-    rows, columns = np.unravel_index(order, matrix.shape)
+    cells = zip(*np.unravel_index(order, matrix.shape), strict=True)
     return [
-        (names[r], names[c], int(matrix[r, c]))
-        for r, c in zip(rows, columns, strict=True)
-        if matrix[r, c]
+        (int(row), int(column), int(matrix[row, column]))
+        for row, column in cells
+        if matrix[row, column]
     ]
-
-
-def examples(
-    labels: np.ndarray, probabilities: np.ndarray, truth: int, guess: int
-) -> tuple[int, int | None]:
-    """Positions of the most confident `guess` for an image of `truth`, and the likeliest `guess`.
-
-    The second is the image of that class to which the model gave the class's highest probability,
-    None where there is no image of it. Raises `ValueError` where `guess` was predicted for no image
-    of `truth`.
-    """
-    guesses, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
-    mistaken = np.flatnonzero((labels == truth) & (guesses == guess))
-    own = np.flatnonzero(labels == guess)
-    first = int(mistaken[sure[mistaken].argmax()])
-    return first, int(own[probabilities[own, guess].argmax()]) if len(own) else None
 
 
 def instructive(labels: np.ndarray, probabilities: np.ndarray, most: int) -> np.ndarray:

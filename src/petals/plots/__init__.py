@@ -1,5 +1,5 @@
-"""Every figure: of training (`run`), predictions (`probabilities`), data and several runs.
+"""Figures of a run (`run`) and of photos (`photos`), and what a report lays out itself (`records`).
 
-Begin with `run`, which also has the colours and axes. Imports `petals.comparison` and
-`petals.data`.
+Begin with `run`, which also has the colours and axes. Imports `petals.data` and
+`petals.evaluation`.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from PIL import Image
 from petals import storage
 from petals.data.shards import Split
 from petals.evaluation.calibration import Reliability
-from petals.evaluation.metrics import confusion, examples, instructive, most_confused, per_class
+from petals.evaluation.metrics import confusion, instructive, most_confused, per_class
 
 SIDE = 160  # pixels of a photo, twice what a page shows it at
 PAIRS, MISTAKES = 20, 24
@@ -22,44 +22,45 @@ FAIR = 2  # percentage points from the mean probability to the share of correct 
 
 def class_scores(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:
     """CSV of each class's F1, precision, recall and images, the worst first."""
-    rows = [row for row in per_class(labels, probabilities, names) if row.support]
     return storage.csv_text(
         ("class", "F1", "precision", "recall", "images"),
         (
             (row.name, f"{row.f1:.4f}", f"{row.precision:.4f}", f"{row.recall:.4f}", row.support)
-            for row in sorted(rows, key=lambda row: row.f1)
+            for row in per_class(labels, probabilities, names)
         ),
     )
 
 
 def matrix(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) -> str:
     """CSV of the confusion matrix: a row for each true class, a column for each guessed one."""
-    counts = confusion(labels, probabilities)
-    rows = ((name, *row.tolist()) for name, row in zip(names, counts, strict=True))
+    counts = confusion(labels, probabilities).tolist()
+    rows = ((name, *row) for name, row in zip(names, counts, strict=True))
     return storage.csv_text(("true \\ guessed", *names), rows)
 
 
 def confused(
     split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The pairs of classes that are confused most, with a photo of each class."""
-    commonest = most_confused(labels, probabilities, names, PAIRS)
-    pairs = [
-        examples(labels, probabilities, names.index(t), names.index(g)) for t, g, _ in commonest
-    ]
-    positions = sorted({int(at) for pair in pairs for at in pair if at is not None})
-    photos = {
-        at: photo for at, (photo, _) in zip(positions, _photos(split, positions), strict=True)
-    }
+    """The pairs of classes that are confused most, with the likeliest photo of each for a model."""
+    guesses, rows = probabilities.argmax(axis=1), []
+    for truth, guess, times in most_confused(labels, probabilities, PAIRS):
+        mistaken = np.flatnonzero((labels == truth) & (guesses == guess))
+        own = np.flatnonzero(labels == guess)
+        mistake, example = (
+            int(photos[probabilities[photos, guess].argmax()]) if len(photos) else None
+            for photos in (mistaken, own)
+        )
+        rows.append((truth, guess, times, mistake, example))
+    photos = _thumbnails(split, {at for row in rows for at in row[3:] if at is not None})
     return [
         {
-            "true class": truth,
-            "predicted": guess,
+            "true class": names[truth],
+            "predicted": names[guess],
             "times": times,
             "a mistake": photos[mistake],
-            "a photo of the predicted class": None if own is None else photos[own],
+            "a photo of the predicted class": photos.get(example),
         }
-        for (truth, guess, times), (mistake, own) in zip(commonest, pairs, strict=True)
+        for truth, guess, times, mistake, example in rows
     ]
 
 
@@ -69,17 +70,25 @@ def mistakes(
     """The most confident mistakes, each with its photo and id, its class and the predicted one."""
     guesses = probabilities.argmax(axis=1)
     chosen = instructive(labels, probabilities, 2 * MISTAKES)
-    chosen = chosen[guesses[chosen] != labels[chosen]]
+    chosen = chosen[guesses[chosen] != labels[chosen]].tolist()
+    photos, ids = _thumbnails(split, chosen), split.labels_and_ids()[1]
     return [
         {
-            "photo": photo,
+            "photo": photos[at],
             "true": names[labels[at]],
             "guessed": names[guesses[at]],
             "sure": f"{100 * probabilities[at].max():.0f} %",
-            "id": photo_id,
+            "id": str(ids[at]),
         }
-        for at, (photo, photo_id) in zip(chosen, _photos(split, chosen.tolist()), strict=True)
+        for at in chosen
     ]
+
+
+def _thumbnails(split: Split, positions: Iterable[int]) -> dict[int | None, str]:
+    """The photos at these positions, as `thumbnail` gives them."""
+    order = sorted(positions)
+    images = split.sample(order).images if order else ()
+    return dict(zip(order, map(thumbnail, images), strict=True))
 
 
 def gallery(images: np.ndarray, captions: Sequence[str]) -> list[dict[str, str]]:
@@ -120,11 +129,3 @@ def conclusion(labels: np.ndarray, probabilities: np.ndarray) -> str:
         f"The probabilities are {verdict} on the whole: {sure:.1f} % on average, of predictions of "
         f"which {right:.1f} % are correct.\n"
     )
-
-
-def _photos(split: Split, positions: Sequence[int]) -> list[tuple[str, str]]:
-    """(thumbnail, id) of the photos at these positions."""
-    if not positions:
-        return []
-    sample = split.sample(positions)
-    return list(zip(map(thumbnail, sample.images), sample.ids, strict=True))

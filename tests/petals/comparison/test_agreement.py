@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
 
-from petals.comparison import agreement as agreement_module
-from petals.comparison import runs
-from petals.comparison.agreement import Agreement
+from petals.comparison import agreement, runs
+from petals.comparison.agreement import FIRST, SECOND, Agreement
 from petals.errors import DataError
-from petals.plots import compare
 
 
 @pytest.fixture
@@ -16,27 +14,22 @@ def read(tmp_path):
 def test_every_photo_is_in_one_part(write_run, read):
     write_run("strong", 0.9)
     write_run("weak", 0.5)
-    pair = agreement_module.most_complementary(read())
-    assert [run.name for run in pair] == ["strong", "weak"]
-    answers = Agreement.of(*pair)
-    parts = (answers.both, answers.only_first, answers.only_second, answers.neither)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(60))
-    assert pair[0].right[answers.only_first].all()
-    assert not pair[1].right[answers.only_first].any()
-    assert answers.chance < 0.01
+    pair = Agreement.of(read())
+    assert [pair.first.name, pair.second.name] == ["strong", "weak"]
+    assert sorted(np.concatenate(list(pair.positions.values())).tolist()) == list(range(60))
+    assert pair.first.right[pair.positions[FIRST]].all()
+    assert not pair.second.right[pair.positions[FIRST]].any()
+    assert pair.chance < 0.01
 
 
-def test_equal_splits_may_be_chance():
-    def agreement(first, second):
-        empty = np.arange(0)
-        return Agreement(empty, np.arange(first), np.arange(second), empty)
-
-    assert agreement(5, 5).chance == 1.0
-    assert agreement(0, 0).chance == 1.0
-    assert agreement(0, 10).chance == pytest.approx(2 / 1024)
+@pytest.mark.parametrize(("first", "second", "chance"), [(5, 5, 1), (0, 0, 1), (0, 10, 2 / 1024)])
+def test_equal_splits_may_be_chance(first, second, chance, monkeypatch):
+    positions = {FIRST: np.arange(first), SECOND: np.arange(second)}
+    monkeypatch.setattr(Agreement, "positions", positions)
+    assert Agreement(None, None).chance == pytest.approx(chance)
 
 
-def test_the_rival_knows_what_the_best_does_not(write_run, read, tmp_path):
+def test_the_rival_knows_what_the_best_does_not(write_run, read):
     def wrong_at(name, *positions):
         folder = write_run(name)
         stored = dict(np.load(folder / "val_predictions.npz"))
@@ -49,35 +42,31 @@ def test_the_rival_knows_what_the_best_does_not(write_run, read, tmp_path):
     wrong_at("alike", 0, 1, 2, 3, 4)  # right nowhere where the best is wrong
     wrong_at("other", 3, *range(10, 40))  # worse in all, and right in three of the best's four
     wrong_at("half", 2, 3, *range(10, 20))
-    assert [run.name for run in agreement_module.most_complementary(read())] == ["best", "other"]
-
-
-def test_one_run_has_no_rival(write_run, read):
-    write_run("alone")
-    with pytest.raises(DataError, match="only one run"):
-        agreement_module.most_complementary(read())
+    pair = Agreement.of(read())
+    assert [pair.first.name, pair.second.name] == ["best", "other"]
 
 
 def test_photos_are_found_by_id(write_run, read, dataset, splits):
     labels, ids = splits[1].labels_and_ids()
-    for name in ("one", "two"):
-        write_run(name, labels=labels[::-1], ids=ids[::-1], data=str(dataset))
-    pair = agreement_module.most_complementary(read())
-    photos = agreement_module.photos(pair[0])
-    assert not photos.missing
-    assert photos.names == ("blue", "red", "yellow")
-    images = photos.of(pair[0], np.array([0, 5]))
-    expected = splits[1].sample([len(ids) - 1, len(ids) - 6]).images
-    assert np.array_equal(images, expected)
-    compare.surest(photos, pair, np.arange(6), most=4).canvas.draw()
-    compare.agreement(Agreement.of(*pair), pair).canvas.draw()
+    for name, skill in (("one", 1.0), ("two", 0.9)):
+        write_run(name, skill, labels=labels[::-1], ids=ids[::-1], data=str(dataset))
+    pair = Agreement.of(read())
+    photos, names = agreement.find_photos(pair.first)
+    assert names == ("blue", "red", "yellow")
+    images, captions = pair.surest(FIRST, photos, names, most=4)
+    shown = [splits[1].sample([i]).images[0] for i in range(len(ids))]
+    places = [
+        next(i for i, photo in enumerate(shown) if (photo == image).all()) for image in images
+    ]
+    assert set(ids[places]) <= set(pair.first.ids[pair.positions[FIRST]])
+    assert [caption.split("\n")[0] for caption in captions] == [names[labels[i]] for i in places]
+    assert all("1: ✓" in caption and "2: ✓" not in caption for caption in captions)
 
 
 def test_photos_that_are_gone_or_others_are_said(write_run, read, dataset):
     write_run("one")
     run = read()[0]
-    assert "no pictures: no data at 'nowhere'" in agreement_module.photos(run).missing
-    assert "does not contain the photos" in agreement_module.photos(run, str(dataset)).missing
+    with pytest.raises(DataError, match="no data at 'nowhere'"):
+        agreement.find_photos(run)
     with pytest.raises(DataError, match="does not contain the photos"):
-        agreement_module.photos(run, str(dataset)).of(run, np.arange(2))
-    assert list(agreement_module.photos(run).names) == ["class 0", "class 1", "class 2"]
+        agreement.find_photos(run, str(dataset))

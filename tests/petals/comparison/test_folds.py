@@ -38,8 +38,7 @@ def test_out_of_fold_each_image_counts_once(write_folds, tmp_path):
     assert run.metrics["seconds"] == 30.0
     assert run.metrics["later_epoch_seconds"] == 2.0
     assert len(run.members) == 3
-    ranked = dict(zip(runs.ranking([run]).columns, runs.ranking([run]).rows[0], strict=True))
-    assert ranked["run"] == run.name
+    assert runs.ranking([run]).rows[0]["run"] == run.name
 
 
 def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path):
@@ -50,7 +49,7 @@ def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path
         np.load(tmp_path / f"runs/a-{n}/test_predictions.npz")["probabilities"] for n in range(3)
     ]
     assert mean == pytest.approx(np.mean(kept, axis=0), abs=1e-6)
-    assert ensembles.submit_or_best([run], [1.0], tmp_path / "s.csv").endswith("(3 folds)")
+    assert ensembles.submit([run], "single", np.ones(1), tmp_path / "s.csv") == run.name
     rows = (tmp_path / "s.csv").read_text().split()[1:]
     expected = np.mean(kept, axis=0).argmax(axis=1)
     assert rows == [f"{i},{label}" for i, label in zip(ids, expected, strict=True)]
@@ -62,10 +61,9 @@ def test_an_ensemble_is_weighted_out_of_fold(write_folds, tmp_path):
     runs_read = read(tmp_path)
     assert len(runs_read) == 2
     assert (runs_read[0].ids == runs_read[1].ids).all()
-    probabilities = ensembles.stacked(runs_read)
-    assert probabilities.shape == (2, 60, 3)
+    probabilities = np.stack([run.probabilities for run in runs_read])
     weights = ensembles.hill_climb(probabilities, runs_read[0].labels)
-    ensembles.submit(runs_read, weights, tmp_path / "s.csv")
+    ensembles.submit(runs_read, "weighted", weights, tmp_path / "s.csv")
     assert len((tmp_path / "s.csv").read_text().split()) == 10
 
 

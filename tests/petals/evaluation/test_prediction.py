@@ -29,13 +29,12 @@ def test_macro_f1_is_the_competitions():
     assert np.isclose(scores.loss, -(3 * np.log(0.7) + 3 * np.log(0.1)) / 6)
 
 
-def test_per_class_has_support_and_absent_classes():
+def test_classes_with_images_come_worst_first():
     rows = per_class(LABELS, certain(GUESSES), NAMES)
     assert [(r.name, r.support) for r in rows] == [
         ("rose", 3),
         ("tulip", 2),
         ("daisy", 1),
-        ("lotus", 0),
     ]
     assert np.isclose(rows[0].precision, 1 / 2)
     assert np.isclose(rows[0].recall, 1 / 3)
@@ -45,10 +44,7 @@ def test_confusion_and_its_worst_pairs():
     matrix = confusion(LABELS, certain(GUESSES))
     assert matrix.shape == (4, 4)
     assert matrix[0].tolist() == [1, 2, 0, 0]
-    assert most_confused(LABELS, certain(GUESSES), NAMES) == [
-        ("rose", "tulip", 2),
-        ("tulip", "rose", 1),
-    ]
+    assert most_confused(LABELS, certain(GUESSES), 10) == [(0, 1, 2), (1, 0, 1)]
 
 
 def test_instructive_images_are_sure_mistakes_then_unsure_successes():

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from petals.data.shards import Split
-from petals.evaluation.metrics import examples
 from petals.plots import records
 
 NAMES = ("rose", "iris", "lily")
@@ -49,14 +48,6 @@ def test_calibration_concludes(sure, verdict):
     text = records.conclusion(np.arange(10) % 2, probabilities)
     assert text.startswith(f"The probabilities are {verdict} on the whole: {100 * sure:.1f} % on")
     assert "which 50.0 % are correct." in text
-
-
-def test_examples_are_the_surest():
-    assert examples(LABELS, PROBABILITIES, 0, 1) == (2, 3)
-    assert examples(LABELS, PROBABILITIES, 2, 0) == (5, 0)
-    assert examples(LABELS[1:], PROBABILITIES[1:], 2, 0) == (4, 0)  # none right: the likeliest
-    with pytest.raises(ValueError, match="empty"):
-        examples(LABELS, PROBABILITIES, 1, 2)
 
 
 def test_a_thumbnail_is_a_small_photo():

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from petals.data import duplicates
 from petals.data.classes import CLASSES
-from petals.evaluation.metrics import confusion, per_class
-from petals.plots import probabilities, run
+from petals.evaluation.metrics import per_class
+from petals.plots import photos, run
 from petals.training.optimization import learning_rates
 
 DICE = np.random.default_rng(0)
@@ -27,15 +28,15 @@ HISTORY = [
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: run.gallery(IMAGES, ["a rose"] * 10),
+        lambda: photos.gallery(IMAGES, ["a rose"] * 10),
         lambda: run.class_balance({"train": LABELS, "val": LABELS[:50]}, CLASSES),
-        lambda: run.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
+        lambda: photos.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
         lambda: run.schedule(learning_rates("ramp", 12, 10), 10),
         lambda: run.curves(HISTORY),
-        lambda: probabilities.confusion(confusion(LABELS, PROBABILITIES), CLASSES),
-        lambda: probabilities.confusion(np.eye(3, dtype=int), ("a", "b", "c")),
-        lambda: probabilities.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
-        lambda: probabilities.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
+        lambda: run.mistakes(LABELS, PROBABILITIES, CLASSES),
+        lambda: run.mistakes(LABELS, np.eye(104)[LABELS], CLASSES),
+        lambda: run.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
+        lambda: photos.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
     ],
 )
 def test_every_figure_draws_and_saves(draw, tmp_path):
@@ -48,19 +49,20 @@ def test_every_figure_draws_and_saves(draw, tmp_path):
 
 
 def test_photos_are_saved_as_jpeg_and_other_figures_as_png(tmp_path):
-    assert run.save(run.gallery(IMAGES, ["a rose"] * 10), tmp_path, "a").name == "a.jpg"
-    assert run.save(probabilities.class_scores([]), tmp_path, "b").name == "b.png"
+    assert run.save(photos.gallery(IMAGES, ["a rose"] * 10), tmp_path, "a").name == "a.jpg"
+    assert run.save(run.class_scores([]), tmp_path, "b").name == "b.png"
 
 
 def test_titles_state_the_result():
     left, right = run.curves(HISTORY).axes
     assert left.get_title(loc="left") == "Loss: lowest 1.100 in epoch 1"
     assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
-    matrix = np.array([[5, 2], [0, 3]])
-    title = probabilities.confusion(matrix, ("rose", "iris")).get_suptitle()
-    assert title == "8 of 10 are correct (80 %); most common mistake: rose → iris, 2 times"
+    labels, guesses = np.repeat([0, 0, 1], [5, 2, 3]), np.repeat([0, 1], [5, 5])
+    (axes,) = run.mistakes(labels, np.eye(2)[guesses], ("rose", "iris")).axes
+    title = "8 of 10 are correct (80%); most common mistake: rose → iris"
+    assert axes.get_title(loc="left") == title
     scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
-    assert "0 of" in probabilities.class_scores(scores).axes[0].get_title(loc="left")
+    assert "0 of" in run.class_scores(scores).axes[0].get_title(loc="left")
 
 
 def test_epochs_are_whole_numbers():
@@ -70,17 +72,17 @@ def test_epochs_are_whole_numbers():
         assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
 
-def test_of_104_classes_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
-    matrix = 9 * np.eye(104, dtype=int)
-    matrix[3, 4], matrix[7, 2] = 5, 3
-    figure = probabilities.confusion(matrix, CLASSES)
-    labels = figure.axes[0].get_yticklabels()
+def test_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
+    labels = np.repeat(np.arange(104), 12)
+    guesses = labels.copy()
+    guesses[labels == 3] = np.repeat([3, 4], [7, 5])
+    guesses[labels == 7] = np.repeat([7, 2], [9, 3])
+    figure = run.mistakes(labels, np.eye(104)[guesses], CLASSES)
+    ticks = figure.axes[0].get_yticklabels()
     pairs = [f"{CLASSES[3]} → {CLASSES[4]}", f"{CLASSES[7]} → {CLASSES[2]}"]
-    assert [label.get_text() for label in labels] == pairs
-    assert [text.get_text() for text in figure.axes[0].texts] == ["5 of 14", "3 of 12"]
-    assert min(label.get_fontsize() for label in labels) >= 8
-    few = probabilities.confusion(matrix[:5, :5], CLASSES[:5]).axes[0]
-    assert [label.get_text() for label in few.get_yticklabels()] == list(CLASSES[:5])
+    assert [tick.get_text() for tick in ticks] == pairs
+    assert [text.get_text() for text in figure.axes[0].texts] == ["5 of 12", "3 of 12"]
+    assert min(tick.get_fontsize() for tick in ticks) >= 8
 
 
 @pytest.mark.parametrize("draw", [lambda: run.curves(HISTORY), lambda: few_classes()])
@@ -113,15 +115,24 @@ def test_a_title_too_long_for_its_axes_goes_on_in_a_second_line():
 
 
 def test_curves_mark_where_fine_tuning_begins():
-    texts = [t.get_text().strip() for t in run.curves(HISTORY).axes[0].texts]
-    assert texts == ["fine-tune"]
+    (line,) = [each for each in run.curves(HISTORY).axes[0].lines if each.get_linestyle() == ":"]
+    assert list(line.get_xdata()) == [2.5, 2.5]
 
 
 def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
-    figure = probabilities.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
+    figure = photos.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
     assert titles[0].split() == f"right: {CLASSES[3]} 100 %".split()
     assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100 %".split()
-    assert all(len(line) <= run.ACROSS for line in titles[1].splitlines())
+    assert all(len(line) <= photos.ACROSS for line in titles[1].splitlines())
     assert not any(line.strip() == "%" for title in titles for line in title.splitlines())
+
+
+def test_twins_are_side_by_side_and_red_where_their_labels_differ(splits):
+    both = {"train": splits[0], "val": splits[1]}
+    prints = duplicates.Fingerprints.of(both)
+    pair = duplicates.Pair(0, 55, False, 3)
+    axes = photos.twins(prints, [pair], both, ("blue", "red", "yellow")).axes[:2]
+    assert [one.get_title() for one in axes] == ["train\nblue", "val\nred"]
+    assert {one.title.get_color() for one in axes} == {run.BAD}
