@@ -26,7 +26,6 @@ from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
-from kernelkit.run_folders.claims import session_of
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import from_here, size_of
@@ -71,8 +70,7 @@ def fetch(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
     links = _Links(outputs, lambda: kaggle.outputs(push.name, push.version or 0, until))
-    record = kit_folder.FetchedFiles(folder, session_of(outputs.log))
-    record.begin()
+    record = kit_folder.FetchedFiles(folder)
     with StoreSession(WORKERS) as session:
         clear = context.events.clear
         download = _Download(kaggle, session, links, folder, record, until, clear)

@@ -105,13 +105,6 @@ class Run:
         self.number = "" if unverified else push.number or build.number_of(text)
         self.unverified = unverified
         self.folder = Path()
-        self._claim = Claim(
-            push.kernel,
-            push.version or 0,
-            claims.source_of(self.text),
-            push.pushed,
-            rehearsal=push.rehearsal,
-        )
 
     def note(self, **changes: object) -> None:
         """Change the push, and its line in the ledger if there is one."""
@@ -121,9 +114,16 @@ class Run:
     def claim(self, output: Path | None) -> None:
         """Claim the chosen folder, or the push's own, for this run's files."""
         folder = output or self.context.folder(self.push)
+        push, source = self.push, claims.source_of(self.text)
+        claim = Claim(push.kernel, push.version or 0, source, push.rehearsal)
         with self.context.alone_in(folder):
-            self.folder, aside = claims.claim(folder, self._claim, chosen=output is not None)
-        self._report_aside(aside)
+            self.folder, aside = claims.claim(folder, claim, chosen=output is not None)
+        if aside:
+            self.context.events(
+                "set aside",
+                f"{from_here(self.folder)} is another run's: it is now in {from_here(aside)}",
+                folder=str(aside),
+            )
 
     def wait(self, quota: Quota | None) -> tuple[Ended, Outputs]:
         """Wait for the end of the run; returns how it ended and its outputs, and logs its times."""
@@ -157,9 +157,7 @@ class Run:
         return ended, ended.outputs
 
     def keep(self, outputs: Outputs) -> None:
-        """Mark the folder with the session, and keep its log and its notebook there."""
-        session = replace(self._claim, session=claims.session_of(outputs.log))
-        self._report_aside(claims.settle(self.folder, session))
+        """Keep the session's log and its notebook in the folder."""
         run_folder.keep(self.folder, outputs.log, self.text, self.context.events.clear)
 
     def fetch(self, outputs: Outputs, manifest: Manifest | None) -> None:
@@ -273,14 +271,6 @@ class Run:
             events("report", from_here(path), path=str(path))
         else:
             events("warning", f"no report: {why}")
-
-    def _report_aside(self, aside: Path | None) -> None:
-        if aside:
-            self.context.events(
-                "set aside",
-                f"{from_here(self.folder)} may be another run's: it is now in {from_here(aside)}",
-                folder=str(aside),
-            )
 
 
 def check_verified(file: Path, *, known: bool = True) -> None:

@@ -19,7 +19,7 @@ from kernelkit.terminal import safe_text
 PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
 SAVE_SECONDS = 2  # between two saves while a cell prints
 FRESH_SECONDS = 10.0  # since the last sign of a run that goes on
-LINES, LARGEST = 5, 50_000_000  # printed lines to show, bytes of a notebook to read them from
+LINES = 5  # printed lines to show
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,13 @@ def is_active(folder: Path) -> bool:
 
 
 def activity(folder: Path) -> Activity:
-    """What the notebook of a run that goes on shows; empty if it cannot be read."""
-    for _ in range(3):  # papermill does not write it atomically
-        try:
-            if (folder / PART).stat().st_size > LARGEST:
-                break
-            notebook = json.loads((folder / PART).read_text(encoding="utf-8"))
-            began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
-            return Activity(began.timestamp(), _last_lines(notebook["cells"]))
-        except ValueError:
-            time.sleep(0.05)
-        except (OSError, KeyError, TypeError, AttributeError):
-            break
-    return Activity()
+    """What the notebook of a run that goes on shows; empty while papermill writes it."""
+    try:
+        notebook = json.loads((folder / PART).read_text(encoding="utf-8"))
+        began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
+        return Activity(began.timestamp(), _last_lines(notebook["cells"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Activity()
 
 
 def _last_lines(cells: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
     .kernelkit/push.json            the push that the folder's files belong to
     .kernelkit/run.json             the local run that the folder is for, and whether it is over
+    .kernelkit/run.lock             held by the command that runs there
     .kernelkit/fetched.jsonl        one line for each downloaded file of the run
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
     .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
@@ -21,11 +22,12 @@ import contextlib
 import json
 import threading
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from kernelkit import files
 
 NAME = ".kernelkit"
-MARKER, RECORD, STATE = "push.json", "fetched.jsonl", "run.json"
+MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
 REPORT, RESOURCES = "report.html", "resources.csv"
@@ -51,20 +53,25 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
     return frozenset(str(line["name"]) for line in _lines(record)) if record.is_file() else None
 
 
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """The object in one of the kit's own JSON files; {} where there is none to read."""
+    try:
+        return dict(json.loads(path(folder, name).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
+
+
 class FetchedFiles:
-    """The record of files downloaded from one session; any other file is fetched again.
+    """The record of files downloaded from the run; any other file is fetched again."""
 
-    `session` identifies the session; if it is empty, no existing file is trusted.
-    """
-
-    def __init__(self, folder: Path, session: str) -> None:
-        self._path, self._session = path(folder, RECORD), session
+    def __init__(self, folder: Path) -> None:
+        self._path = path(folder, RECORD)
         self._lock = threading.Lock()
         self._fetched = {
-            line["name"]: (line.get("size"), line.get("mtime_ns"))
-            for line in _lines(self._path)
-            if session and line.get("session") == session
+            line["name"]: (line.get("size"), line.get("mtime_ns")) for line in _lines(self._path)
         }
+        if not self._path.is_file():
+            files.write_text(self._path, "")
 
     def holds(self, name: str, file: Path, size: int) -> bool:
         """Whether `file` is unchanged since its download, and has the listed `size`."""
@@ -79,12 +86,7 @@ class FetchedFiles:
         stat = file.stat()
         line = {"name": name, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
         with self._lock, self._path.open("a", encoding="utf-8") as record:
-            record.write(json.dumps(line | {"session": self._session}) + "\n")
-
-    def begin(self) -> None:
-        """Create the record, empty if it has nothing from this session."""
-        if not self._fetched or not self._path.is_file():
-            files.write_text(self._path, "")
+            record.write(json.dumps(line) + "\n")
 
 
 def _lines(record: Path) -> list[dict[str, object]]:

@@ -18,7 +18,7 @@ from kernelkit.terminal import safe_text
 TRACEBACK_LINES = 40
 LONGEST = 10_000_000  # characters of the readable log
 _DECODER = json.JSONDecoder()
-_ARRAY, _BETWEEN, _LINE = re.compile(r"\s*\["), re.compile(r"[\s,]*"), re.compile(r"[^\n]+\n?")
+_BETWEEN = re.compile(r"[\s,\[\]]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -55,20 +55,24 @@ def decode(log: str) -> Iterator[Entry]:
 
     One at a time, because parsing a log as a whole takes several times its size in memory.
     """
-    begin = _ARRAY.match(log)
-    position = begin.end() if begin else 0
-    while begin:
-        position = _BETWEEN.match(log, position).end()  # type: ignore[union-attr]
-        if position == len(log) or log[position] == "]":
-            return
+    position = 0
+    while True:
+        begin = _BETWEEN.match(log, position).end()  # type: ignore[union-attr]
         try:
-            entry, position = _DECODER.raw_decode(log, position)
-        except (ValueError, RecursionError):
+            entry, position = _DECODER.raw_decode(log, begin)
+        except (ValueError, RecursionError):  # the end, or what a kill left of it
             break
         if isinstance(entry, dict):
             yield entry_of(entry)
-    for line in _LINE.finditer(log, position):
-        yield Entry(0.0, "stdout", line[0].rstrip("\n") + "\n")
+    for line in log[position if begin < len(log) else begin :].splitlines():
+        yield Entry(0.0, "stdout", f"{line}\n")
+
+
+def entry_of(event: dict[str, Any]) -> Entry:
+    """The entry for a JSON object of a log; invalid values become 0 or an empty text."""
+    time = event.get("time")
+    seconds = float(time) if isinstance(time, int | float) and math.isfinite(time) else 0.0
+    return Entry(seconds, str(event.get("stream_name", "stdout")), str(event.get("data") or ""))
 
 
 def harmless(log: str) -> str:
@@ -122,29 +126,15 @@ def _cell(notebook: str, count: int) -> tuple[str, str]:
     """
     try:
         cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
-        cell = cells[count - 1]
-        if str(cell.get("id")).startswith("bundle-"):
-            return f"cell In [{count}], which the push added,", "".join(cell["source"]).strip()
-        own = [each for each in cells[:count] if not str(each.get("id")).startswith("bundle-")]
-        return f"code cell {len(own)}", "".join(cell["source"]).strip()
+        own = [not str(cell.get("id")).startswith("bundle-") for cell in cells[:count]]
+        return f"code cell {sum(own)}", "".join(cells[count - 1]["source"]).strip()
     except (ValueError, KeyError, IndexError, TypeError):
         return f"cell In [{count}]", ""
 
 
-def _shorten(traceback: str) -> str:
-    lines = traceback.split("\n")
-    if len(lines) <= TRACEBACK_LINES:
-        return traceback
-    half = TRACEBACK_LINES // 2
-    left_out = f"  … {len(lines) - 2 * half} lines, all in the log …"
-    return "\n".join([*lines[:half], left_out, *lines[-half:]])
-
-
-def entry_of(event: dict[str, Any]) -> Entry:
-    """The entry for a JSON object of a log; invalid values become 0 or an empty text."""
-    try:
-        seconds = float(event.get("time") or 0.0)
-    except (TypeError, ValueError):
-        seconds = 0.0
-    seconds = seconds if math.isfinite(seconds) else 0.0
-    return Entry(seconds, str(event.get("stream_name", "stdout")), str(event.get("data") or ""))
+def _shorten(text: str) -> str:
+    lines = text.split("\n")
+    if len(lines) > TRACEBACK_LINES:
+        half = TRACEBACK_LINES // 2
+        lines[half:-half] = ["  … more lines, all in the log …"]
+    return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The folder of a local run: the one where the same run was interrupted, or else a new one.
 
     <run>/.kernelkit/run.json    the notebook, its parameters, and whether the run is over
-    <runs>/.locks/               lock files of commands that are running
+    <run>/.kernelkit/run.lock    held by the command that runs there
 
 A command without a name finds its folder by notebook and parameters, and never uses a folder whose
 run is over. Two commands never run in the same folder: the second gets its own.
@@ -9,13 +9,12 @@ run is over. Two commands never run in the same folder: the second gets its own.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +64,7 @@ def chosen_folder(
         yield runs / (name or _stamped(notebook))
     elif name:
         with ExitStack() as locks:
+            files.make_folder(runs / name)
             if not _hold(runs / name, locks):
                 raise ParameterError(
                     f"another command runs in {runs / name}: wait for its end, or choose another "
@@ -115,10 +115,12 @@ def own_folder(folder: Path) -> Path:
 
 def _cut_off(runs: Path, run: Run, locks: ExitStack) -> Path | None:
     """The newest folder of the same unfinished run, now locked; None if there is none."""
+    unfinished = {**run, "over": False}
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
-    for folder in sorted((path.parent.parent for path in states), key=_written, reverse=True):
-        if _is_unfinished(folder, run) and _hold(folder, locks):
-            if _is_unfinished(folder, run):
+    for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
+        folder = path.parents[1]
+        if kit_folder.read_json(folder, kit_folder.STATE) == unfinished and _hold(folder, locks):
+            if kit_folder.read_json(folder, kit_folder.STATE) == unfinished:
                 return folder
             locks.close()  # it ended before the lock was acquired
     return None
@@ -129,14 +131,10 @@ def _new(first: Path, locks: ExitStack) -> Path:
     files.make_folder(first.parent)
     for number in itertools.count(1):
         folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
-        try:
+        with suppress(FileExistsError):
             folder.mkdir()
-        except FileExistsError:
-            continue
-        except OSError:
-            files.make_folder(folder)  # raises the error with the reason
-        if _hold(folder, locks):
-            return folder
+            if _hold(folder, locks):
+                return folder
     raise AssertionError("itertools.count has no end")
 
 
@@ -147,27 +145,9 @@ def _stamped(notebook: Path | str) -> str:
 
 def _hold(folder: Path, locks: ExitStack) -> bool:
     """Lock `folder` until `locks` close; returns whether no other command runs in it."""
-    key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    files.make_folder(folder.parent)
-    lock = project.runs_here() / project.LOCKS / f"run-{key}.lock"
-    return locks.enter_context(files.try_lock(lock))
-
-
-def _is_unfinished(folder: Path, run: Run) -> bool:
-    try:
-        state = json.loads(kit_folder.path(folder, kit_folder.STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return bool(state == {**run, "over": False})
+    return locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
 
 
 def _write(folder: Path, run: Run, *, over: bool) -> None:
     text = json.dumps({**run, "over": over}, indent=1)
     files.write_text(kit_folder.path(folder, kit_folder.STATE), text + "\n")
-
-
-def _written(folder: Path) -> float:
-    try:
-        return kit_folder.path(folder, kit_folder.STATE).stat().st_mtime
-    except OSError:
-        return 0.0

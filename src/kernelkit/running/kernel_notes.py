@@ -1,6 +1,6 @@
-"""Start a notebook's process without the diagnostics of its C++ libraries.
+"""Start a notebook's process without the diagnostics of Jupyter and of C++ libraries.
 
-These libraries bypass Jupyter and write straight to the terminal that started the process, and they
+C++ libraries bypass Jupyter and write straight to the terminal that started the process, and they
 write some lines at every logging level.
 """
 
@@ -34,5 +34,5 @@ def _pass_on(descriptor: int) -> None:
     with os.fdopen(descriptor, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             text = safe_text.plain(line.rstrip("\n"))
-            if not safe_text.note_level(text):
+            if not (safe_text.note_level(text) or text.startswith("[IPKernelApp]")):
                 print(safe_text.writable(text, sys.stderr), file=sys.stderr, flush=True)

@@ -6,9 +6,9 @@ import logging
 import os
 import shlex
 import sys
+import textwrap
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Events, NotebookOutput, from_here
 
 EXECUTED = run_folder.EXECUTED[0]
-LIBRARY_LOG = "TF_CPP_MIN_LOG_LEVEL"
 TRACEBACK_LINES = 12
 
 
@@ -55,18 +54,15 @@ class ExecutedRun:
         """The path of the HTML report, if one was requested."""
         return run_folder.report_place(self.folder)
 
-    @property
-    def summary(self) -> str:
-        """The first measures and the machine in one line, as after a push, or else the duration."""
-        summary = run_folder.summary(self.metrics, project.shown(self.folder))
-        return summary or duration(self.seconds)
-
     def tell(self, events: Events) -> None:
-        """Show the measures, the report, and the next commands."""
+        """Show the first measures in one line (or else the duration), the report, and the next
+        command."""
         page = self.report if self.report.is_file() else self.folder
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
-        events("metrics", self.summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        summary = run_folder.summary(self.metrics, project.shown(self.folder))
+        summary = summary or duration(self.seconds)
+        events("metrics", summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
         events("report", from_here(page), path=str(page), folder=str(self.folder))
         events("next", index, commands=[index])
         events.end()
@@ -101,14 +97,16 @@ def run_notebook(
             values = {"output": str(folder.resolve()), **values}
         _begin(folder)
         begun = time.monotonic()
+        # C++ libraries bypass Jupyter and write straight to the terminal.
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         try:
-            with project.importable(notebook), _quiet_libraries(), resources.recorded(folder):
+            with project.importable(notebook), resources.recorded(folder):
                 _execute(checked.content, folder, values, quiet)
         finally:
             if report and (folder / EXECUTED).is_file():
-                # Keep a report that the run itself wrote.
                 page = folder / REPORT
-                page = kit_folder.path(folder, REPORT) if page.is_file() else page
+                if page.is_file():  # the run itself wrote it
+                    page = kit_folder.path(folder, REPORT)
                 report_page.write_report(folder / EXECUTED, page, folder)
         return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
@@ -159,7 +157,6 @@ def _execute(
             autosave_cell_every=active.SAVE_SECONDS,
             stdout_file=shown,
             cwd=str(Path.cwd()),
-            extra_arguments=_silence(document.KERNELSPEC["name"]),
             kernel_manager_class=KernelWithoutNotes,
         )
     except PapermillExecutionError as error:
@@ -175,36 +172,6 @@ def _execute(
             shown.close()
         if part.is_file():
             _keep(part, folder / EXECUTED)
-
-
-@contextmanager
-def _quiet_libraries() -> Iterator[None]:
-    """During a block, C++ libraries in processes started here log only errors.
-
-    These libraries bypass Jupyter and write straight to the terminal. A level set by the user is
-    kept.
-    """
-    if LIBRARY_LOG in os.environ:
-        yield
-        return
-    os.environ[LIBRARY_LOG] = "3"
-    try:
-        yield
-    finally:
-        os.environ.pop(LIBRARY_LOG, None)
-
-
-def _silence(kernel: str) -> list[str]:
-    """The argument that disables a kernel's logging; passing it twice would end the kernel at
-    once."""
-    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
-
-    try:
-        arguments = KernelSpecManager().get_kernel_spec(kernel).argv
-    except NoSuchKernel:
-        arguments = []
-    stated = any(argument.startswith("--log-level") for argument in arguments)
-    return [] if stated else ["--log-level=CRITICAL"]
 
 
 def _keep(part: Path, executed: Path) -> None:
@@ -225,8 +192,8 @@ def _keep(part: Path, executed: Path) -> None:
 def _what_failed(error: Any, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
-    shown = "\n".join(f"    {line}" for line in lines[-TRACEBACK_LINES:])
+    traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
     return (
-        f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{shown}\n"
+        f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{traceback}\n"
         f"  the cells before it are in {folder / EXECUTED}"
     )

@@ -129,15 +129,6 @@ def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(server, fetc
     assert right(home)
 
 
-def test_another_sessions_files_are_not_kept(server, fetch, tmp_path):
-    listed = fetch.outputs()
-    fetch(outputs=Outputs(listed.files, listed.log.replace("0", "1")))
-    fetch()
-    assert server.faults.calls["Download"] == FILES + 2
-    fetch(outputs=Outputs(listed.files, ""))  # a session without a log cannot be told
-    assert server.faults.calls["Download"] == FILES + 2
-
-
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "", "a\\b", "a\0b"])
 def test_a_name_never_leads_out_of_the_folder(tmp_path, name):
     with pytest.raises(Failure, match="outside the folder"):

@@ -24,8 +24,7 @@ def notebook_of(*sources):
 
 def fetched(folder, **files):
     """A folder into which a push fetched these files."""
-    record = kit_folder.FetchedFiles(folder, "a session")
-    record.begin()
+    record = kit_folder.FetchedFiles(folder)
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text)
         record.add(name.replace("_", "."), folder / name.replace("_", "."))

@@ -49,9 +49,3 @@ def test_a_notebook_that_cannot_be_read_shows_nothing(tmp_path, text):
     assert active.activity(tmp_path) == active.Activity()
     (tmp_path / active.PART).write_text(text)
     assert active.activity(tmp_path) == active.Activity()
-
-
-def test_a_notebook_is_read_again_if_papermill_was_writing_it(tmp_path, monkeypatch):
-    (tmp_path / active.PART).write_text("{")
-    monkeypatch.setattr(active.time, "sleep", lambda seconds: part(tmp_path, "now\n"))
-    assert active.activity(tmp_path).log == "now"

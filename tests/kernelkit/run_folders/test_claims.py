@@ -1,4 +1,4 @@
-"""A run folder belongs to one push and one session; what may be another's is set aside."""
+"""A run folder belongs to one push; another's is set aside."""
 
 import json
 
@@ -8,7 +8,7 @@ from kernelkit import errors
 from kernelkit.run_folders import claims
 from kernelkit.run_folders.claims import Claim
 
-MINE = Claim("me/blossom", 3, source="abc", pushed="today")
+MINE = Claim("me/blossom", 3, source="abc")
 
 
 def claim(folder, mine=MINE, chosen=False):
@@ -19,21 +19,11 @@ def test_a_folder_is_taken_again_by_the_same_push(tmp_path):
     assert claim(tmp_path / "run") == (tmp_path / "run", None)
     (tmp_path / "run" / "metrics.json").write_text("{}")
     assert claim(tmp_path / "run") == (tmp_path / "run", None)
-    from_elsewhere = Claim("me/blossom", 3, source="abc")
-    assert claim(tmp_path / "run", from_elsewhere) == (tmp_path / "run", None)
-    assert claim(tmp_path / "run") == (tmp_path / "run", None)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        Claim("me/blossom", 3, source="other", pushed="today"),
-        Claim("me/blossom", 3, source="abc", pushed="tomorrow"),
-        Claim("me/blossom", 3, source="", pushed="today"),
-    ],
-)
 @pytest.mark.parametrize("chosen", [True, False])
-def test_another_push_of_the_same_number_sets_it_aside(tmp_path, other, chosen):
+def test_another_push_of_the_same_version_sets_it_aside(tmp_path, chosen):
+    other = Claim("me/blossom", 3, source="other")
     claim(tmp_path / "run")
     (tmp_path / "run" / "metrics.json").write_text("old")
     folder, aside = claim(tmp_path / "run", other, chosen)
@@ -67,18 +57,6 @@ def test_a_folder_with_other_things_is_not_taken(tmp_path):
     assert claim(tmp_path / "mine") == (tmp_path / "mine-2", None)
     assert claim(tmp_path / "mine") == (tmp_path / "mine-2", None)
     assert claim(tmp_path / "mine", Claim("me/blossom", 4))[0] == tmp_path / "mine-3"
-
-
-def test_a_session_takes_the_folder_it_filled_and_no_other(tmp_path):
-    first = Claim("me/blossom", 3, source="abc", session="one")
-    second = Claim("me/blossom", 3, source="abc", session="two")
-    folder, _ = claim(tmp_path / "run", first)
-    assert claims.settle(folder, first) is None
-    assert claims.settle(folder, first) is None
-    (folder / "metrics.json").write_text("old")
-    assert claims.settle(folder, second) == tmp_path / "run-earlier-1"
-    assert not (folder / "metrics.json").exists()
-    assert json.loads((folder / ".kernelkit" / "push.json").read_text())["session"] == "two"
 
 
 def test_a_source_is_known_however_its_json_is_written():

@@ -87,7 +87,6 @@ def test_a_run_leaves_its_folder(notebook, capsys):
         "run.ipynb",
     ]
     assert run.metrics["macro_f1"] == 0.3
-    assert run.summary.startswith("macro F1 0.3000, ")
     page = run.report.read_text()
     assert "A small study" in page
     assert "scaled 63" in page
@@ -116,7 +115,6 @@ for n in range(1, 4):
         "  reading 1 of 3  0:02 left\r\x1b[K  reading 2 of 3  0:01 left\r\x1b[K"
         "  reading 3 of 3  0:00 left\n"
     )
-    assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
     assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
     shown = io.StringIO()
     run.tell(Events(shown))
